@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from kgreason.analysis.check import load_text
+from kgreason.distinct import first_rows
 from kgreason.graph.io.load import load_facts
 
 PROGRAM = load_text('held(X,Y) :- own(X,Y,W). @input("own").')
@@ -100,15 +101,53 @@ def compare(path: Path, runs: int) -> None:
         print(f"  {name:10} {median:8.3f} s  {rate}  {rows:,} rows, {runs} runs  (first run {first:.2f} s)")
 
 
+def distinct(size: int, rng: np.random.Generator) -> None:
+    """Ways to find the first of equal rows of three columns, and their most memory beyond that of the rows."""
+    columns = [
+        rng.integers(0, size // 20, size),
+        rng.integers(0, size // 20, size),
+        rng.integers(0, 10_000, size),
+    ]
+
+    def sorted_rows() -> int:
+        order = np.lexsort(columns)
+        return 1 + int(np.any([c[order][1:] != c[order][:-1] for c in columns], axis=0).sum())
+
+    def grouped() -> int:
+        table = pa.table({"a": columns[0], "b": columns[1], "c": columns[2], "row": np.arange(size)})
+        return len(table.group_by(["a", "b", "c"]).aggregate([("row", "min")]))
+
+    first_rows([np.array([1])])  # compiles or loads the kernel
+    ways = {"first_rows": lambda: int(first_rows(columns).sum()), "lexsort": sorted_rows, "group_by": grouped}
+    for name, way in ways.items():
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from now on
+        before, start = _memory("VmRSS"), perf_counter()
+        rows = way()
+        seconds, more = perf_counter() - start, _memory("VmHWM") - before
+        print(f"  {name:10} {seconds:8.3f} s  {more:6.2f} GB  {rows:,} of {size:,} rows")
+
+
+def _memory(name: str) -> float:
+    """Gigabytes of this process, as Linux tells them."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split(f"{name}:")[1].split()[0]) / 1e6
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=50, help="size of each CSV file")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--distinct", type=int, metavar="ROWS", help="compare ways to drop repeated rows instead"
+    )
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     machine = f"{os.cpu_count()} x {platform.machine()} {platform.system()}"
     print(f"{machine}, Python {platform.python_version()}, NumPy {np.__version__}, pyarrow {pa.__version__}")
+    if options.distinct:
+        distinct(options.distinct, rng)
+        return
     with tempfile.TemporaryDirectory() as folder:
         for make in (integers, names):
             table = make(options.megabytes * MEGABYTE, rng)

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from kgreason.anonymizers.base import Release
+from kgreason.data.delimited import write_csv
 from kgreason.errors import ReleaseError
 from kgreason.exchange import Exchange, Side, mend, workspaces
-from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import ACCOUNT, not_of_account
 from kgreason.interrupts import deferred

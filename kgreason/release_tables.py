@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.data.delimited import DECIMALS, write_csv
+from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
-from kgreason.graph.io.csv_writer import DECIMALS, write_csv
-from kgreason.graph.io.kept import first_files, format_of
-from kgreason.graph.io.loader import Data
+from kgreason.graph.io.loader import Data, first_files, format_of
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.hashing.distinct import first_rows
 from kgreason.layout import HEADED, NODES, Layout, Stored
 from kgreason.output.beforehand import check_format
 from kgreason.output.target import DECLARING, FORMATS, Target

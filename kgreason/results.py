@@ -123,7 +123,7 @@ class Reasoned(Displayed):
         DataError
             If Polars is not installed.
         """
-        from kgreason.graph.interchange.polars import as_polars
+        from kgreason.graph.interchange.arrow import as_polars
 
         return as_polars(self.to_arrow(predicate))
 
@@ -138,7 +138,7 @@ class Reasoned(Displayed):
         DataError
             If the facts have fewer than two arguments.
         """
-        from kgreason.graph.interchange.networkx import as_networkx
+        from kgreason.graph.interchange.graphs import as_networkx
         from kgreason.graph.interchange.plain import edges_of
 
         made = as_networkx(edges_of(self.to_arrow(predicate), predicate))
@@ -152,7 +152,7 @@ class Reasoned(Displayed):
         DataError
             If the facts have fewer than two arguments, or igraph is not installed.
         """
-        from kgreason.graph.interchange.igraph import as_igraph
+        from kgreason.graph.interchange.graphs import as_igraph
         from kgreason.graph.interchange.plain import edges_of
 
         return as_igraph(edges_of(self.to_arrow(predicate), predicate))

@@ -15,12 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from kgreason.data.duckdb_files import duckdb_tables
+from kgreason.data.sqlite import sqlite_tables
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import BLOCK, decoded, open_bytes, read_block
 from kgreason.graph.io.select import keyed
 from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.io.tables import tables_of
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.layout import DATABASES, HEADED, NODES, Layout, found_edges, found_nodes, is_table, table_of
 
@@ -147,7 +148,7 @@ def check_folder(folder: Path, edges: Sequence[str]) -> None:
             raise _unknown(str(path), table_of(path.name))
     for stored in {stored.file: stored for stored in tables.values() if stored.format in DATABASES}.values():
         file = folder / stored.file
-        for table in tables_of(file, stored.format):
+        for table in (sqlite_tables if stored.format == "sqlite" else duckdb_tables)(file):
             if table.lower() not in {NODES, *(predicate.lower() for predicate in edges)}:
                 raise _unknown(str(file), table)
 

@@ -32,12 +32,6 @@ def grouped(values: Sequence[object]) -> tuple[list[int], list[int]]:
     return [groups.index(group) for group in range(len(number))], groups
 
 
-def marks(text: bytes, mark: int, inner: bytes, seen: int) -> int:
-    places = [i for i in range(1, len(text) - 1) if text[i] == mark]
-    odd = [text[i - 1] if n % 2 == 0 else text[i + 1] for n, i in enumerate(places, seen)]
-    return -1 if set(odd) & set(inner) else seen + len(places)
-
-
 def insert(batch: Iterable[Row], old: Sequence[Row]) -> list[Row]:
     return list(dict.fromkeys([*old, *batch]))
 

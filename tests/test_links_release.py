@@ -19,8 +19,8 @@ from kgreason.anonymizers.links.clusters import as_people, clusters_of, read_clu
 from kgreason.anonymizers.links.publish import LinksRelease, publish
 from kgreason.anonymizers.links.strategies import apply, removed_links
 from kgreason.choices import Strategy
+from kgreason.data.delimited import write_csv
 from kgreason.errors import AnonymizationError, DataError, ReleaseError
-from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, observations
 from kgreason.graph.links.program import links_of_program
 from kgreason.graph.links.read import read_links

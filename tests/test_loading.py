@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from math import isfinite
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.arrays import as_arrow, as_numpy, string_buffers, strings
+from kgreason.arrays import as_arrow, as_numpy, strings
+from kgreason.data import delimited
+from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind
-from kgreason.graph.io import quotes
-from kgreason.graph.io.kernels import integers, marks, numbers
+from kgreason.errors import DataError
+from kgreason.graph.io.cast import numeric
 from kgreason.graph.io.load import load_facts
-from kgreason.hashing import distinct
-from kgreason.hashing.kernels import UPPER, find, hash_texts, partition, renumber, same_texts, tally
+from kgreason.graph.io.options import Options
 from kgreason.lang.values import Null
 from tests import reference
 from tests.examples import inputs
@@ -40,165 +41,62 @@ TEXTS = st.text(max_size=20) | st.text("ab", max_size=3)
 
 
 @quick
-@given(st.lists(CELLS, max_size=4))
-def test_numbers_are_told_as_by_regular_expressions(cells: list[str]) -> None:
-    assert numbers(*string_buffers(pa.array(cells, pa.string()))) == reference.numbers(cells)
+@given(st.lists(CELLS, min_size=1, max_size=4), st.integers(1, 3))
+def test_numbers_are_told_as_by_regular_expressions(cells: list[str], split: int) -> None:
+    column = pa.chunked_array([cells[:split], cells[split:]], pa.string())
+    found = numeric(column, None)
+    kind = reference.numbers(cells)
+    if kind == 2 or not all(map(isfinite, map(float, cells))):
+        assert found is None
+    else:
+        values = [int(cell) if kind == 0 else float(cell) for cell in cells]
+        assert (found.to_pylist(), found.type) == (values, pa.float64() if kind else pa.int64())
+    assert (numeric(column, Kind.INT) is None) == (kind != 0)
+    assert numeric(column, Kind.STRING) is None
 
 
 @quick
-@given(st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=1), st.integers(0, 3))
-def test_integers_of_text(values: list[int], first: int) -> None:
-    out = np.full(first + len(values), 7)
-    integers(*string_buffers(pa.array(map(str, values), pa.string())), first, out)
-    assert out.tolist() == [7] * first + values
-
-
-@quick
-@given(st.text('a,"', max_size=12), st.integers(0, 1))
-def test_quotation_marks_are_counted_as_one_by_one(text: str, seen: int) -> None:
-    inner = np.arange(256) == ord("a")
-    counted = marks(np.frombuffer(text.encode(), dtype=np.uint8), ord('"'), inner, seen)
-    assert counted == reference.marks(text.encode(), ord('"'), b"a", seen)
-
-
-@quick
-@given(st.text('a,"\n', max_size=12))
-def test_blocks_of_a_file_hang_together(text: str) -> None:
+@given(st.text('a,"\n', max_size=12), st.integers(1, 12))
+def test_quotation_marks_that_are_amiss_are_doubtful(text: str, block: int) -> None:
     """What is amiss does not depend on where a block ends."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         file = Path(folder, "a.csv")
         file.write_text(text)
-        whole = quotes.doubtful(file, ",", '"')
-        patch.setattr(quotes, "_BLOCK", 3)
-        assert quotes.doubtful(file, ",", '"') == whole
+        whole = delimited._quotation(file, Options(), ",")
+        patch.setattr(delimited, "_QUOTES", block)
+        assert delimited._quotation(file, Options(), ",") == whole
+        try:
+            list(delimited.records(file, Options(), ","))
+        except DataError:
+            assert whole == (True, True)
+    assert whole[0] == ('"' in text)
 
 
 @settings(quick, max_examples=inputs(30))
 @given(st.lists(st.lists(TEXTS, max_size=20), max_size=3), st.integers(0, 3))
-def test_strings_are_grouped_as_by_a_dictionary(parts: list[list[str]], skipped: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distinct, "_BLOCK", 3)  # for several threads
-        found, codes = distinct.distinct_texts([strings(texts)[skipped:] for texts in parts])
+def test_strings_are_coded_as_by_a_dictionary(parts: list[list[str]], skipped: int) -> None:
+    symbols = Symbols()
+    codes = symbols.load([strings(texts)[skipped:] for texts in parts])
     texts = [text for part in parts for text in part[skipped:]]
     firsts, groups = reference.grouped(texts)
-    assert found.to_pylist() == [texts[row] for row in firsts]
+    assert symbols.values(range(len(symbols))) == [texts[row] for row in firsts]
     assert codes.tolist() == groups
 
 
-HASHES = st.integers(-(2**63), 2**63 - 1) | st.tuples(
-    st.integers(0, 3), st.integers(0, 9), st.integers(0, 3)
-).map(lambda bits: bits[0] << 60 | bits[1] << UPPER | bits[2])
-
-
 @quick
-@given(st.lists(HASHES, max_size=200), st.integers(0, 200), st.sampled_from([2, 8, 512]))
-def test_hashes_are_grouped_as_by_a_dictionary(values: list[int], middle: int, room: int) -> None:
-    """Also those of one part and of one place in its table, some of which differ by other bits alone."""
-    hashes, parts = np.array(values, dtype=np.int64), 4
-    rows = [[row for row, h in enumerate(values) if (h >> UPPER) % parts == p] for p in range(parts)]
-    sizes = np.zeros(parts, dtype=np.int64)
-    tally(hashes, sizes)
-    assert sizes.tolist() == [len(some) for some in rows]
-    starts, parted = np.append(0, np.cumsum(sizes)), np.empty(2 * len(values), dtype=np.int64)
-    places = starts[:-1].copy()
-    partition(hashes[:middle], 0, places, parted)
-    partition(hashes[middle:], min(middle, len(values)), places, parted)
-    assert parted.reshape(-1, 2).tolist() == [[values[row], row] for p in rows for row in p]
-
-    groups, count, p, slots = np.empty_like(hashes), 0, 0, np.empty(room, dtype=np.int64)
-    while p < parts:
-        p, found = find(starts, parted, p, min(p + 2, parts), slots, groups)
-        count += found
-        if p < parts and len(set(hashes[rows[p]].tolist())) > len(slots) // 2:
-            slots = np.empty(2 * len(slots), dtype=np.int64)
-    firsts, numbers = reference.grouped(values)
-    assert count == len(firsts)
-    assert groups.tolist() == [firsts[n] for n in numbers]
-    first = np.empty(len(firsts), dtype=np.int64)
-    renumber(groups, first)
-    assert (first.tolist(), groups.tolist()) == (firsts, numbers)
-
-
-def test_hashes_differ_by_few_bits() -> None:
-    """Those that tell the part, and those that tell the place in its table."""
-    texts = strings([f"Company {i} Ltd" for i in range(100_000)])
-    hashes = np.empty(len(texts), dtype=np.int64)
-    hash_texts(*string_buffers(texts), 0, hashes)
-    numbers = np.arange(100_000)
-    for found in (
-        hashes,
-        distinct._row_hashes([numbers], 0),
-        distinct._row_hashes([numbers % 300, numbers // 300], 0),
-    ):
-        assert len(np.unique(found)) == len(found)
-        for shift in (0, UPPER):
-            sizes = np.bincount(found >> shift & 0xFF)
-            assert 300 < sizes.min() <= sizes.max() < 500
-
-
-@quick
-@given(st.lists(TEXTS, min_size=1, max_size=5), st.lists(st.integers(0, 4), max_size=6), st.data())
-def test_strings_are_compared_with_their_groups(
-    others: list[str], numbers: list[int], data: st.DataObject
-) -> None:
-    """Wherever the one letter stands that two strings of one length differ by."""
-    groups = np.array([number % len(others) for number in numbers], dtype=np.int64)
-    texts = [others[group] for group in groups]
-    if texts and texts[-1] and data.draw(st.booleans()):
-        place = data.draw(st.integers(0, len(texts[-1]) - 1))
-        texts[-1] = texts[-1][:place] + "b" + texts[-1][place + 1 :]
-    same = same_texts(*string_buffers(strings(texts)), *string_buffers(strings(others)), groups)
-    assert same == all(text == others[group] for text, group in zip(texts, groups, strict=True))
-
-
-@quick
-@given(st.lists(TEXTS, unique=True, max_size=20))
-def test_other_strings_have_other_hashes(texts: list[str]) -> None:
-    hashes = np.empty(len(texts), dtype=np.int64)
-    hash_texts(*string_buffers(strings(texts)), 0, hashes)
-    assert len(set(hashes.tolist())) == len(texts)
-
-
-def test_equal_hashes_of_other_values_are_hashed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    seeds = []
-
-    def colliding(offsets: np.ndarray, text: np.ndarray, seed: int, hashes: np.ndarray) -> None:
-        seeds.append(seed)
-        hash_texts(offsets, text, seed, hashes)
-        if not seed:
-            hashes[:] = 7
-
-    rows = distinct._row_hashes
-    monkeypatch.setattr(distinct, "hash_texts", colliding)
-    monkeypatch.setattr(distinct, "_row_hashes", lambda columns, seed: rows(columns, seed) * (seed > 0))
-    found, codes = distinct.distinct_texts([strings(["a", "b", "a"])])
-    assert (found.to_pylist(), codes.tolist(), seeds) == (["a", "b"], [0, 1, 0], [0, 1])
-    assert distinct.first_rows([np.array([1, 2, 1])]).tolist() == [True, True, False]
-
-
-@pytest.mark.parametrize("different", [1, 2, 300_000])
-def test_hash_tables_have_room_for_the_different_rows_alone(
-    different: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes = []
-
-    def seen(*given: Any) -> tuple[int, int]:
-        sizes.append(len(given[4]))
-        return find(*given)
-
-    monkeypatch.setattr(distinct, "find", seen)
-    monkeypatch.setattr(distinct, "_PART", 1 << 8)
-    rows = np.arange(300_000) % different
-    assert np.flatnonzero(distinct.first_rows([rows])).tolist() == list(range(different))
-    assert max(sizes) == 8 << 8
-
-
-@quick
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), max_size=30))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 2)), max_size=30)
+)
 def test_first_rows_are_those_of_a_dictionary(rows: list[tuple[int, int]]) -> None:
     columns = np.array(rows, dtype=np.int64).reshape(-1, 2).T.copy()
     firsts, _ = reference.grouped(rows)
-    assert np.flatnonzero(distinct.first_rows(columns)).tolist() == firsts
+    assert np.flatnonzero(first_rows(columns)).tolist() == firsts
+
+
+@pytest.mark.parametrize("different", [1, 2, 300_000])
+def test_first_of_many_rows(different: int) -> None:
+    rows = np.arange(300_000) % different
+    assert np.flatnonzero(first_rows([rows << 32])).tolist() == list(range(different))
 
 
 @pytest.mark.parametrize("values", [[1, -2], [0.5, 2.0], [True, False, True], []])

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram, Mapped
+from kgreason.data import columns as tables
 from kgreason.engine.table import Facts, Table
 from kgreason.errors import DataError, ReleaseError, Span
 from kgreason.graph.interchange import facts_to_arrow
@@ -28,7 +29,6 @@ from kgreason.graph.io.load import load_facts
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value, identity
-from kgreason.output import tables
 from kgreason.output import write as output
 from kgreason.output.beforehand import check_outputs
 from kgreason.output.names import column_names

@@ -878,7 +878,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, arguments: tuple[str, ..
 def test_a_million_triples_take_seconds(tmp_path: Path) -> None:
     from time import perf_counter
 
-    from kgreason.graph.io.csv_writer import write_csv
+    from kgreason.data.delimited import write_csv
 
     rng = np.random.default_rng(1)
     m = 1_000_000

@@ -22,10 +22,10 @@ from typer.testing import CliRunner, Result
 from kgreason import api
 from kgreason.analysis import check
 from kgreason.cli import app
+from kgreason.data.postgresql import one_select
 from kgreason.errors import DataError, KgreasonError, ProgramError, ReleaseError
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.load import load_graph
-from kgreason.graph.io.postgres import one_select
 from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.output.beforehand import check_outputs
 from kgreason.output.target import Target
@@ -219,7 +219,7 @@ def test_a_condition_on_the_rows(base: Database) -> None:
 
 
 def test_many_rows_come_in_blocks(base: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.graph.io.postgres.BLOCK", 1000)
+    monkeypatch.setattr("kgreason.data.postgresql.BLOCK", 1000)
     base.run(
         "CREATE TABLE t AS SELECT i AS x, i::numeric AS n, 'v' || i AS v FROM generate_series(1, 2000) i"
     )
@@ -230,10 +230,10 @@ def test_many_rows_come_in_blocks(base: Database, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_server_that_goes_away(base: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgreason.graph.io import postgres
+    from kgreason.data import postgresql as postgres
 
     base.run("CREATE TABLE t AS SELECT i AS x FROM generate_series(1, 1000000) i")
-    parsed, left = postgres._parsed, ["pg_terminate_backend(pid)"]
+    parsed, left = postgres._parse, ["pg_terminate_backend(pid)"]
 
     def ended(*given: Any) -> None:
         if left:
@@ -241,7 +241,7 @@ def test_a_server_that_goes_away(base: Database, monkeypatch: pytest.MonkeyPatch
         parsed(*given)
 
     monkeypatch.setattr(postgres, "BLOCK", 10_000)
-    monkeypatch.setattr(postgres, "_parsed", ended)
+    monkeypatch.setattr(postgres, "_parse", ended)
     message = said(lambda: base.read("t"))
     assert message.startswith(base.shown)
     assert "help: the server ended it" in message

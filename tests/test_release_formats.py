@@ -26,7 +26,7 @@ from kgreason.anonymizers.publish import publish
 from kgreason.assess.labels import CHANCE, labels
 from kgreason.cli import app
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.kept import format_of
+from kgreason.graph.io.loader import format_of
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.layout import LISTING, NUMBERED, Layout

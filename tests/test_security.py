@@ -26,10 +26,10 @@ import kgreason
 from kgreason import caches
 from kgreason.analysis.check import examine_file, load_file
 from kgreason.cli import app
+from kgreason.data.duckdb_files import _opened
+from kgreason.data.postgresql import one_select
 from kgreason.errors import DataError, KgreasonError, ProgramError
-from kgreason.graph.io.duck import _opened
 from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.postgres import one_select
 from kgreason.graph.io.source import SourceSpec
 from kgreason.output.write import write_targets
 from kgreason.runlog import Log

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.data import graph_builder, json_rows
+from kgreason.data import graph_builder, json_rows, sqlite
 from kgreason.errors import DataError
-from kgreason.graph.io import sqlite, xmlparse
+from kgreason.graph.io import xmlparse
 from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.gathered import Gathered
 from kgreason.graph.io.raw import Raw

@@ -658,13 +658,13 @@ SAYS_WHAT_CAN_BE = {
     "attacks.setting": 2,
     "graph.generators": 3,
     "graph.people.levels": 1,
-    "graph.people.sections": 1,
+    "graph.people.schema": 1,
     "links.arguments": 1,
 }
 PASSES_ON = {
     "engine.constraints": 2,  # the message is the rule's own
     "engine.seminaive": 2,
-    "graph.io.weights": 1,
+    "graph.io.edges": 1,
     "lang.definitions": 3,  # what the user's own Python file raised
     "reasoner": 1,
 }

@@ -13,8 +13,8 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.generic import vertex_positions
 from kgreason.analysis.weights import Use, weight_uses
 from kgreason.cores import each
+from kgreason.distinct import first_rows
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.hashing.distinct import first_rows
 
 Answers = Mapping[str, npt.NDArray[np.int64]]
 

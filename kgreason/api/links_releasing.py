@@ -152,7 +152,7 @@ def anonymize_links(
 
 def _kept(data: object, rules: Rules | None) -> str | None:
     """Format of the first file of the data, if they are files."""
-    from kgreason.graph.io.kept import first_files, format_of
+    from kgreason.graph.io.loader import first_files, format_of
     from kgreason.graph.people.sources import Schema
 
     if isinstance(data, Schema):

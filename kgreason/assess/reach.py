@@ -11,8 +11,8 @@ from kgreason.assess.closure import Closure, Flags, Ints
 from kgreason.assess.closure_kernels import common_bits, mark, sinks_first, spread
 from kgreason.assess.confidence import NORMAL
 from kgreason.cores import each
+from kgreason.distinct import GOLDEN
 from kgreason.graph.model import Vertices
-from kgreason.hashing.kernels import GOLDEN
 
 EFFORT = 4_000_000_000
 """Words of 64 targets that are carried along edges at most; beyond it targets are sampled."""

@@ -12,9 +12,9 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.closure import closure, closure_rules
 from kgreason.assess.reach import compare
 from kgreason.displayed import Displayed
+from kgreason.distinct import first_rows
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.hashing.distinct import first_rows
 
 SHOWN = 5  # answers that were lost, and that were gained, of each query
 

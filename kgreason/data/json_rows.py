@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from kgreason.engine.table import Facts
 from kgreason.errors import DataError
 from kgreason.graph.io.gathered import PIECE, Gathered
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw, texts
+from kgreason.graph.io.raw import Column, Raw, open_bytes, texts
 from kgreason.graph.io.values import CastError, Unfit
 from kgreason.lang.values import plain
 from kgreason.output.target import Target
@@ -22,6 +23,7 @@ from kgreason.output.target import Target
 _LINES = re.compile(r"\.(jsonl|ndjson)(\.gz)?$", re.IGNORECASE)
 _BLOCK = 1 << 14  # bytes read at once; ijson takes quadratic memory for levels that open within one block
 _HINT = "is the file whole, and JSON, which has no NaN and no Infinity? format= says what else it is"
+_START = 1 << 16  # characters; an object beyond it is not looked at
 _TRAILING = "trailing garbage"  # words of yajl
 
 # What ijson 3.6 with yajl does not refuse: half of a surrogate pair is read as "?", an integer of more digits than
@@ -337,3 +339,14 @@ def write_values(path: Path, values: Iterator[str], *, array: bool) -> None:
         stream.write("[")
         stream.writelines(f",\n{value}" if number else f"\n{value}" for number, value in enumerate(values))
         stream.write("\n]\n")
+
+
+def json_columns(target: Target, _: str) -> tuple[str, ...] | None:
+    """Keys of the first object of a file that an output would replace; `None`: there is none."""
+    with TextIOWrapper(open_bytes(target.path), encoding="utf-8", errors="replace") as stream:
+        start = stream.read(_START).lstrip("\ufeff[ \r\n\t")
+    try:
+        first, _end = json.JSONDecoder().raw_decode(start)
+    except json.JSONDecodeError:
+        return None
+    return tuple(first) if isinstance(first, dict) else None

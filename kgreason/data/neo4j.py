@@ -18,11 +18,11 @@ import numpy as np
 
 from kgreason.analysis.reach import parts_of
 from kgreason.arrays import as_arrow, as_numpy, strings
+from kgreason.data.delimited import read_columns, records
 from kgreason.data.vertex_names import named, vertices_of
 from kgreason.engine.table import Codes, Facts, Kind, decode
 from kgreason.errors import DataError
 from kgreason.graph.io.cast import coded
-from kgreason.graph.io.delimited import read_columns, records
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, no_file
 from kgreason.graph.io.values import CastError, text

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.arrays import ArrowArray, as_arrow, as_numpy, strings
-from kgreason.hashing.distinct import distinct_texts
 from kgreason.lang.values import Null, Value, as_double
 
 
@@ -93,8 +92,16 @@ class Symbols:
         count = self._loaded
         if count < len(self._list):  # some codes are of values that Arrow does not know
             return self.encode([string for some in texts for string in some.to_pylist()])
-        self._texts, codes = distinct_texts([self._texts, *texts] if count else texts)
+        import pyarrow as pa
+
+        parts = [self._texts, *texts] if count else texts
+        encoded = pa.chunked_array(parts, pa.large_string()).dictionary_encode().unify_dictionaries()
+        if not encoded.num_chunks:
+            return np.empty(0, dtype=np.int64)
+        self._texts = encoded.chunk(0).dictionary
         self._loaded = len(self._texts)
+        codes = np.empty(len(encoded), dtype=np.int64)
+        np.concatenate([as_numpy(chunk.indices) for chunk in encoded.chunks], out=codes)
         return codes[count:]
 
     def texts(self, codes: npt.NDArray[np.int64]) -> ArrowArray:

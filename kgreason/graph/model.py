@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.displayed import Displayed
-from kgreason.hashing.distinct import first_rows
+from kgreason.distinct import first_rows
 
 Vertices = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]

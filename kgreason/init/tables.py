@@ -15,8 +15,7 @@ from tempfile import TemporaryDirectory
 
 from kgreason.analysis.server import connection, table_of
 from kgreason.errors import DataError
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.mistaken import check_content
+from kgreason.graph.io.formats import check_content, read_table
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import Raw, no_file, open_bytes, read_block
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file

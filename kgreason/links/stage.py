@@ -12,7 +12,7 @@ from kgreason.assess.links.source import Source
 from kgreason.assess.links.verdict import LinksVerdict
 from kgreason.assess.links.verify import verify_links
 from kgreason.assess.verdict import Item
-from kgreason.graph.io.csv_writer import write_csv
+from kgreason.data.delimited import write_csv
 from kgreason.graph.links.write import write_links
 from kgreason.links.form import form, reports
 from kgreason.links.pairs import read_mapping, read_released

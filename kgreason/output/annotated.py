@@ -9,16 +9,16 @@ from pathlib import Path
 
 from kgreason.analysis.check import Examined, examine_file
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.data.duckdb_files import check_duckdb
+from kgreason.data.postgresql import one_select
+from kgreason.data.sqlite import check_sqlite
 from kgreason.errors import DataError, Diagnostic, Span
-from kgreason.graph.io.duck import check_duckdb
 from kgreason.graph.io.formats import understood
 from kgreason.graph.io.loader import bound, queried
-from kgreason.graph.io.postgres import check_postgresql
 from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.io.sqlite import check_sqlite
 from kgreason.output.target import Target
 
-_QUERIES = {"sqlite": check_sqlite, "postgresql": check_postgresql}
+_QUERIES: dict[str, Callable[[str, str], object]] = {"sqlite": check_sqlite, "postgresql": one_select}
 
 
 def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:

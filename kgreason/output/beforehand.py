@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.reach import parts_of
 from kgreason.analysis.targets import Place, place_of, place_on_server
+from kgreason.data.delimited import delimited_columns
+from kgreason.data.duckdb_files import duckdb_columns
+from kgreason.data.json_rows import json_columns
+from kgreason.data.parquet import parquet_columns
+from kgreason.data.postgresql import postgresql_columns
+from kgreason.data.sqlite import sqlite_columns
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
 from kgreason.graph.io.sql import extra
 from kgreason.lang.names import ARITIES
-from kgreason.output.existing import existing_columns
 from kgreason.output.names import column_names
 from kgreason.output.target import FORMATS, Target, no_format
 
 Plan = Sequence[tuple[str, Target]]
 """Predicates and where each is written."""
 
+_COLUMNS: dict[str, Callable[[Target, str], tuple[str, ...] | None]] = {
+    "csv": delimited_columns,
+    "tsv": delimited_columns,
+    "parquet": parquet_columns,
+    "json": json_columns,
+    "sqlite": sqlite_columns,
+    "duckdb": duckdb_columns,
+}
 _PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
 
 
@@ -206,6 +219,16 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
                 yield predicate, Place(path.resolve(), table)
             elif isinstance(spec, Path):
                 yield predicate, Place(spec.resolve())
+
+
+def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
+    """Tell the columns of what `target` would replace; `None` if there is nothing, or nothing tells them."""
+    if target.server:
+        return postgresql_columns(target, predicate)
+    columns = _COLUMNS.get(target.format)
+    if columns is None or not target.path.is_file() or not target.path.stat().st_size:
+        return None
+    return columns(target, predicate)
 
 
 def _check_known(program: CheckedProgram, predicate: str, target: Target) -> None:

@@ -13,8 +13,7 @@ from kgreason.graph.io.loader import Loaded, Loader
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.select import keyed
 from kgreason.graph.io.source import DATABASES, SourceSpec
-from kgreason.output.beforehand import check_plan
-from kgreason.output.existing import existing_columns
+from kgreason.output.beforehand import check_plan, existing_columns
 from kgreason.output.names import free
 from kgreason.output.target import DECLARING, Target
 from kgreason.output.write import write_output

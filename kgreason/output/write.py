@@ -11,6 +11,8 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.data.bods import write_bods
+from kgreason.data.delimited import write_delimited
+from kgreason.data.duckdb_files import write_duckdb
 from kgreason.data.edge_list import write_edges, write_konect
 from kgreason.data.gml import write_gml
 from kgreason.data.graphml import write_graphml
@@ -18,16 +20,17 @@ from kgreason.data.json_rows import write_json
 from kgreason.data.matrix_market import write_mtx
 from kgreason.data.neo4j import write_neo4j, write_nodes
 from kgreason.data.pajek import write_pajek
+from kgreason.data.parquet import write_parquet
+from kgreason.data.postgresql import write_postgresql
 from kgreason.data.rdf import write_rdf
+from kgreason.data.sqlite import write_sqlite
 from kgreason.data.vertex_names import write_labels
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
+from kgreason.graph.io.sql import Writer
 from kgreason.output.beforehand import Plan, bound_targets, check_arity, check_outputs, check_plan
-from kgreason.output.databases import Writer, duckdb_tables, sqlite_tables
 from kgreason.output.names import column_names
 from kgreason.output.place import pack, replacing
-from kgreason.output.servers import postgresql_tables
-from kgreason.output.tables import write_delimited, write_parquet
 from kgreason.output.target import Target
 
 _FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
@@ -52,9 +55,9 @@ _SECOND: dict[str, Callable[[Path, Facts, str, Target], None]] = {
 }
 """Writers of the file beside that of the facts."""
 _TABLES: dict[str, Callable[[Target], AbstractContextManager[Writer]]] = {
-    "sqlite": sqlite_tables,
-    "duckdb": duckdb_tables,
-    "postgresql": postgresql_tables,
+    "sqlite": write_sqlite,
+    "duckdb": write_duckdb,
+    "postgresql": write_postgresql,
 }
 
 

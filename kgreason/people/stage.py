@@ -19,8 +19,8 @@ from kgreason.assess.people.utility import Utility, measure
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.assess.people.verify import Demands, verify_people
 from kgreason.assess.verdict import Item
+from kgreason.data.delimited import write_csv
 from kgreason.errors import DataError, KgreasonError
-from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.people.write import write_people
 from kgreason.people.pairs import read_named, read_published
 from kgreason.people.readme import Claim, readme

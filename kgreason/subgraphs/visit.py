@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.hashing.kernels import GOLDEN
+from kgreason.distinct import GOLDEN
 from kgreason.subgraphs.adjacency import Adjacency, Ints
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.census import Census, Walk, shared, tasks

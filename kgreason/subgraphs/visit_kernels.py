@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgreason.hashing.kernels import GOLDEN
+from kgreason.distinct import GOLDEN
 from kgreason.jit import Bytes, Ints, Rows, Shorts, kernel
 from kgreason.subgraphs.census_kernels import back, find, joined, opened
 

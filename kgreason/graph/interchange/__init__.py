@@ -1,10 +1,7 @@
 """Graphs and tables of other libraries, in and out: a file for each family of them."""
 
-from kgreason.graph.interchange.arrow import as_frame, facts_to_arrow, to_arrow
-from kgreason.graph.interchange.igraph import from_igraph, to_igraph
-from kgreason.graph.interchange.networkx import from_networkx, to_networkx
-from kgreason.graph.interchange.pandas import to_pandas
-from kgreason.graph.interchange.polars import to_polars
+from kgreason.graph.interchange.arrow import as_frame, facts_to_arrow, to_arrow, to_pandas, to_polars
+from kgreason.graph.interchange.graphs import from_igraph, from_networkx, to_igraph, to_networkx
 from kgreason.graph.interchange.tables import as_raw, as_table, is_table
 
 __all__ = [

@@ -1,9 +1,10 @@
-"""Tables of Arrow, in and out; in, whatever has Arrow's interface for tables (Polars, DuckDB, ...)."""
+"""Tables of Arrow, pandas and Polars, in and out; in, whatever has the interface of Arrow for tables (DuckDB, ...)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind
 from kgreason.errors import DataError
 from kgreason.graph.interchange.plain import Graph, domain, only, plain
-from kgreason.graph.interchange.python import in_memory
+from kgreason.graph.interchange.python import array, in_memory
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import arrow_column, text
 from kgreason.graph.links.model import LinkGraph
@@ -22,6 +23,7 @@ from kgreason.lang.values import Null, Value, ordered
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
 INTERFACE = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
@@ -45,19 +47,33 @@ def from_arrow(obj: Any, name: str) -> Raw:
 
     if not isinstance(obj, (pa.Table, pa.RecordBatch)):
         obj = _taken(obj, name)
-    check_types(name, obj.schema)
+    _check_types(name, obj.schema)
     columns = [c.combine_chunks() if _views(c.type) else c for c in obj.columns]
     return in_memory(name, obj.schema.names, map(_without_views, columns))
 
 
-def check_types(name: str, schema: pa.Schema) -> None:
-    """Refuse types that only some libraries know: what stands behind them, as numbers of periods, is not the value.
+def from_frame(frame: Any, name: str) -> Raw:
+    """Read a DataFrame; its index is no column."""
+    import pyarrow as pa
 
-    Raises
-    ------
-    DataError
-        If a column is of such a type.
-    """
+    names = [str(c) for c in frame.columns]
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        pa.ArrowNotImplementedError,
+    ):  # TypeError: of sparse columns, too
+        series = [frame.iloc[:, i] for i in range(len(names))]
+        cells = [s.astype(object).where(s.notna(), None).tolist() for s in series]
+        return in_memory(name, names, [array(name, c, n) for c, n in zip(cells, names, strict=True)])
+    _check_types(name, table.schema)
+    return in_memory(name, names, table.columns)
+
+
+def _check_types(name: str, schema: pa.Schema) -> None:
+    """Refuse types that only some libraries know: what stands behind them, as numbers of periods, is not the value."""
     import pyarrow as pa
 
     for field in schema:
@@ -223,6 +239,23 @@ def _lists(values: Sequence[Any]) -> Column:
     return pa.array([text(v) for v in values], pa.string())
 
 
+def to_pandas(graph: Graph, relation: str | None = None) -> pd.DataFrame:
+    """`kgreason.to_arrow` as a pandas DataFrame; needs pandas installed.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+
+    Examples
+    --------
+    >>> from kgreason import KnowledgeGraph
+    >>> to_pandas(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_dict("records")
+    [{'source': 'A', 'target': 'D', 'weight': 0.6}]
+    """
+    return as_frame(to_arrow(graph, relation))
+
+
 def as_frame(table: pa.Table) -> pd.DataFrame:
     """Make a pandas DataFrame of an Arrow table.
 
@@ -231,9 +264,68 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
     DataError
         If pandas is not installed, with the command that installs it.
     """
-    try:
-        frame: pd.DataFrame = table.to_pandas()
-    except ModuleNotFoundError:
-        what = "a DataFrame needs the package pandas, which is not installed"
-        raise DataError("to_pandas", what, hint="pip install pandas; to_arrow does without") from None
+    needed("pandas", "a DataFrame", "to_pandas", "to_arrow does without")
+    frame: pd.DataFrame = table.to_pandas()
     return frame
+
+
+def to_polars(graph: Graph, relation: str | None = None) -> pl.DataFrame:
+    """`kgreason.to_arrow` as a Polars DataFrame; needs Polars installed.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+
+    Examples
+    --------
+    >>> from kgreason import KnowledgeGraph
+    >>> to_polars(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).rows()
+    [('A', 'D', 0.6)]
+    """
+    return as_polars(to_arrow(graph, relation))
+
+
+def as_polars(table: pa.Table) -> pl.DataFrame:
+    """Make a Polars DataFrame of an Arrow table.
+
+    Raises
+    ------
+    DataError
+        If Polars is not installed, with the command that installs it.
+    """
+    library = needed("polars", "a Polars DataFrame", "to_polars", "to_arrow does without")
+    frame: pl.DataFrame = library.from_arrow(table)
+    return frame
+
+
+def needed(package: str, what: str, asked: str, instead: str = "") -> Any:
+    """Import a package that a result of its kind needs.
+
+    Parameters
+    ----------
+    what
+        That result, for the message.
+    asked
+        The function that was called.
+    instead
+        What does without, for the hint.
+
+    Raises
+    ------
+    DataError
+        If it is not installed, with the command that installs it.
+
+    Examples
+    --------
+    >>> needed("graphics_of_tomorrow", "a hologram", "to_hologram", "to_networkx does without")
+    Traceback (most recent call last):
+    kgreason.errors.DataError: to_hologram: a hologram needs the package graphics_of_tomorrow, which is not installed
+      help: pip install graphics_of_tomorrow; to_networkx does without
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError:
+        hint = f"pip install {package}" + f"; {instead}" * bool(instead)
+        message = f"{what} needs the package {package}, which is not installed"
+        raise DataError(asked, message, hint=hint) from None

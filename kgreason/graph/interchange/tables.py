@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from kgreason.errors import DataError
-from kgreason.graph.interchange import arrow, igraph, networkx, pandas, python
+from kgreason.graph.interchange import arrow, graphs, python
 from kgreason.graph.interchange.foreign import Foreign
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.model import KnowledgeGraph
@@ -43,7 +43,7 @@ def as_raw(obj: object, name: str) -> Raw:
     if (graph := as_foreign(obj)) is not None:
         return graph.as_raw(name)
     if hasattr(obj, "iloc") and hasattr(obj, "columns"):
-        return pandas.from_frame(obj, name)
+        return arrow.from_frame(obj, name)
     if hasattr(obj, "collect_schema") and hasattr(obj, "collect"):
         what = f"a {type(obj).__name__} has no rows yet"
         raise DataError(name, what, hint="give the frame that its collect() returns")
@@ -73,13 +73,13 @@ def as_raw(obj: object, name: str) -> Raw:
 def as_foreign(obj: object) -> Foreign | None:
     """A graph of another library, or one of kgreason; `None`: it is none."""
     if isinstance(obj, KnowledgeGraph):
-        obj = networkx.to_networkx(obj)
-    if networkx.is_networkx(obj):
-        return networkx.taken(obj)
-    return igraph.taken(obj) if igraph.is_igraph(obj) else None
+        obj = graphs.to_networkx(obj)
+    if graphs.is_networkx(obj):
+        return graphs.taken_networkx(obj)
+    return graphs.taken_igraph(obj) if graphs.is_igraph(obj) else None
 
 
 def is_table(obj: object) -> bool:
     """Whether an object is a table or graph of another library, and so cannot be a list of them."""
     frame = hasattr(obj, "columns") or arrow.has_interface(obj)
-    return frame or networkx.is_networkx(obj) or igraph.is_igraph(obj)
+    return frame or graphs.is_networkx(obj) or graphs.is_igraph(obj)

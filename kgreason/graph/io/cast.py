@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,6 @@ from kgreason import memory
 from kgreason.arrays import as_numpy, string_buffers
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
-from kgreason.graph.io.dates import dates, in_range, is_temporal
 from kgreason.graph.io.raw import Column
 from kgreason.graph.io.values import (
     EXPECTED,
@@ -23,29 +24,52 @@ from kgreason.graph.io.values import (
     Large,
     Objects,
     Unfit,
+    as_set,
     checked,
     int64,
     is_text,
     misplaced,
 )
 from kgreason.graph.io.values import text as text_of
-from kgreason.lang.values import Null
+from kgreason.lang.values import Null, read_date
 
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
 PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
+_DECIMAL = r"^-?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_NUMBER = r"^[+-]?(([0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
 
 MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
-"""What may stand for a missing value."""
+"""Short words and symbols that may mean a missing value."""
 ABSENT = re.compile(r"\W*|\\N|n[./]?[ak]\.?|nan|null|none|nil|missing|unknown", re.IGNORECASE)
-"""What stands for one as a rule."""
+"""Words and symbols that usually mean a missing value."""
 
 _FIRST = 1000  # cells that tell of the most columns whether they hold numbers
 
 DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
 DECIMAL_POINT = "with decimal=, points group thousands; if the point is the decimal point, leave it out"
+FORMS = (
+    "write dates as 2024-01-15, times as 2024-01-15T10:30:00, with up to 6 more digits and a zone as +01:00"
+)
+
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "ms": 10**6,
+    "s": 10**9,
+    "date64[ms]": 10**6,
+    "date32[day]": 86_400 * 10**9,
+}
+"""Of the units that Arrow counts in."""
+_YEAR = 31_556_952 * 10**6  # microseconds of a year of the calendar, on average
+_INFINITE = {sign * end for sign in (1, -1) for end in (2**63 - 1, (2**31 - 1) * 86_400 * 10**6)}
+"""DuckDB's internal values of infinite times and dates."""
+_ELSEWHERE = "make it an empty cell, or text, where the table is made: in SQL CAST(day AS VARCHAR)"
+_EARLIEST, _LATEST = ((edge - _EPOCH) // _MICROSECOND for edge in (datetime.min, datetime.max))
+_DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the language writes \$ before a brace, JSON does not know it
 
 
 def plain(column: Column, wanted: Kind | None = None) -> Column:
@@ -89,7 +113,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
     elif pa.types.is_floating(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        column = _fitting(in_range(column), pa.timestamp("us"), "a date of microseconds")
+        column = _fitting(_in_range(column), pa.timestamp("us"), "a date of microseconds")
     elif foreign(kind):
         value = next((v for v in column if v.is_valid), None)
         if value is None:
@@ -104,7 +128,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
 
 
 def _times(column: Column) -> Column:
-    """Times of day as texts; for those that are none, as the 24:00:00 of DuckDB, Arrow writes an excuse."""
+    """Times of day as text; Arrow writes an error message in place of values out of range (DuckDB's 24:00:00)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -130,7 +154,7 @@ def as_texts(column: Column) -> Column:
     if pa.types.is_dictionary(kind):
         return as_texts(column.cast(kind.value_type))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        column = in_range(column)
+        column = _in_range(column)
     elif pa.types.is_time(kind):
         return _times(column)
     elif isinstance(kind, pa.BaseExtensionType):
@@ -145,7 +169,7 @@ def as_texts(column: Column) -> Column:
 
 
 def claim_texts(texts: Column, places: Column) -> None:
-    """Ask for the memory of the texts at some places, of which one may stand at many."""
+    """Claim the memory that a dictionary column takes as plain text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -154,7 +178,7 @@ def claim_texts(texts: Column, places: Column) -> None:
 
 
 def foreign(kind: Any) -> bool:
-    """Whether values of an Arrow type are none of the language, not even as text."""
+    """Whether an Arrow type has no counterpart in the rules, not even as text."""
     import pyarrow as pa
 
     tests = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval, pa.types.is_binary)
@@ -168,16 +192,22 @@ def _fitting(column: Column, kind: Any, expected: str) -> Column:
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:
-        for row, value in enumerate(column):
-            try:
-                value.cast(kind)
-            except pa.ArrowInvalid as error:
-                raise CastError(row, _shown(value), expected) from error
-        raise
+        row, _ = first_misfit(column, lambda value: value.cast(kind), pa.ArrowInvalid)
+        raise CastError(row, _shown(column[row]), expected) from None
+
+
+def first_misfit(column: Column, convert: Callable[[Any], object], errors: Any) -> tuple[int, Exception]:
+    """Row of the first value of an Arrow column that cannot be converted, and the error."""
+    for row, value in enumerate(column):
+        try:
+            convert(value)
+        except errors as error:
+            return row, error
+    raise AssertionError("a column that cannot be converted has a value that cannot")
 
 
 def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
-    """A value of Arrow in a message; of some durations Python has none."""
+    """Text of an Arrow value for a message; Python cannot represent some durations."""
     try:
         return write(value.as_py())
     except (ValueError, OverflowError):
@@ -185,7 +215,7 @@ def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
 
 
 def _stored(column: Column) -> Column:
-    """A column of a type beyond those of Arrow, as what it is stored as, unless that is bytes."""
+    """A column of an extension type as its storage type, unless that is binary."""
     kind = column.type
     if not foreign(kind.storage_type):
         return plain(column.cast(kind.storage_type))
@@ -195,13 +225,7 @@ def _stored(column: Column) -> Column:
 
 
 def _objects(column: Column) -> list[Any]:
-    """Values of a column of lists.
-
-    Raises
-    ------
-    CastError
-        At the first that Python has no object for, such as a date before the year 1.
-    """
+    """Values of a column of lists; `CastError` at the first without a Python object, as a date before the year 1."""
     import pyarrow as pa
 
     unfit = (ValueError, OverflowError, pa.ArrowException)
@@ -209,17 +233,13 @@ def _objects(column: Column) -> list[Any]:
         found: list[Any] = column.to_pylist()
         return found
     except unfit:
-        for row, value in enumerate(column):
-            try:
-                value.as_py()
-            except unfit as error:
-                expected = f"a list of values of the rules (the column is of type {column.type})"
-                raise CastError(row, "[...]", f"{expected}: {error}", UNFIT_HINT) from error
-        raise
+        row, error = first_misfit(column, lambda value: value.as_py(), unfit)
+        expected = f"a list of values of the rules (the column is of type {column.type}): {error}"
+        raise CastError(row, "[...]", expected, UNFIT_HINT) from error
 
 
 def _whole(column: Column, wanted: Kind | None) -> Column:
-    """Integers, as decimals without places are, too, of which a sum in SQL makes some."""
+    """Integers; decimals of scale 0 included, which are the type of integer sums in SQL."""
     import pyarrow as pa
 
     try:
@@ -230,6 +250,36 @@ def _whole(column: Column, wanted: Kind | None) -> Column:
         if wanted is Kind.STRING:
             return column.cast(pa.large_string())
         raise misplaced([None if v is None else int(v) for v in column.to_pylist()]) from None
+
+
+def numeric(column: Column, wanted: Kind | None) -> Column | None:
+    """Integers or doubles of a column of text that holds nothing but plain numbers, as most columns of numbers do.
+
+    Parameters
+    ----------
+    wanted
+        Kind of its values, `None`: as they show.
+
+    Returns
+    -------
+    array or None
+        `None`: the column is of others, or wants a closer look.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if wanted not in (None, Kind.INT, Kind.DOUBLE) or not isinstance(column, pa.ChunkedArray):
+        return None
+    if column.type != pa.string() or column.null_count or not len(column):
+        return None
+    for pattern, kind in ((INTEGER, pa.int64()), (_DECIMAL, pa.float64())):
+        parts = (column.slice(0, _FIRST), column)  # a few tell if not, as a rule
+        if all(pc.all(pc.match_substring_regex(part, pattern), min_count=0).as_py() for part in parts):
+            values = column.cast(kind).combine_chunks()
+            return values if np.isfinite(as_numpy(values)).all() else None
+        if wanted is Kind.INT:
+            return None
+    return None
 
 
 def missing(column: Column, null_string: str | None = None, *, blank: bool = True) -> npt.NDArray[np.bool_]:
@@ -287,7 +337,7 @@ def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = "
         raise CastError(row, text_of(column[row]), EXPECTED[kind])
     if kind is Kind.DATE:
         return dates(column)
-    if not is_text(column) and is_temporal(column):
+    if not is_text(column) and _is_temporal(column):
         raise CastError(0, text_of(column[0].as_py()), EXPECTED[kind])
     if kind is Kind.INT:
         return _integers(column)
@@ -329,7 +379,7 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
 
 
 def _shifted(text: Column) -> Column:
-    """Divide decimal texts by 100: in decimal, so that the nearest double comes out."""
+    """Divide numbers in text form by 100 in decimal, so that the result is the nearest double."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -385,20 +435,20 @@ def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
 def _texts(column: Column) -> Column:
     import pyarrow as pa
 
-    if isinstance(column, Objects) or is_temporal(column):
+    if isinstance(column, Objects) or _is_temporal(column):
         return pa.array([text_of(v) for v in column.to_pylist()], pa.large_string())
     return column.cast(pa.large_string())
 
 
 def fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
-    """Mark the texts that match a pattern, blanks around them aside."""
+    """Mark the texts that match a pattern after trimming."""
     import pyarrow.compute as pc
 
     return as_numpy(pc.match_substring_regex(pc.ascii_trim_whitespace(column), pattern))
 
 
 def all_fit(column: Column, pattern: str) -> bool:
-    """Whether all texts match a pattern; a few tell if not, as a rule."""
+    """Whether all texts match a pattern; the first ones are tested first."""
     return all(bool(fits(part, pattern).all()) for part in (column.slice(0, _FIRST), column.slice(_FIRST)))
 
 
@@ -410,3 +460,106 @@ def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: st
     if hint is None and "," in value and re.match(COMMA_NUMBER, value.strip()):
         hint = DECIMAL_COMMA
     raise CastError(row, value, expected, hint, int(np.count_nonzero(~good)))
+
+
+def _is_temporal(column: Column) -> bool:
+    """Whether the column holds dates as such."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_timestamp(column.type))
+
+
+def dates(column: Column) -> Codes:
+    """Microseconds since 1970 of ISO dates, with or without a time of day."""
+    import pyarrow as pa
+
+    if is_text(column):
+        stripped = [str(t).strip() for t in column.to_pylist()]
+        column = pa.array([_date(t, row) for row, t in enumerate(stripped)], pa.timestamp("us"))
+    elif not _is_temporal(column):
+        raise CastError(0, text_of(column[0].as_py()), EXPECTED[Kind.DATE])
+    return as_numpy(column.cast(pa.int64()))
+
+
+def _in_range(column: Column) -> Column:
+    """A column of dates or times of Arrow; `CastError` at the first that is no date of the years 1 to 9999."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    unit = _NANOSECONDS[kind.unit if pa.types.is_timestamp(kind) else str(kind)]
+    least, most = -(-1_000 * _EARLIEST // unit), 1_000 * _LATEST // unit
+    numbers = column.cast(pa.int32() if kind == pa.date32() else pa.int64())
+    ends = pc.min_max(numbers)
+    if not ends["min"].is_valid or (ends["min"].as_py() >= least and ends["max"].as_py() <= most):
+        return column
+    for row, value in enumerate(numbers.to_pylist()):
+        if value is not None and not least <= value <= most:
+            raise CastError(
+                row, _shown_time(value * unit // 1_000), "a date from the year 1 to 9999", _ELSEWHERE
+            )
+    return column
+
+
+def _shown_time(microseconds: int) -> str:
+    if microseconds in _INFINITE:
+        return "infinity" if microseconds > 0 else "-infinity"
+    year = 1970 + microseconds // _YEAR
+    return f"a date of about the year {year}" if year > 0 else f"a date of about the year {1 - year} BC"
+
+
+def _date(text: str, row: int) -> datetime:
+    made = read_date(text)
+    if made is None:
+        raise CastError(row, text, EXPECTED[Kind.DATE], _form(text))
+    return made
+
+
+def _form(text: str) -> str | None:
+    """Say how to come by dates; of day, month and year there is a way in the rules.
+
+    Words, and days that are in no calendar, are a matter of the data, not of the form.
+    """
+    if not re.search("[0-9]", text) or re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return None
+    if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]", text):
+        return FORMS
+    parts = re.fullmatch(r"[0-9]{2}([./-])[0-9]{2}\1[0-9]{4}", text)
+    if parts is None:
+        return "write dates as 2024-01-15, or map the column as string"
+    iso = 'concat(substring(D, 6, 10), "-", substring(D, 3, 5), "-", substring(D, 0, 2))'
+    return (
+        "write dates as 2024-01-15; or map the column as string and let a rule make dates of day, month and year: "
+        f"as_date({iso})"
+    )
+
+
+def collections(column: Column, kind: Kind) -> list[Any]:
+    """Lists or sets of a `plain` column without missing cells; text holds them as JSON does, sets in braces too.
+
+    Raises
+    ------
+    CastError
+        If a value is no list.
+    """
+    if not isinstance(column, Objects) and not is_text(column):
+        raise CastError(0, text_of(column[0].as_py()), EXPECTED[kind])
+    values = [_collection(v, row, kind) for row, v in enumerate(column.to_pylist())]
+    return [as_set(v) for v in values] if kind is Kind.SET else [tuple(v) for v in values]
+
+
+def _collection(value: Any, row: int, kind: Kind) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value, key=text_of)
+    if not isinstance(value, str):
+        return value
+    bare = value.strip()
+    if kind is Kind.SET and bare.startswith("{") and bare.endswith("}"):
+        bare = f"[{bare[1:-1]}]"
+    try:
+        found = json.loads(_DOLLAR.sub(lambda m: "$" if m[1] == "$" else m[0], bare), strict=False)
+    except (json.JSONDecodeError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise CastError(row, value, EXPECTED[kind])
+    return checked(found, row)

@@ -1,23 +1,24 @@
-"""The readers by format."""
+"""The readers by format, and files that are not what their names say."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 from kgreason.errors import DataError
-from kgreason.graph.io.damaged import damaged
-from kgreason.graph.io.mistaken import check_content
-from kgreason.graph.io.options import Options, check_applies, read_options
-from kgreason.graph.io.raw import Raw
+from kgreason.graph.io.damaged import UNPACKING, damaged
+from kgreason.graph.io.options import Options, check_applies, normal, read_options
+from kgreason.graph.io.raw import Raw, open_bytes
 from kgreason.graph.io.source import DATABASES, SourceSpec
 from kgreason.graph.io.where import filtered, parse
 from kgreason.memory import always_limited, claim
 
 READERS = {
-    "csv": "delimited.read_csv",
-    "tsv": "delimited.read_tsv",
+    "csv": "kgreason.data.delimited.read_csv",
+    "tsv": "kgreason.data.delimited.read_tsv",
     "edges": "kgreason.data.edge_list.read_edges",
     "konect": "kgreason.data.edge_list.read_edges",
     "mtx": "kgreason.data.matrix_market.read_mtx",
@@ -25,18 +26,26 @@ READERS = {
     "graphml": "kgreason.data.graphml.read_graphml",
     "net": "kgreason.data.pajek.read_pajek",
     "neo4j": "kgreason.data.neo4j.read_neo4j",
-    "parquet": "parquet.read_parquet",
+    "parquet": "kgreason.data.parquet.read_parquet",
     "json": "kgreason.data.json_rows.read_json",
-    "sqlite": "sqlite.read_sqlite",
-    "duckdb": "duck.read_duckdb",
-    "postgresql": "postgres.read_postgresql",
+    "sqlite": "kgreason.data.sqlite.read_sqlite",
+    "duckdb": "kgreason.data.duckdb_files.read_duckdb",
+    "postgresql": "kgreason.data.postgresql.read_postgresql",
     "rdf": "kgreason.data.rdf.read_rdf",
     "bods": "kgreason.data.bods.read_bods",
     "gleif": "kgreason.data.gleif.read_gleif",
 }
 """Module and function of each reader; only those in use are imported."""
 _TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx", "neo4j"})
-_QUERIED = DATABASES
+_LOOKED_AT = 1 << 16
+_ZIP = b"PK\x03\x04"
+_PARQUET = b"PAR1"
+_STATEMENT = re.compile(rb'"(?:statementType|recordDetails)"\s*:')
+_ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
+_ROOTS = {b"graphml": "graphml", b"RDF": "rdf", b"gexf": ""}
+_CHOSEN = frozenset({"path", "columns", "selectedcolumns"})
+"""Options that only who knows the rows of a file gives."""
+_PACKED = ("sqlite", "duckdb")
 
 
 def _reader(kind: str) -> Callable[..., Raw]:
@@ -73,7 +82,7 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
 
 @contextmanager
 def _remembering(file: str) -> Iterator[None]:
-    """Name the file that there is not enough memory for."""
+    """Turn a memory error into one that names the file."""
     try:
         yield
     except MemoryError as error:
@@ -85,7 +94,7 @@ def _remembering(file: str) -> Iterator[None]:
 
 
 def _claim(source: SourceSpec) -> None:
-    """Ask for the memory of a file's rows; of text there are two copies for a while."""
+    """Claim the memory for the rows of a file; text is held twice for a while."""
     copies = 2 if source.kind() in _TEXT else 1
     claim(copies * source.path.stat().st_size if source.path.is_file() else 0)
 
@@ -110,8 +119,49 @@ def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Opt
         parse(place, options.where)
         if source.query is not None:
             raise DataError(place, "a query has no option where", hint="write WHERE into the query")
-    if source.query is not None and kind not in _QUERIED:
+    if source.query is not None and kind not in DATABASES:
         raise DataError(place, f"{kind} files take no queries", hint="duckdb queries tables and files")
     if kind not in DATABASES and options.table not in (None, "edges", "vertices"):
         raise DataError(place, f"option table cannot be {options.table!r}", hint="one of edges, vertices")
     return options
+
+
+def check_content(source: SourceSpec) -> None:
+    """Refuse a file that begins as one of another format, where reading it would say something less helpful.
+
+    What `format=` says is believed.
+
+    Raises
+    ------
+    DataError
+        With the format that it seems to be.
+    """
+    kind, path = source.kind(), source.path
+    if kind in _PACKED or source.query is not None or source.server or not path.is_file():
+        return
+    start = _start(path)
+    if start.startswith(_ZIP):
+        raise DataError(source.file, "this is a zip file", hint="unpack it first, and name the file in it")
+    if source.format is not None or "format" in normal(source.options):
+        return
+    if kind == "json" and not _CHOSEN.intersection(normal(source.options)) and _STATEMENT.search(start):
+        raise DataError(
+            source.file,
+            "these are statements of BODS, not rows",
+            hint="say format=bods; format=json reads them as they stand",
+        )
+    if start.startswith(_PARQUET) and kind != "parquet":
+        raise DataError(source.file, "this is a Parquet file", hint="say format=parquet")
+    root = _ROOT.search(start) if kind == "gleif" else None
+    if root is not None and root[1] in _ROOTS:
+        other = _ROOTS[root[1]]
+        hint = f"say format={other}" if other else "save it as GraphML"
+        raise DataError(source.file, f"the file holds <{root[1].decode()}>, not records of GLEIF", hint=hint)
+
+
+def _start(path: Path) -> bytes:
+    try:
+        with open_bytes(path) as stream:
+            return stream.read(_LOOKED_AT)
+    except (OSError, *UNPACKING):
+        return b""  # the reader says why

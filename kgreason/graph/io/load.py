@@ -13,17 +13,24 @@ from kgreason import memory
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.generic import Position, met_by_vertices
 from kgreason.arrays import as_numpy
+from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
 from kgreason.graph.io import spelling
-from kgreason.graph.io.edges import Rows
+from kgreason.graph.io.edges import (
+    Rows,
+    Titles,
+    Written,
+    check_range,
+    check_titles,
+    published,
+    tell_parallel,
+    tell_sums,
+)
 from kgreason.graph.io.loader import Data, Loader, no_data
 from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.io.titles import Titles, check_titles, published
-from kgreason.graph.io.weights import Written, check_range, tell_parallel, tell_sums
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Constant
 from kgreason.plan.kinds import deciding, infer
 from kgreason.progress import SILENT, Progress
@@ -104,7 +111,7 @@ def load_facts(
 
 
 def _integers(program: CheckedProgram, tables: Mapping[str, Table], symbols: Symbols) -> dict[str, Table]:
-    """Tables with integers for vertices that were read as strings of them."""
+    """Convert vertices from strings of digits to integers."""
     numbers = np.zeros(len(symbols), dtype=np.int64)
     changed = dict(tables)
     for predicate in {*program.edges, *program.nodes}.intersection(tables):
@@ -122,7 +129,7 @@ def _integers(program: CheckedProgram, tables: Mapping[str, Table], symbols: Sym
 
 @contextmanager
 def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
-    """Name the predicate whose facts do not fit into the memory."""
+    """Turn a memory limit into an error that names the predicate."""
     try:
         yield
     except memory.Exhausted as error:
@@ -179,21 +186,18 @@ def _need_edges(program: CheckedProgram, loader: Loader) -> None:
 def _examine_facts(
     program: CheckedProgram, loader: Loader, edge: str, table: Table | None, parts: Sequence[Rows]
 ) -> None:
-    """Check the weights of the data and the rule file together; a bound on sums wants shares in [0,1]."""
+    """Check the weights of the data and the rule file together; a bound on sums requires shares in [0,1]."""
     arity = table.arity if table else program.arities.get(edge, 0)
-    if arity != 3:
-        return
-    written, spans = _written(program, edge, arity, loader.symbols)
-    columns = _joined([table.columns, written]) if table else written
-    if len(written[0]):
-        keep = first_rows(columns)
-        columns = tuple(c[keep] for c in columns)
-    strict = edge in program.incoming_sums
-    _examine(program, loader, edge, columns, parts, (written, spans), strict=strict)
+    if arity == 3:
+        written = _written(program, edge, arity, loader.symbols)
+        columns = _joined([table.columns, written[0]]) if table else written[0]
+        keep = first_rows(columns) if len(written[0][0]) else slice(None)
+        columns = tuple(column[keep] for column in columns)
+        _examine(program, loader, edge, columns, parts, written, strict=edge in program.incoming_sums)
 
 
 def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[list[object]], list[str]]:
-    """Facts of the rule file as values by column, and where each stands."""
+    """Facts of the rule file as values by column, and their places."""
     atoms = [fact for fact in program.facts if fact.predicate == predicate]
     rows = [[t.value for t in atom.terms if isinstance(t, Constant)] for atom in atoms]
     columns: list[list[object]] = [[row[i] for row in rows] for i in range(arity)]
@@ -215,10 +219,10 @@ def _relation(program: CheckedProgram, loader: Loader, edge: str) -> tuple[Relat
     """Edges of one relation, the ends still codes of strings, and the names of columns in its tables."""
     loaded = loader.load(edge) if loader.sources(edge) else None
     arity = len(loaded.kinds) if loaded else program.arities[edge]
-    written, spans = _written(program, edge, arity, loader.symbols)
+    written = _written(program, edge, arity, loader.symbols)
     parts = loaded.parts if loaded else ()
-    columns = loader.unique(edge, _joined([*(part.columns for part in parts), written]))
-    _examine(program, loader, edge, columns, parts, (written, spans), strict=True)
+    columns = loader.unique(edge, _joined([*(part.columns for part in parts), written[0]]))
+    _examine(program, loader, edge, columns, parts, written, strict=True)
     titles = loaded.titles if loaded else ()
     names = published(titles, arity)
     weight = columns[2].view(np.float64) if arity > 2 else None
@@ -228,7 +232,7 @@ def _relation(program: CheckedProgram, loader: Loader, edge: str) -> tuple[Relat
 def _written(
     program: CheckedProgram, edge: str, arity: int, symbols: Symbols
 ) -> tuple[tuple[Codes, ...], list[str]]:
-    """Edges of the rule file, and where each stands."""
+    """Edges of the rule file, and their places."""
     stated, spans = _stated(program, edge, arity)
     ends = [_vertex_codes(c, symbols) for c in stated[:2]]
     weights = [doubles(np.array([float(str(w)) for w in c], dtype=np.float64)) for c in stated[2:]]
@@ -278,7 +282,7 @@ def _assembled(
 
 
 def _interleaved(ends: Sequence[Codes]) -> list[Codes]:
-    """Source and target of each edge beside one another."""
+    """Interleave sources and targets: s0, t0, s1, t1, ..."""
     pairs = zip(ends[::2], ends[1::2], strict=True)
     return [np.stack(pair, axis=1).reshape(-1) for pair in pairs]
 

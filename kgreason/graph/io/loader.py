@@ -13,26 +13,24 @@ import numpy as np
 from kgreason import memory
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.analysis.server import OPTIONS as CONNECTION
+from kgreason.data.delimited import records
+from kgreason.data.neo4j import is_header
+from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError, Span
-from kgreason.graph.io.almost import almost_numbers
-from kgreason.graph.io.edges import Rows, both_ways, loopless, scaled
+from kgreason.graph.io.edges import Rows, Titles, both_ways, loopless, scaled
 from kgreason.graph.io.formats import read_table, understood
-from kgreason.graph.io.given import given_nulls, sources_of
 from kgreason.graph.io.options import normal
 from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.remarks import remarks
 from kgreason.graph.io.select import Selected, Shape, select
-from kgreason.graph.io.source import TABLES, Options, SourceSpec
-from kgreason.graph.io.titles import Titles
-from kgreason.graph.io.typed import interned, kinds, nullable, typed
+from kgreason.graph.io.source import TABLES, Options, SourceSpec, sources_of
+from kgreason.graph.io.typed import almost_numbers, interned, kinds, nullable, remarks, typed
 from kgreason.graph.io.values import Objects
-from kgreason.hashing.distinct import first_rows
 from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.values import Null
-from kgreason.progress import Progress
+from kgreason.progress import SILENT, Progress
 
 Data = Mapping[str, Any]
 """Sources by predicate: one source or a list of them.
@@ -86,7 +84,7 @@ class Loader:
                 raise _unknown(program, known, predicate)
         self.data = {p: sources_of(p, given, known[p]) for p, given in data.items()}
         tables = (s for sources in self.data.values() for s in sources if isinstance(s, Raw))
-        self._nulls = max((null.number for table in tables for null in given_nulls(table)), default=0)
+        self._nulls = max((null.number for table in tables for null in _given_nulls(table)), default=0)
 
     def predicates(self) -> list[str]:
         """Predicates that have data."""
@@ -166,7 +164,7 @@ class Loader:
         return Loaded(given, parts, titles, names, _numbered(selected, shape))
 
     def _fresh(self, count: int) -> Codes:
-        """Codes of the next labelled nulls."""
+        """Codes of new labelled nulls."""
         first = self._nulls + 1
         self._nulls += count
         return interned([Null(n) for n in range(first, first + count)], self.symbols)
@@ -197,7 +195,7 @@ class Loader:
             )
 
     def _doubtful(self, raw: Raw, shape: Shape) -> bool:
-        """Whether the first line may not be what it was taken for."""
+        """Whether it is uncertain that the first line is names (or data)."""
         return raw.doubt is not None and not (raw.named and self._expects(raw, shape))
 
     def _expects(self, raw: Raw, shape: Shape) -> bool:
@@ -214,14 +212,14 @@ class Loader:
         return not names.isdisjoint(variables | words)
 
     def _tell_unmapped(self, shape: Shape, raw: Raw) -> None:
-        """Say that the names in ``@mapping`` do not count, unless other data stand in for the file they are of."""
+        """Note that ``@mapping`` names no columns of a graph file."""
         if shape.predicate not in self.data and any(c not in (None, *raw.names) for c in shape.columns):
             self.progress.note(
                 f"{raw.file}: no table, so @mapping names no columns of it: they are taken in their order"
             )
 
     def _tell_isolated(self, predicate: str, rows: Rows) -> None:
-        """Say how many vertices a file of edges declares in vain."""
+        """Note the number of declared vertices without edges, which are left out."""
         if predicate not in self.program.edges or rows.raw.vertices is None:
             return
         ends = np.count_nonzero(np.bincount(np.concatenate(rows.columns[:2])))
@@ -310,6 +308,12 @@ class Loader:
         return columns if keep.all() else tuple(c[keep] for c in columns)
 
 
+def _given_nulls(table: Raw) -> Iterable[Null]:
+    """Labelled nulls among the values of a table in memory."""
+    mixed = (column for column in table.columns if isinstance(column, Objects))
+    return (value for column in mixed for value in column if isinstance(value, Null))
+
+
 def _known(program: CheckedProgram) -> dict[str, int | None]:
     """Arities of all predicates of a program; `None` where only the data can tell."""
     sources = _bound_predicates(program)
@@ -354,7 +358,7 @@ def queried(query: Query) -> SourceSpec:
 
 @contextmanager
 def _placed(source: SourceSpec | Raw) -> Iterator[None]:
-    """Name the annotation of the source in errors of its file as a whole."""
+    """Add the place of the annotation to errors that concern the whole file."""
     try:
         yield
     except DataError as error:
@@ -369,7 +373,7 @@ def _line(span: Span) -> str:
 
 
 def _title(predicate: str, source: SourceSpec) -> str:
-    """Name a source for the progress; the place of a query over files is only a folder."""
+    """Name of a source in progress messages."""
     if source.query is None:
         return source.file if source.server else source.path.name
     if source.server:
@@ -397,7 +401,7 @@ def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
 
 
 def _graph_shape(shape: Shape) -> Shape:
-    """Vertices of graph files are names as written, unless the mapping wants numbers."""
+    """Vertices of graph files are strings unless the mapping says otherwise."""
     ends = tuple(Kind.STRING if k is None else k for k in shape.kinds[:2])
     return replace(shape, kinds=(*ends, *shape.kinds[2:]))
 
@@ -423,3 +427,45 @@ def no_data(program: CheckedProgram, predicate: str) -> DataError:
         hint=f"say --data {predicate}=FILE (in Python data={{{predicate!r}: table or file}}), "
         f'or in the rules @bind("{predicate}","csv","dir","file.csv")',
     )
+
+
+def first_files(program: CheckedProgram, data: Data) -> dict[str, SourceSpec | None]:
+    """Tell the first file of each edge predicate; `None` where there is none, but a table in memory or facts.
+
+    Raises
+    ------
+    DataError
+        As `kgreason.graph.io.load.load_graph`, as far as no file is opened.
+    """
+    loader = Loader(program, data, SILENT)
+    given = {predicate: [s for s, _, _ in loader.sources(predicate)] for predicate in program.edges}
+    return {
+        predicate: first if isinstance(first := next(iter(sources), None), SourceSpec) else None
+        for predicate, sources in given.items()
+    }
+
+
+def format_of(source: SourceSpec) -> str:
+    """Format of a file, or the extension that tells more than that; of a query over files, ``query``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> format_of(SourceSpec(Path("own.csv.gz"))), format_of(SourceSpec(Path("own.ttl")))
+    ('csv', 'ttl')
+    """
+    if source.query is not None and not source.path.is_file():
+        return "query"
+    name = source.path.name.lower().removesuffix(".gz")
+    if source.kind() in ("csv", "tsv") and _of_neo4j(source):
+        return "neo4j"
+    return "ttl" if source.kind() == "rdf" and name.endswith(".ttl") else source.kind()
+
+
+def _of_neo4j(source: SourceSpec) -> bool:
+    """Whether the first line of a text is the header of an import file, by which it is read."""
+    options = understood(source)
+    if options.header is False or not source.path.is_file():
+        return False
+    delimiter = options.delimiter or ("," if source.kind() == "csv" else "\t")
+    return is_header(next((cells for _, cells in records(source.path, options, delimiter)), []))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from string import printable
+from typing import Any
 
 from kgreason.analysis import server
 from kgreason.errors import DataError
@@ -15,78 +17,6 @@ from kgreason.passwords import HINT, names_password
 FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
 """All that is read, as `format=` names it."""
 
-_BOOLEAN = ("true", "false")
-_OPTIONS = {
-    "format": FORMATS,
-    "delimiter": None,
-    "useheaders": ("true", "false", "auto"),
-    "quote": None,
-    "encoding": None,
-    "skip": None,
-    "columns": None,
-    "percent": _BOOLEAN,
-    "decimal": None,
-    "missing": ("error", "skip", "keep", "null"),
-    "nullstring": None,
-    "symmetric": ("true", "false", "auto"),
-    "diagonal": ("drop", "keep"),
-    "scale": ("abs", "minmax"),
-    "loops": ("keep", "drop"),
-    "weight": None,
-    "prefix": None,
-    "where": None,
-    "table": None,
-    "names": None,
-    "labels": None,
-    "type": None,
-    "label": None,
-    "spaces": _BOOLEAN,
-    "schema": None,
-    **dict.fromkeys(server.OPTIONS),
-    "sslmode": server.SSLMODES,
-    "path": None,
-    "predicate": None,
-    "class": None,
-    "base": None,
-    "strip": _BOOLEAN,
-    "interest": None,
-    "share": ("exact", "minimum", "maximum", "middle"),
-    "level": ("direct", "indirect", "unknown", "any"),
-    "selectedcolumns": None,
-    "recordseparator": ("\n", "\r\n", "\\n", "\\r\\n"),
-    "quotemode": ("all", "minimal", "non_numeric", "none"),
-}
-_DELIMITED = ("csv", "tsv")
-_LINES = (*_DELIMITED, "edges", "konect")
-_APPLIES = {
-    "delimiter": (*_LINES, "neo4j"),
-    "useheaders": _LINES,
-    "skip": _LINES,
-    "quote": (*_DELIMITED, "neo4j"),
-    "recordseparator": _DELIMITED,
-    "quotemode": _DELIMITED,
-    "encoding": (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods"),
-    "diagonal": ("mtx",),
-    "labels": ("mtx", "konect", "gleif"),
-    "names": ("gml", "graphml", "net", "neo4j", "rdf"),
-    "label": ("neo4j", "bods", "gleif"),
-    "spaces": ("neo4j",),
-    "type": ("neo4j", "gleif"),
-    "table": ("sqlite", "duckdb", "postgresql", "gml", "graphml", "net", "neo4j", "bods", "gleif"),
-    **dict.fromkeys(("schema", *server.OPTIONS), ("postgresql",)),
-    "path": ("json",),
-    **dict.fromkeys(("interest", "share", "level"), ("bods",)),
-    **dict.fromkeys(("predicate", "class", "base", "strip"), ("rdf",)),
-}
-"""Formats that have an option; any other option is one of all formats."""
-_SPELLING = {
-    "useheaders": "useHeaders",
-    "header": "useHeaders",
-    "nullstring": "nullString",
-    "selectedcolumns": "selectedColumns",
-    "recordseparator": "recordSeparator",
-    "quotemode": "quoteMode",
-}
 _SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **server.SYNONYMS}
 _UNDECODED = re.compile(r"[\ud800-\udfff]")  # how Python stands for bytes of a command line that are no text
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
@@ -220,134 +150,6 @@ class Options:
         return {"vertices": True, "edges": False}.get(self.table or "")
 
 
-def read_options(file: str, given: Mapping[str, str]) -> Options:
-    """Understand the options of a source.
-
-    Raises
-    ------
-    DataError
-        If a name or value is unknown, with the names or values there are.
-    """
-    options = normal(given)
-    for name, value in options.items():
-        _known(file, name, value)
-    delimiter = options.get("delimiter")
-    header = options.get("useheaders", "auto")
-    symmetric = options.get("symmetric", "auto")
-    quote = options.get("quote", '"')
-    return Options(
-        delimiter=None if delimiter is None else delimiter_of(file, delimiter),
-        header=None if header == "auto" else header == "true",
-        quote=None if quote in ("", "none") else _character(file, quote),
-        encoding=_encoding(file, options.get("encoding", "utf-8")),
-        skip=int(_number(file, "skip", options.get("skip", "0"), whole=True)),
-        columns=_columns(file, options),
-        percent=options.get("percent") == "true",
-        decimal=_decimal(file, options.get("decimal", ".")),
-        missing=options.get("missing", "null" if "nullstring" in options else "error"),
-        null_string=options.get("nullstring"),
-        symmetric=None if symmetric == "auto" else symmetric == "true",
-        keep_diagonal=options.get("diagonal") == "keep",
-        scale=options.get("scale"),
-        drop_loops=options.get("loops") == "drop",
-        weight=_number(file, "weight", options["weight"]) if "weight" in options else None,
-        prefix=_prefix(file, options["prefix"]) if "prefix" in options else None,
-        table=options.get("table"),
-        where=options.get("where"),
-        names=_naming(options.get("names")),
-        normalize="normalize" in _listed(options.get("names", "")),
-        labels=options.get("labels"),
-        type=options.get("type"),
-        label=options.get("label"),
-        spaces=options["spaces"] == "true" if "spaces" in options else None,
-        schema=options.get("schema"),
-        connection=server.connection(options),
-        path=options.get("path"),
-        predicate=options.get("predicate"),
-        category=options.get("class"),
-        base=options.get("base"),
-        strip=options.get("strip") == "true",
-        interest=options.get("interest", "shareholding"),
-        share=options.get("share"),
-        level=options.get("level"),
-    )
-
-
-def check_applies(file: str, given: Mapping[str, str], format: str) -> None:
-    """Refuse options that a format does not have: nobody writes them to no effect.
-
-    Raises
-    ------
-    DataError
-        With the formats that have the option.
-    """
-    for name, value in normal(given).items():
-        formats = _APPLIES.get(name, FORMATS)
-        if name == "names" and format not in formats and _listed(value) == ["normalize"]:
-            continue
-        if format not in formats:
-            raise DataError(
-                file,
-                f"a {format} source has no option {_SPELLING.get(name, name)}",
-                hint=f"leave it out; it is one of {', '.join(formats)}",
-            )
-
-
-def _listed(names: str) -> list[str]:
-    return [part.strip() for part in names.split(",")]
-
-
-def _naming(names: str | None) -> str | None:
-    """The attribute in ``names=label,normalize``."""
-    return (names and ",".join(part for part in _listed(names) if part != "normalize")) or None
-
-
-def normal(given: Mapping[str, str]) -> dict[str, str]:
-    """Option names in lower case, values without quotes."""
-    named = {}
-    for name, value in given.items():
-        bare = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
-        lower = name.lower()
-        key = _SYNONYMS.get(lower, lower)
-        if key == "where":
-            named[key] = value  # its quotation marks are those of its texts
-            continue
-        named[key] = bare.lower() if _OPTIONS.get(key) else bare
-    return named
-
-
-def _known(file: str, name: str, value: str) -> None:
-    if _UNDECODED.search(f"{name}{value}"):
-        raise DataError(file, f"option {name!a} holds bytes that are no text", hint="write it in UTF-8")
-    if names_password(name):
-        raise DataError(file, f"option {name} would hold a password", hint=HINT)
-    if name not in _OPTIONS:
-        names = [_SPELLING.get(n, n) for n in _OPTIONS]
-        near = suggest(name, map(str.lower, names))
-        means = f"did you mean {_SPELLING.get(near, near)}? " if near else ""
-        raise DataError(file, f"unknown option {name!r}", hint=f"{means}there are {', '.join(names)}")
-    check_value(file, name, value)
-
-
-def check_value(file: str, name: str, value: str) -> None:
-    """Refuse a value that an option, its name in lower case, cannot have.
-
-    Raises
-    ------
-    DataError
-        With the values there are.
-    """
-    if name in ("port", "connect_timeout") and not value.isdecimal():
-        raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
-    allowed = _OPTIONS.get(name)
-    if allowed is not None and value not in allowed:
-        raise DataError(
-            file,
-            f"option {_SPELLING.get(name, name)} cannot be {value!r}",
-            hint=f"one of {', '.join(repr(a).strip(chr(39)) for a in allowed)}",
-        )
-
-
 def delimiter_of(file: str, text: str) -> str:
     """Understand a delimiter: a character, or its name.
 
@@ -364,18 +166,12 @@ def delimiter_of(file: str, text: str) -> str:
     return character
 
 
-def _character(file: str, text: str) -> str:
+def _quote(file: str, text: str) -> str | None:
+    if text in ("", "none"):
+        return None
     if len(text) != 1:
         raise DataError(file, f"quote {text!r} is not one character", hint="for instance quote=' or none")
     return text
-
-
-def _columns(file: str, options: Mapping[str, str]) -> tuple[str, ...] | None:
-    if "columns" in options:
-        return tuple(c.strip() for c in options["columns"].split(","))
-    if "selectedcolumns" in options:
-        return tuple(_selected(file, options["selectedcolumns"]))
-    return None
 
 
 def _selected(file: str, text: str) -> list[str]:
@@ -410,6 +206,219 @@ def _decimal(file: str, text: str) -> str:
     return _DECIMALS[text]
 
 
+def _encoding(file: str, name: str) -> str:
+    try:
+        plain = printable.encode(name)
+    except (LookupError, ValueError):  # no encoding, none of texts, or no name of one
+        raise DataError(file, f"unknown encoding {name!r}", hint="for instance utf-8 or latin-1") from None
+    if plain != printable.encode():
+        raise DataError(file, f"text in {name.upper()} is not read", hint="save the file as UTF-8")
+    return name.lower()
+
+
+def _number(name: str, file: str, text: str, *, whole: bool = False) -> float:
+    pattern = r"[0-9]{1,18}" if whole else r"[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)"
+    if not re.fullmatch(pattern, text):
+        raise DataError(
+            file, f"option {name} cannot be {text[:60]!r}", hint=f"write a number, for instance {name}=1"
+        )
+    return int(text) if whole else float(text)
+
+
+def _prefix(file: str, text: str) -> tuple[str, str]:
+    first, comma, second = text.partition(",")
+    if not comma:
+        raise DataError(
+            file, f"option prefix cannot be {text!r}", hint="write two, as in prefix=user:,movie:"
+        )
+    return first, second
+
+
+@dataclass(frozen=True)
+class _Option:
+    """An option of sources or outputs: as it is written, its field of `Options`, and how its value is understood.
+
+    Attributes
+    ----------
+    field
+        `None`: it is one of outputs, or of a connection.
+    read
+        From the file (for messages) and the text to the value.
+    values
+        Texts that there are, in lower case; `None`: any.
+    formats
+        Formats that have the option.
+    """
+
+    spelling: str
+    field: str | None = None
+    read: Callable[[str, str], object] = lambda _, text: text
+    values: tuple[str, ...] | None = None
+    formats: tuple[str, ...] = FORMATS
+
+
+def _flag(name: str, field: str | None = None, formats: tuple[str, ...] = FORMATS) -> _Option:
+    return _Option(name, field or name, lambda _, text: text == "true", ("true", "false"), formats)
+
+
+def _choice(
+    name: str,
+    *values: str,
+    field: str | None = None,
+    read: Mapping[str, object] | None = None,
+    formats: tuple[str, ...] = FORMATS,
+) -> _Option:
+    return _Option(name, field or name, lambda _, text: text if read is None else read[text], values, formats)
+
+
+_DELIMITED = ("csv", "tsv")
+_LINES = (*_DELIMITED, "edges", "konect")
+_GRAPHS = ("gml", "graphml", "net")
+_NAMED = ("bods", "gleif")
+_AUTO = {"true": True, "false": False, "auto": None}
+_ALL = (
+    _Option("format", values=FORMATS),
+    _Option("delimiter", "delimiter", delimiter_of, formats=(*_LINES, "neo4j")),
+    _choice("useHeaders", *_AUTO, field="header", read=_AUTO, formats=_LINES),
+    _Option("quote", "quote", _quote, formats=(*_DELIMITED, "neo4j")),
+    _Option(
+        "encoding", "encoding", _encoding, formats=(*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods")
+    ),
+    _Option("skip", "skip", partial(_number, "skip", whole=True), formats=_LINES),
+    _Option("columns", "columns", lambda _, text: tuple(c.strip() for c in text.split(","))),
+    _flag("percent"),
+    _Option("decimal", "decimal", _decimal),
+    _choice("missing", "error", "skip", "keep", "null"),
+    _Option("nullString", "null_string"),
+    _choice("symmetric", *_AUTO, read=_AUTO),
+    _choice(
+        "diagonal",
+        "drop",
+        "keep",
+        field="keep_diagonal",
+        read={"drop": False, "keep": True},
+        formats=("mtx",),
+    ),
+    _choice("scale", "abs", "minmax"),
+    _choice("loops", "keep", "drop", field="drop_loops", read={"keep": False, "drop": True}),
+    _Option("weight", "weight", partial(_number, "weight")),
+    _Option("prefix", "prefix", _prefix),
+    _Option("where", "where"),
+    _Option("table", "table", formats=("sqlite", "duckdb", "postgresql", *_GRAPHS, "neo4j", *_NAMED)),
+    _Option("names", "names", formats=(*_GRAPHS, "neo4j", "rdf")),
+    _Option("labels", "labels", formats=("mtx", "konect", "gleif")),
+    _Option("type", "type", formats=("neo4j", "gleif")),
+    _Option("label", "label", formats=("neo4j", *_NAMED)),
+    _flag("spaces", formats=("neo4j",)),
+    _Option("schema", "schema", formats=("postgresql",)),
+    *(_Option(name, formats=("postgresql",)) for name in server.OPTIONS if name != "sslmode"),
+    _Option("sslmode", values=server.SSLMODES, formats=("postgresql",)),
+    _Option("path", "path", formats=("json",)),
+    _Option("predicate", "predicate", formats=("rdf",)),
+    _Option("class", "category", formats=("rdf",)),
+    _Option("base", "base", formats=("rdf",)),
+    _flag("strip", formats=("rdf",)),
+    _Option("interest", "interest", formats=("bods",)),
+    _choice("share", "exact", "minimum", "maximum", "middle", formats=("bods",)),
+    _choice("level", "direct", "indirect", "unknown", "any", formats=("bods",)),
+    _Option("selectedColumns", "columns", _selected),
+    _Option("recordSeparator", values=("\n", "\r\n", "\\n", "\\r\\n"), formats=_DELIMITED),
+    _Option("quoteMode", values=("all", "minimal", "non_numeric", "none"), formats=_DELIMITED),
+)
+_OPTIONS = {option.spelling.lower(): option for option in _ALL}
+
+
+def read_options(file: str, given: Mapping[str, str]) -> Options:
+    """Understand the options of a source.
+
+    Raises
+    ------
+    DataError
+        If a name or value is unknown, with the names or values there are.
+    """
+    options = normal(given)
+    for name, value in options.items():
+        _check_known(file, name, value)
+    if "columns" in options:
+        options.pop("selectedcolumns", None)
+    read = {o.field: o.read(file, options[name]) for name in options if (o := _OPTIONS[name]).field}
+    if "nullstring" in options:
+        read.setdefault("missing", "null")
+    if "names" in options:  # an attribute, "normalize", or both
+        named = _listed(options["names"])
+        read["names"] = ",".join(part for part in named if part != "normalize") or None
+        read["normalize"] = "normalize" in named
+    found: Any = {**read, "connection": server.connection(options)}
+    return Options(**found)
+
+
+def check_applies(file: str, given: Mapping[str, str], format: str) -> None:
+    """Refuse options that a format does not have: nobody writes them to no effect.
+
+    Raises
+    ------
+    DataError
+        With the formats that have the option.
+    """
+    for name, value in normal(given).items():
+        option = _OPTIONS[name]
+        if name == "names" and _listed(value) == ["normalize"]:
+            continue
+        if format not in option.formats:
+            raise DataError(
+                file,
+                f"a {format} source has no option {option.spelling}",
+                hint=f"leave it out; it is one of {', '.join(option.formats)}",
+            )
+
+
+def _listed(names: str) -> list[str]:
+    return [part.strip() for part in names.split(",")]
+
+
+def normal(given: Mapping[str, str]) -> dict[str, str]:
+    """Option names in lower case, values without quotes."""
+    named = {}
+    for name, value in given.items():
+        key = _SYNONYMS.get(name.lower(), name.lower())
+        if key != "where" and len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+            value = value[1:-1]  # the quotation marks of a condition are those of its texts
+        named[key] = value.lower() if key in _OPTIONS and _OPTIONS[key].values else value
+    return named
+
+
+def _check_known(file: str, name: str, value: str) -> None:
+    if _UNDECODED.search(f"{name}{value}"):
+        raise DataError(file, f"option {name!a} holds bytes that are no text", hint="write it in UTF-8")
+    if names_password(name):
+        raise DataError(file, f"option {name} would hold a password", hint=HINT)
+    if name not in _OPTIONS:
+        near = suggest(name, _OPTIONS)
+        means = f"did you mean {_OPTIONS[near].spelling}? " if near else ""
+        there = ", ".join(option.spelling for option in _ALL)
+        raise DataError(file, f"unknown option {name!r}", hint=f"{means}there are {there}")
+    check_value(file, name, value)
+
+
+def check_value(file: str, name: str, value: str) -> None:
+    """Refuse a value that an option, its name in lower case, cannot have.
+
+    Raises
+    ------
+    DataError
+        With the values there are.
+    """
+    if name in ("port", "connect_timeout") and not value.isdecimal():
+        raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
+    option = _OPTIONS.get(name)
+    if option is not None and option.values is not None and value not in option.values:
+        raise DataError(
+            file,
+            f"option {option.spelling} cannot be {value!r}",
+            hint=f"one of {', '.join(repr(a).strip(chr(39)) for a in option.values)}",
+        )
+
+
 def other_delimiter(text: str, used: str | None = None) -> str | None:
     """Ask for the delimiter that a line read as one field shows; `None` if it shows none.
 
@@ -422,31 +431,3 @@ def other_delimiter(text: str, used: str | None = None) -> str | None:
     if mark is None:
         return None
     return f"is the delimiter {mark!r}? (delimiter={'tab' if mark == chr(9) else mark})"
-
-
-def _encoding(file: str, name: str) -> str:
-    try:
-        plain = printable.encode(name)
-    except (LookupError, ValueError):  # no encoding, none of texts, or no name of one
-        raise DataError(file, f"unknown encoding {name!r}", hint="for instance utf-8 or latin-1") from None
-    if plain != printable.encode():
-        raise DataError(file, f"text in {name.upper()} is not read", hint="save the file as UTF-8")
-    return name.lower()
-
-
-def _number(file: str, name: str, text: str, *, whole: bool = False) -> float:
-    pattern = r"[0-9]{1,18}" if whole else r"[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)"
-    if not re.fullmatch(pattern, text):
-        raise DataError(
-            file, f"option {name} cannot be {text[:60]!r}", hint=f"write a number, for instance {name}=1"
-        )
-    return float(text)
-
-
-def _prefix(file: str, text: str) -> tuple[str, str]:
-    first, comma, second = text.partition(",")
-    if not comma:
-        raise DataError(
-            file, f"option prefix cannot be {text!r}", hint="write two, as in prefix=user:,movie:"
-        )
-    return first, second

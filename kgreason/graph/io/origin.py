@@ -1,23 +1,20 @@
-"""Where input facts come from: the file and the line of each, read again only when someone asks."""
+"""Source file and line of input facts; sources are read again at the first request."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Codes, Kind
+from kgreason.engine.table import Kind
 from kgreason.graph.io.edges import Rows
 from kgreason.graph.io.loader import Data, Loader
 from kgreason.graph.io.raw import Raw
 from kgreason.lang.values import Value
 from kgreason.progress import SILENT
-
-SCANS = 100
-"""Facts of a predicate that are looked for row by row; for more of them there is an index."""
 
 Lookup = Callable[[str, tuple[Value, ...]], str | None]
 
@@ -84,32 +81,17 @@ class _Origins:
 
 @dataclass
 class _Table:
-    """Rows of a predicate, source by source, and for each its first row."""
+    """Rows of a predicate, source by source."""
 
     kinds: tuple[Kind, ...]
     parts: tuple[Rows, ...]
     symbols: Symbols
-    places: dict[bytes, tuple[int, int]] | None = None
-    asked: int = 0
     lines: dict[int, int | None] = field(default_factory=dict)
 
     def find(self, values: tuple[Value, ...]) -> str | None:
         codes = [_code(v, k, self.symbols) for v, k in zip(values, self.kinds, strict=True)]
         if None in codes or not codes:
             return None
-        self.asked += 1
-        if self.asked <= SCANS:
-            return self._scan(codes)
-        if self.places is None:
-            self.places = {}
-            for number, part in reversed(list(enumerate(self.parts))):
-                for row, key in reversed(list(enumerate(_keys(part.columns)))):
-                    self.places[key] = (number, row)
-        place = self.places.get(np.array(codes, dtype=np.int64).tobytes())
-        return None if place is None else self._where(*place)
-
-    def _scan(self, codes: Sequence[int | None]) -> str | None:
-        """Look at all rows: quicker than an index for a few facts."""
         for number, part in enumerate(self.parts):
             same = np.logical_and.reduce([c == v for c, v in zip(part.columns, codes, strict=True)])
             if same.any():
@@ -135,20 +117,13 @@ class _Table:
         return f"{part.raw.file}:{line}" if line is not None else f"{part.raw.file}:row {row + 1}"
 
     def _line(self, number: int, raw: Raw, row: int) -> int | None:
-        """Line of a row; where first and last row are as far apart as their lines, no file need be read again."""
+        """Line of a row, without reading the file again if rows and lines correspond one to one."""
         if number not in self.lines:
             first, last = raw.line(0), raw.line(len(raw) - 1)
             even = first is not None and last is not None and last - first == len(raw) - 1
             self.lines[number] = first if even else None
         first = self.lines[number]
         return raw.line(row) if first is None else first + row
-
-
-def _keys(columns: Sequence[Codes]) -> list[bytes]:
-    rows = np.ascontiguousarray(np.column_stack(columns))
-    width = rows.shape[1] * rows.itemsize
-    whole = rows.tobytes()
-    return [whole[i : i + width] for i in range(0, len(whole), width)]
 
 
 def _code(value: Value, kind: Kind, symbols: Symbols) -> int | None:

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.data.delimited import read_csv, read_tsv, write_csv
+from kgreason.data.parquet import read_parquet
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.csv_writer import write_csv
-from kgreason.graph.io.delimited import read_csv, read_tsv
 from kgreason.graph.io.options import Options
-from kgreason.graph.io.parquet import read_parquet
 from kgreason.graph.io.raw import Raw
 from kgreason.output.place import replacing
 

@@ -14,8 +14,7 @@ from kgreason.cores import each
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
 from kgreason.graph.io import spelling
-from kgreason.graph.io.cast import infer, missing, plain
-from kgreason.graph.io.numeric import numeric
+from kgreason.graph.io.cast import infer, missing, numeric, plain
 from kgreason.graph.io.options import Options, other_delimiter
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import UNFIT_HINT, CastError, Unfit, int64, is_text
@@ -186,7 +185,7 @@ def _plain(raw: Raw, position: int, wanted: Kind | None) -> Column:
 
 
 def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], tuple[str, ...]]:
-    """Bring source, target[, weight] to the arity: add a weight where none is, drop what nobody asks for."""
+    """Choose columns for the arity of the predicate: add a missing weight, drop surplus columns of graph files."""
     wanted: Sequence[str | None] = shape.columns if options.columns is None else options.columns
     named = any(name is not None for name in wanted)
     width = len(wanted) if options.columns is not None else len(raw.columns)
@@ -204,7 +203,7 @@ def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], t
 
 
 def _naming(raw: Raw, shape: Shape) -> str:
-    """How to say which attribute is the weight."""
+    """Hint that names the attribute to take as the weight."""
     first = raw.attributes[0]
     if not raw.memory:
         return f"columns=source,target,{first} takes one; or give {shape.predicate} no third argument"
@@ -264,7 +263,7 @@ def _choice(raw: Raw, shape: Shape) -> str:
 
 
 def _likely(raw: Raw, shape: Shape) -> Sequence[int]:
-    """Columns that a predicate may mean: of three, the last is a number as a rule."""
+    """Columns to suggest for a predicate; the third of three is usually a number."""
     if shape.arity != 3:
         return range(shape.arity)
     kinds = [_shown_kind(column) for column in raw.columns]
@@ -278,7 +277,7 @@ def _likely(raw: Raw, shape: Shape) -> Sequence[int]:
 
 
 def _shown_kind(column: Column) -> Kind | None:
-    """Kind that the first values of a column show."""
+    """Kind inferred from the first values of a column."""
     try:
         values = plain(column[:_SHOWN])
     except CastError:
@@ -290,7 +289,7 @@ def _shown_kind(column: Column) -> Kind | None:
 
 
 def _delimiter_hint(raw: Raw) -> str | None:
-    """Say that all fields stand in one column, if the only one looks so."""
+    """Hint at another delimiter if the only column seems to hold all fields."""
     if raw.memory or len(raw.names) != 1:
         return None
     first = raw.columns[0][0].as_py() if len(raw) and not raw.typed else ""

@@ -1,12 +1,13 @@
-"""Where a table comes from, and the options that say how it is read."""
+"""Where a table comes from, and the options that say how it is read: files, addresses, and tables in memory."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from kgreason.analysis.server import address, table_of
@@ -14,6 +15,9 @@ from kgreason.errors import DataError, Span
 from kgreason.graph.io.options import FORMATS, Options, normal, read_options
 from kgreason.lang.names import EXTENSIONS, SERVERS
 from kgreason.passwords import HINT, hidden, in_address, names_password
+
+if TYPE_CHECKING:
+    from kgreason.graph.io.raw import Raw
 
 __all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "read_options"]
 
@@ -111,7 +115,9 @@ class SourceSpec:
         if known is None and name.startswith("out."):
             return "konect"
         if known is None and os.path.isdir(self.path):
-            raise DataError(str(self.path), "this is a folder, no file", hint="name a file in it")
+            from kgreason.graph.io.raw import no_file
+
+            raise no_file(self.path)
         if known is None:
             raise DataError(
                 self.place,
@@ -199,3 +205,55 @@ def _parse_address(text: str) -> SourceSpec:
         raise DataError(start, f"option {secret} would hold a password", hint=HINT)
     options = {**parts, **{name: unquote(value) for name, value in given.items()}}
     return SourceSpec(Path(start), "postgresql", options)
+
+
+def sources_of(predicate: str, given: object, arity: int | None) -> list[SourceSpec | Raw]:
+    """Files and tables of one predicate.
+
+    Raises
+    ------
+    DataError
+        If that is no table, as one row without a list around it.
+    """
+    if not isinstance(given, (list, tuple)) or not given:
+        return [_source(predicate, given)]
+    if arity == 1 and any(isinstance(g, str) for g in given):  # values
+        return [_source(predicate, given)]
+    if arity not in (None, 1) and _is_row(given, arity):
+        shown = repr(tuple(given))
+        raise DataError(
+            f"<{predicate}>", f"{shown} is one row, not a table", hint=f"put it into a list: [{shown}]"
+        )
+    if all(map(_is_source, given)):
+        return [_source(predicate, g) for g in given]
+    return [_source(predicate, given)]
+
+
+def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool:
+    """Whether a collection holds the values of one row, and not rows nor tables nor names of files."""
+    from kgreason.graph.interchange import is_table
+
+    if all(isinstance(g, str) for g in given):
+        return len(given) == arity and not any("." in str(g) or "/" in str(g) for g in given)
+    return all(
+        isinstance(g, str) or not (isinstance(g, Iterable | Path | SourceSpec) or is_table(g)) for g in given
+    )
+
+
+def _is_source(given: object) -> bool:
+    """Whether something in a list is a source of its own, not a row."""
+    from kgreason.graph.interchange import is_table
+
+    return isinstance(given, (str, Path, SourceSpec)) or is_table(given)
+
+
+def _source(predicate: str, given: object) -> SourceSpec | Raw:
+    if isinstance(given, str):
+        return parse_file(given)
+    if isinstance(given, Path):
+        return SourceSpec(given)
+    if isinstance(given, SourceSpec):
+        return given
+    from kgreason.graph.interchange import as_raw
+
+    return as_raw(given, f"<{predicate}>")

@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.arrays import as_arrow, as_numpy
 from kgreason.graph.io.raw import Column
@@ -22,7 +21,6 @@ _SPACED = r"[^\x21-\x7E]"
 _UNSEEN = r"[\x{AD}\x{200B}\x{2060}\x{FEFF}]"
 _FORMATS = r"\p{Cf}"
 _BLANKS = r"[\s\p{Z}]+"
-_GONE = r"[\s\p{Z}\p{Cf}]+"
 _WIDE = re.compile("[\uff00-\uffef\u3000]+")
 _UNSPACED = (
     r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\x{30FC}]"
@@ -83,18 +81,6 @@ def _folded(names: Column) -> Column:
     return pc.replace_with_mask(names, odd, pc.replace_substring(texts, " ", ""))
 
 
-def _bare(names: Column) -> Column:
-    """Names without any white space: quick, and alike wherever `_folded` is."""
-    import pyarrow.compute as pc
-
-    bare = pc.replace_substring(names, " ", "")
-    odd = pc.match_substring_regex(bare, _SPACED)
-    if not pc.any(odd, min_count=0).as_py():
-        return bare
-    texts = pc.utf8_normalize(bare.filter(odd), "NFKC")
-    return pc.replace_with_mask(bare, odd, pc.replace_substring_regex(texts, _GONE, ""))
-
-
 def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
     """Names, each once, that differ by white space or the width of letters only, side by side.
 
@@ -106,18 +92,12 @@ def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
     import pyarrow as pa
 
     names = pa.array(labels, pa.large_string()).unique()
-    names = names.filter(as_arrow(_shared(_bare(names))))  # as a rule none
-    encoded = _folded(names).dictionary_encode()
+    places = as_numpy(_folded(names).dictionary_encode().indices)
+    shared = np.flatnonzero(np.bincount(places)[places] > 1) if len(places) else places  # as a rule none
     groups: dict[int, list[str]] = {}
-    for group, name in zip(encoded.indices.to_pylist(), names.to_pylist(), strict=True):
-        groups.setdefault(group, []).append(name)
-    return [tuple(group) for group in groups.values() if len(group) > 1]
-
-
-def _shared(column: Column) -> npt.NDArray[np.bool_]:
-    """Rows whose value stands in another row, too."""
-    places = as_numpy(column.dictionary_encode().indices)
-    return np.asarray(np.bincount(places)[places] > 1) if len(places) else np.zeros(0, dtype=np.bool_)
+    for place, name in zip(places[shared].tolist(), names.take(as_arrow(shared)).to_pylist(), strict=True):
+        groups.setdefault(place, []).append(name)
+    return [tuple(group) for group in groups.values()]
 
 
 def note(labels: Sequence[str]) -> str | None:

@@ -1,15 +1,21 @@
-"""What the two kinds of database files have in common: which file and table, and what to say if they are not there."""
+"""What databases have in common: which file and table, what to say if they are not there, and all writes or none."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from kgreason.errors import DataError
+from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.raw import no_file
 from kgreason.lang.names import SERVERS, suggest
+from kgreason.output.place import replacing
+
+Writer = Callable[[Any, str, Sequence[str], Any], None]
+"""Replaces one table by the facts of a predicate, with these names of columns."""
 
 ONLY_READS = "it does not read rows and nothing else; write one SELECT"
 
@@ -29,11 +35,9 @@ def located(path: Path, table: str | None) -> tuple[Path, str | None]:
         return path, table
     if path.parent.is_file():
         return path.parent, table or path.name
-    if path.is_dir():
-        if table and (path / table).is_file():
-            return path / table, None
-        raise DataError(str(path), "is a folder, not a database", hint="name a file in it")
-    missing = path if table or path.suffix else path.parent
+    if table and (path / table).is_file():
+        return path / table, None
+    missing = path if table or path.suffix or path.is_dir() else path.parent
     raise no_file(missing)
 
 
@@ -105,3 +109,35 @@ def extra(package: str, name: str, file: Path | str) -> ModuleType:
             f"{name} {what} need the package {package}, which is not installed",
             hint=f"pip install '.[{name}]' in a checkout of kgreason",
         ) from None
+
+
+@contextmanager
+def database_file(path: Path) -> Iterator[Path]:
+    """The database that is there or, for one that is not, a temporary file that becomes it in the end."""
+    if path.exists():
+        log = path.with_name(f"{path.name}.wal")
+        clean = not log.exists()
+        try:
+            yield path
+        except BaseException:
+            if clean:  # what DuckDB wrote there is of the transaction that failed
+                log.unlink(missing_ok=True)
+            raise
+    else:
+        with replacing(path) as temporary:
+            yield temporary
+
+
+@contextmanager
+def writing(path: Path, errors: type[Exception], table: str = "") -> Iterator[None]:
+    """Say what the database says, in the terms of the user."""
+    try:
+        yield
+    except errors as error:
+        reason = str(error).splitlines()[0]
+        what = f"the table {table} cannot be written" if table else "cannot be written"
+        full = any(words in reason for words in ("No space left", "is full", "File too large"))
+        hint = "is another program using the database, or is it read-only? choose another place"
+        if full:
+            reason, hint = "no space left on device", f"choose another place, or make room in {path.parent}"
+        raise ReleaseError(f"{path}: {what}: {reason}", hint=hint) from error

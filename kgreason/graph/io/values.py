@@ -1,4 +1,4 @@
-"""Values from outside as values of the language, and columns for those that Arrow has no type for."""
+"""Conversion of Python, Arrow, SQL and JSON values to values of the rules; columns of values without an Arrow type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXPECTED = {
     Kind.LIST: 'a list, as in [1, "a"]',
     Kind.SET: 'a set, as in {1, "a"}',
 }
-"""What a value of a kind looks like, for messages."""
+"""Description of a valid value of each kind, for messages."""
 _SHOWN = 60
 """Characters of a value in a message."""
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
@@ -37,7 +37,7 @@ UNFIT_HINT = "take other columns by columns=, or write this one as text or numbe
 
 @dataclass
 class CastError(Exception):
-    """The first value of a column that does not fit, and how many do not."""
+    """The first value of a column that cannot be converted, and the number of such values."""
 
     row: int
     value: str
@@ -157,7 +157,7 @@ def misplaced(values: Sequence[Any], *, rounded: bool = False) -> CastError:
 
 @dataclass(frozen=True)
 class Unfit(Sequence[Any]):
-    """A column with a value that is none of the language: an error only for who wants the column."""
+    """A column with a value that the rules do not have: an error only when the column is used."""
 
     length: int
     error: CastError
@@ -239,7 +239,7 @@ def arrow_column(values: Sequence[object]) -> Column:
 
 
 def _large(values: Sequence[object]) -> bool:
-    """Whether all are numbers, and some have no place in one column."""
+    """Whether all values are numbers and neither int64 nor float64 holds them exactly."""
     types = set(map(type, values)) - {type(None)}
     if int not in types or not types <= {int, float}:
         return False
@@ -255,7 +255,7 @@ def _large(values: Sequence[object]) -> bool:
 
 
 def _simple(values: Sequence[object]) -> Column | None:
-    """Column of strings, truth values or small integers, which need no look at each; `None`: it is another."""
+    """Column of values of one type, str, bool or int64, converted by Arrow at once; `None` for other values."""
     import pyarrow as pa
 
     types = set(map(type, values)) - {type(None)}

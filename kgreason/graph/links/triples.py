@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgreason.graph.io.csv_writer import write_csv
+from kgreason.data.delimited import write_csv
 from kgreason.graph.links.model import Original
 from kgreason.graph.people.sources import ROLES
 from kgreason.output.place import replacing

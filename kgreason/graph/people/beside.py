@@ -13,8 +13,7 @@ from kgreason.graph.io.source import parse_file
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Texts
 from kgreason.graph.people.parts import by_role, read_raw
-from kgreason.graph.people.schema import file_of
-from kgreason.graph.people.sections import BESIDE, Section, typed_text
+from kgreason.graph.people.schema import BESIDE, Section, file_of, typed_text
 from kgreason.lang.names import suggest
 from kgreason.progress import SILENT
 

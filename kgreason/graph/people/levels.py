@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.data.delimited import write_csv
 from kgreason.errors import AnonymizationError
-from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.beside import Beside, read_beside

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,12 +16,73 @@ from kgreason.graph.io.formats import read_table
 from kgreason.graph.io.raw import Column, Raw
 from kgreason.graph.io.values import UNFIT_HINT, CastError
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.firsts import check_first
 from kgreason.graph.people.sources import SKIPPED, File, Kinds, Schema, Table, Triples
 from kgreason.lang.names import suggest
 from kgreason.progress import Progress
 
+_TITLES = {
+    "user": {"user", "source", "head", "subject", "from", "person", "id"},
+    "relation": {"relation", "attribute", "predicate", "property", "type", "edge"},
+    "target": {"target", "value", "tail", "object", "to"},
+}
+_NUMBER = r"^\s*[+-]?[0-9]+([.,][0-9]+)?\s*$"
+_FEWEST = 4  # lines below the first that it is compared with
+_MOSTLY = 0.5  # share of the other names that occur more than once, where a name that does not is unlike them
 Flags = npt.NDArray[np.bool_]
+_UNFIT = "ignore the column, or write it as text or numbers where the table is made"
+_IS_NUMBER = re.compile(r"[+-]?[\d.,]+(?:_\d+)?")  # readers add _2 to a name that stands twice
+
+
+def _check_first(
+    raw: Raw, found: Mapping[str, Column], missing: Sequence[str], progress: Progress, *, behind: bool
+) -> None:
+    """Refuse a first line of words such as user and value, and note one that is unlike all others.
+
+    It is unlike them if it has words where the others of a column are all numbers, or if neither of its ends occurs
+    again, which can be said of no other line, while most names do.
+    """
+    cells = {role: column[0].as_py().strip() for role, column in found.items()}
+    say = "header=true behind the name of the file" if behind else "header = true"
+    shown = ", ".join(cells.values())
+    if all(cell.lower() in _TITLES[role] for role, cell in cells.items()):
+        what = f"the first line ({shown}) looks like names of columns"
+        raise raw.error(0, what, hint=f"say {say}")
+    if raw.named or len(found["user"]) <= _FEWEST or {"", *missing} & set(cells.values()):
+        return
+    if _words_above_numbers(found) or _alone(found):
+        line = raw.line(0)
+        place = raw.file if line is None else f"{raw.file}:{line}"
+        progress.note(
+            f"{place}: the first line ({shown}) is unlike the others, and is taken for data. If it holds names of "
+            f"columns, say {say}"
+        )
+
+
+def _words_above_numbers(found: Mapping[str, Column]) -> bool:
+    import pyarrow.compute as pc
+
+    number = [
+        pc.match_substring_regex(found[role], _NUMBER).to_numpy(zero_copy_only=False)
+        for role in ("user", "target")
+    ]
+    return not any(each[0] for each in number) and any(each[1:].all() for each in number)
+
+
+def _alone(found: Mapping[str, Column]) -> bool:
+    """Whether the ends of the first line, and its relation, occur once, and those of no other line do."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for role, cell in ((role, column[0]) for role, column in found.items()):
+        columns = [found["relation"]] if role == "relation" else [found["user"], found["target"]]
+        if sum(pc.sum(pc.equal(column, cell)).as_py() for column in columns) != 1:
+            return False
+    coded = pa.concat_arrays([found["user"], found["target"]]).dictionary_encode()
+    codes = coded.indices.to_numpy()
+    times = np.bincount(codes)
+    once = (times[codes] == 1).reshape(2, -1).all(axis=0)
+    others = len(times) - 2
+    return bool(not once[1:].any() and (times > 1).sum() > _MOSTLY * others)
 
 
 @dataclass(frozen=True)
@@ -100,10 +161,6 @@ class Users:
     row: Vertices
     user: Column
     users_looked_up: bool
-
-
-_UNFIT = "ignore the column, or write it as text or numbers where the table is made"
-_IS_NUMBER = re.compile(r"[+-]?[\d.,]+(?:_\d+)?")  # readers add _2 to a name that stands twice
 
 
 def parts_of(schema: Schema, progress: Progress) -> Iterator[Part | Users]:
@@ -230,7 +287,7 @@ def _statements(triples: Triples, file: File, progress: Progress, *, behind: boo
         if role in found and (gone := np.flatnonzero(empty(found[role]))).size:
             raise raw.error(int(gone[0]), f"the {role} is empty", hint="complete the line or remove it")
     if not file.options.header and len(row):
-        check_first(raw, found, triples.missing, progress, behind=behind)
+        _check_first(raw, found, triples.missing, progress, behind=behind)
     if "relation" in found:
         coded = found["relation"].dictionary_encode()
         names, name = tuple(coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64)

@@ -1,4 +1,7 @@
-"""SQLite databases: tables, views and queries."""
+"""SQLite databases: tables, views and queries.
+
+DuckDB would read them by an extension that its wheel lacks, and that it would have to fetch from the network.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,35 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from kgreason import memory
+from kgreason.data.columns import json_text
+from kgreason.engine.table import Kind
 from kgreason.errors import DataError
 from kgreason.graph.io.gathered import PIECE, Gathered
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Column, Raw, no_file
-from kgreason.graph.io.sql import ONLY_READS, located, no_table, only, quoted, refused
+from kgreason.graph.io.sql import (
+    ONLY_READS,
+    Writer,
+    database_file,
+    located,
+    no_table,
+    only,
+    quoted,
+    refused,
+    writing,
+)
 from kgreason.graph.io.values import LARGEST, SMALLEST, CastError, Large, arrow_column
 from kgreason.graph.io.where import condition
 from kgreason.interrupts import stoppable
-from kgreason.lang.values import read_date
+from kgreason.lang.values import Value, read_date
+from kgreason.output.target import Target
 
 _LONGEST = 10**9  # bytes of a row, of SQLite itself
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -31,6 +47,17 @@ _WRITES = frozenset(
         *("insert", "reindex", "release", "replace", "rollback", "savepoint", "update", "vacuum"),
     )
 )
+
+_TYPES = {
+    Kind.INT: "INTEGER",
+    Kind.DOUBLE: "REAL",
+    Kind.STRING: "TEXT",
+    Kind.BOOL: "BOOLEAN",
+    Kind.DATE: "TIMESTAMP",
+    Kind.LIST: "JSON",
+    Kind.SET: "JSON",
+    Kind.ANY: "",  # a column without a type keeps the type of each value
+}
 
 
 def read_sqlite(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
@@ -79,7 +106,7 @@ def sqlite_tables(path: Path) -> list[str]:
 
 
 def _opened(file: Path) -> sqlite3.Connection:
-    """A database that is only read, from whichever thread; its views call no function that could do harm."""
+    """Open a database read-only, for any thread; its views may call no unsafe function."""
     address = f"file:{quote(str(file.resolve()))}?mode=ro"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     connection.execute("PRAGMA trusted_schema = OFF")
@@ -173,7 +200,7 @@ def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Se
 
 
 def _pieces(cursor: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows, some thousands at a time; a view makes rows of any size and number out of nothing."""
+    """Rows in pieces; the memory limit is checked at each row, for a view can make any number of large ones."""
     rows = []
     for row in cursor:
         memory.look()
@@ -193,7 +220,7 @@ def _column(raw: Raw, name: str, cells: Gathered, declared: str) -> Column:
 
 
 def _as_declared(cells: Gathered, declared: str) -> Column:
-    """Values of a declared type that SQLite itself does not have, where all are of it."""
+    """Convert a column to its declared type where SQLite lacks this type and all values fit."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -213,7 +240,7 @@ def _as_declared(cells: Gathered, declared: str) -> Column:
 
 
 def _converted(column: Column, convert: Callable[[str], object]) -> Column:
-    """What all texts of a column stand for; if one stands for nothing, the texts."""
+    """Convert all texts of a column; unchanged if one cannot be converted."""
     made = Gathered()
     for chunk in column.chunks:
         values = [None if text is None else convert(text) for text in chunk.to_pylist()]
@@ -229,3 +256,51 @@ def _list(text: str) -> object:
     except (json.JSONDecodeError, RecursionError):
         return None
     return found if isinstance(found, list) else None
+
+
+@contextmanager
+def write_sqlite(database: Target) -> Iterator[Writer]:
+    """Replace tables of a database; all of them if the block ends well, else none.
+
+    Raises
+    ------
+    ReleaseError
+        If they cannot be written.
+    """
+    path = database.path
+    with (
+        database_file(path) as file,
+        writing(path, sqlite3.Error),
+        closing(sqlite3.connect(file, isolation_level=None)) as connection,
+    ):
+        connection.execute("BEGIN IMMEDIATE")
+
+        def write(facts: Any, predicate: str, names: Sequence[str], target: Target) -> None:
+            kinds = facts.tables[predicate].kinds
+            name = quoted(target.table or predicate)
+            columns = ", ".join(
+                f"{quoted(n)} {_TYPES[k]}".rstrip() for n, k in zip(names, kinds, strict=True)
+            )
+            marks = ", ".join("?" * len(names))
+            with writing(path, sqlite3.Error, name):
+                rows = (list(map(_cell, row)) for row in facts.rows(predicate))
+                connection.execute(f"DROP TABLE IF EXISTS {name}")
+                connection.execute(f"CREATE TABLE {name} ({columns})")
+                connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+
+        yield write
+        connection.execute("COMMIT")
+
+
+def _cell(value: Value) -> object:
+    return value if isinstance(value, (bool, int, float, str)) else json_text(value)
+
+
+def sqlite_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
+    """Names of the columns of a table that an output would replace; `None`: there is none."""
+    query = f"PRAGMA table_info({quoted(target.table or predicate)})"
+    try:
+        with closing(sqlite3.connect(f"{target.path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            return tuple(row[1] for row in connection.execute(query)) or None
+    except sqlite3.Error:
+        return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,21 @@ from kgreason.analysis.reach import ALLOW
 from kgreason.errors import DataError
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, no_file
-from kgreason.graph.io.sql import ONLY_READS, extra, located, no_table, only, quoted, refused
+from kgreason.graph.io.sql import (
+    ONLY_READS,
+    Writer,
+    database_file,
+    extra,
+    located,
+    no_table,
+    only,
+    quoted,
+    refused,
+    writing,
+)
 from kgreason.graph.io.where import condition
 from kgreason.interrupts import stoppable
+from kgreason.output.target import Target
 
 CONFINED = {
     "enable_external_access": "false",
@@ -29,6 +41,7 @@ CONFINED = {
 }
 """Settings of every connection: queries, and the views of a database, may be a stranger's, and read no other file."""
 
+_WRITTEN = {**CONFINED, "threads": "1"}  # several threads lay out the same table differently each time
 _ROWS = 1 << 16  # rows at once
 _LEAST = 16_000_000  # bytes without which DuckDB does nothing
 
@@ -64,7 +77,7 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
 
 
 def _fetched(connection: Any, query: str) -> Any:
-    """Table of the rows that a query gives; a view or a query makes any number of them out of nothing."""
+    """Rows of a query; the memory limit is checked at each batch."""
     import pyarrow as pa
 
     result = connection.sql(query)
@@ -115,7 +128,7 @@ def duckdb_tables(path: Path) -> list[str]:
 
 
 def _confined(place: str, query: str, error: Exception) -> DataError:
-    """Build the error for a query, or a view in it, that reaches for other files."""
+    """Build the error for a query, or a view in it, that reads other files."""
     what = _first(error).removeprefix("Permission Error: ").partition(" - ")[0]
     return replace(refused(place, query, f"it reaches beyond its database: {what}", ()), hint=ALLOW)
 
@@ -172,3 +185,48 @@ def _first(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines[1:] if line.startswith(("Did you mean", "Candidate"))]
     return " ".join([*lines[:1], *told])
+
+
+@contextmanager
+def write_duckdb(database: Target) -> Iterator[Writer]:
+    """Replace tables of a database; all of them if the block ends well, else none.
+
+    Raises
+    ------
+    ReleaseError
+        If they cannot be written.
+    DataError
+        If the package duckdb is missing.
+    """
+    from kgreason.graph.interchange import facts_to_arrow
+
+    path = database.path
+    duckdb: Any = extra("duckdb", "duckdb", path)
+    with (
+        database_file(path) as file,
+        writing(path, duckdb.Error),
+        closing(duckdb.connect(str(file), config=_WRITTEN)) as connection,
+    ):
+        connection.execute("BEGIN")
+
+        def write(facts: Any, predicate: str, names: Sequence[str], target: Target) -> None:
+            name = quoted(target.table or predicate)
+            table = facts_to_arrow(facts, predicate, names)
+            with writing(path, duckdb.Error, name):
+                connection.register("kgreason_facts", table)
+                connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM kgreason_facts")
+                connection.unregister("kgreason_facts")
+
+        yield write
+        connection.execute("COMMIT")
+
+
+def duckdb_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
+    """Names of the columns of a table that an output would replace; `None`: there is none."""
+    duckdb: Any = extra("duckdb", "duckdb", target.path)
+    try:
+        with closing(duckdb.connect(str(target.path), read_only=True, config=CONFINED)) as connection:
+            found = connection.execute(f"DESCRIBE {quoted(target.table or predicate)}").fetchall()
+    except duckdb.Error:
+        return None
+    return tuple(row[0] for row in found)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from kgreason import memory
+from kgreason.data.columns import pieces
+from kgreason.engine.table import Facts
 from kgreason.errors import DataError
 from kgreason.graph.io.damaged import AGAIN
 from kgreason.graph.io.options import Options
 from kgreason.graph.io.raw import Raw, no_file
+from kgreason.output.target import Target
 
 _ROWS = 1 << 16  # rows at once
 _BYTES = 4  # of a value, at least
@@ -24,9 +28,7 @@ def read_parquet(path: Path, _: Options) -> Raw:
     import pyarrow.parquet as pq
 
     if not path.is_file():
-        raise (
-            DataError(str(path), "is a folder", hint="name a file in it") if path.is_dir() else no_file(path)
-        )
+        raise no_file(path)
     with sound(path):
         with pq.ParquetFile(path) as file:
             table = pa.Table.from_batches(_batches(path, file), file.schema_arrow)
@@ -71,7 +73,7 @@ def _batches(path: Path, file: Any) -> Iterator[Any]:
 
 
 def _longest(path: Path, file: Any) -> int:
-    """Bytes of the longest text in the dictionaries of a file, as far as they could make rows too large."""
+    """Bytes of the longest dictionary text in row groups that could decode to large batches."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
@@ -89,3 +91,27 @@ def _longest(path: Path, file: Any) -> int:
                     if hasattr(texts, "dictionary") and len(texts.dictionary):
                         longest = max(longest, pc.max(pc.binary_length(texts.dictionary)).as_py() or 1)
     return longest
+
+
+def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str], _: Target) -> None:
+    """Write typed columns; see `kgreason.graph.interchange.facts_to_arrow`."""
+    import pyarrow.parquet as pq
+
+    from kgreason.graph.interchange import facts_to_arrow
+
+    tables = (facts_to_arrow(piece, predicate, names) for piece in pieces(facts, predicate))
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def parquet_columns(target: Target, _: str) -> tuple[str, ...] | None:
+    """Names of the columns of a file that an output would replace; `None`: it is no Parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return tuple(pq.read_schema(target.path).names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return None

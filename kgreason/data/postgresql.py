@@ -1,0 +1,578 @@
+"""PostgreSQL: tables, views and queries of a database server; needs the package psycopg.
+
+The password is libpq's affair: ``PGPASSWORD`` or ``~/.pgpass``. Rows come and go by COPY, block by block, as Arrow
+columns. An output is all tables of one run in one transaction; other tables stay as they are.
+
+References
+----------
+PostgreSQL Global Development Group: PostgreSQL 15 documentation, COPY; chapter 34, libpq.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kgreason import memory
+from kgreason.analysis.server import address
+from kgreason.data.columns import NESTED, columns_of, json_text, pieces
+from kgreason.engine.table import Facts, Kind
+from kgreason.errors import DataError, ReleaseError
+from kgreason.graph.io.cast import INTEGER, first_misfit
+from kgreason.graph.io.options import Options
+from kgreason.graph.io.raw import BLOCK, Column, Raw
+from kgreason.graph.io.sql import ONLY_READS, Writer, extra, no_table, only, quoted, refused
+from kgreason.graph.io.values import CastError, Objects, Unfit, arrow_column, checked
+from kgreason.graph.io.where import condition
+from kgreason.interrupts import stoppable
+from kgreason.lang.values import read_date
+from kgreason.output.target import Target
+from kgreason.passwords import hidden
+
+_NAMES = {"database": "dbname"}
+_PORT = 5432
+_SECONDS = "10"  # to wait for a server that does not answer
+_SECONDS_TO_CANCEL = 0.3
+_PASSWORD = (
+    "the password comes from the environment variable PGPASSWORD, else from a line host:port:database:user:password "
+    "in ~/.pgpass (chmod 600; PGPASSFILE names another file)"
+)
+_GONE = "the server ended it: nothing was read or written by halves, so run it again, or see its log"
+_HINTS = (
+    ("closed the connection", _GONE),
+    ("terminating connection", _GONE),
+    ("no password supplied", _PASSWORD),
+    ("password authentication failed", f"is it that of this user? {_PASSWORD}"),
+    ("connection refused", "is the server running there? host= and port= say where, else PGHOST and PGPORT"),
+    ("no such file or directory", "is the server running? host= and port= say where, else PGHOST and PGPORT"),
+    ("could not translate host name", "look at host= (or PGHOST)"),
+    ("resolve host", "look at host= (or PGHOST)"),
+    ("timeout expired", "does the server answer at all? look at host= and port=, and for a firewall between"),
+    ("no pg_hba.conf entry", "the server lets this user in from elsewhere, or with sslmode=require only"),
+    ("ssl", "look at sslmode= and sslrootcert="),
+    ("definition of service", "look at service= and at ~/.pg_service.conf (PGSERVICEFILE)"),
+)
+_STATES = {
+    "28P01": f"is it that of this user? {_PASSWORD}",
+    "28000": "does this user exist? user= names another",
+    "3D000": "look at database=; psql -l lists the databases",
+    "42501": "ask the owner for the right, as in GRANT SELECT ON TABLE own TO reader",
+    "25006": "the server is a copy that only reads, or the database is set so",
+    "53300": "too many are connected: try again later",
+    "57014": "the server ends long statements: ask for a higher statement_timeout",
+    "2BP01": "something depends on the table, a view for instance: write to another table, or drop that first",
+    "53100": "make room on the server",
+}
+_STARTS = re.compile(
+    r"^(connection failed: |connection is bad: )?(connection to server .*? failed: (FATAL: +)?)?"
+)
+_READ_ONLY = "25006"  # SQLSTATE of what a transaction that only reads refuses
+_TOKEN = re.compile(
+    r"""(?P<blank>\s+|--[^\n]*|/\*.*?\*/)|(?P<text>[eE]?'(?:[^'\\]|''|\\.)*'|"(?:[^"]|"")*"|\$(\w*)\$.*?\$\3\$)"""
+    r"|(?P<end>;)|(?P<word>\w+)|(?P<other>.)",
+    re.DOTALL,
+)
+_READS = frozenset({"select", "with", "values", "table", "("})
+_TABLES = """
+SELECT n.nspname, c.relname, pg_table_is_visible(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+ORDER BY 1, 2
+"""
+_INTEGERS = frozenset({"int2", "int4", "int8", "oid"})
+_FLOATS = frozenset({"float4", "float8"})
+_DATES = {"date": "date", "timestamp": "timestamp", "timestamptz": "timestamp with time zone"}
+_NUMBERS = (*_INTEGERS, *_FLOATS, "numeric")
+_TYPES_OF = """
+SELECT t.oid, t.typname, t.typcategory, e.typname, e.typcategory, format_type(t.oid, NULL)
+FROM pg_type t LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A' WHERE t.oid = ANY(%s)
+"""
+_CURE = "columns=a,b takes other columns; a query can cast this one, as in select owner::text"
+_WRITTEN = {
+    Kind.INT: "bigint",
+    Kind.DOUBLE: "double precision",
+    Kind.STRING: "text",
+    Kind.BOOL: "boolean",
+    Kind.DATE: "timestamp without time zone",
+    Kind.LIST: "jsonb",
+    Kind.SET: "jsonb",
+    Kind.ANY: "text",
+}
+"""Types of the columns that are written."""
+_COLUMNS = """
+SELECT a.attname, format_type(a.atttypid, a.atttypmod), c.relkind
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+WHERE c.oid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+_FILLED = ("r", "p")  # kinds of relations that are tables
+
+
+@contextmanager
+def connected(options: Mapping[str, str], where: str) -> Iterator[Any]:
+    """A connection to the server of these options; what they leave out is as libpq has it.
+
+    Parameters
+    ----------
+    where
+        The address, as messages show it.
+
+    Raises
+    ------
+    DataError
+        If there is none; the hint says what to look at.
+    """
+    psycopg = extra("psycopg", "postgresql", where)
+    given = {_NAMES.get(name, name): value for name, value in options.items()}
+    if "PGCONNECT_TIMEOUT" not in os.environ and "service" not in given:
+        given.setdefault("connect_timeout", _SECONDS)
+    try:
+        connection = psycopg.connect(**given, client_encoding="UTF8", application_name="kgreason")
+    except psycopg.Error as error:
+        reason, _, _, hint = cause(error)
+        raise DataError(where, f"no connection: {reason}", hint=hint) from None
+    with closing(connection):
+        yield connection
+
+
+def give_up(connection: Any) -> None:
+    """Cancel the running statement and close the socket; called from another thread."""
+    import psycopg
+
+    with suppress(psycopg.Error):
+        connection.cancel_safe(timeout=_SECONDS_TO_CANCEL)
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as link:
+        link.shutdown(socket.SHUT_RDWR)  # a server that hangs does not even heed that it is to end
+
+
+def found_at(connection: Any, options: Mapping[str, str]) -> str:
+    """Address of a connected server, including defaults of libpq."""
+    info = connection.info
+    port = {} if info.port == _PORT else {"port": str(info.port)}
+    return address({**port, **options, "host": info.host, "database": info.dbname, "service": ""})
+
+
+def cause(error: Exception) -> tuple[str, None, None, str | None]:
+    """Message, line, column and hint of a `DataError` for an error of the server or of libpq."""
+    diag = getattr(error, "diag", None)
+    primary = getattr(diag, "message_primary", None)
+    lines = [line.strip() for line in hidden(str(error)).splitlines() if line.strip()]
+    telling = [line for line in lines if "failed:" in line or "FATAL" in line]
+    said = hidden(primary or _STARTS.sub("", (telling or lines or [type(error).__name__])[-1]))
+    state = getattr(error, "sqlstate", None)
+    hint = _STATES.get(state or "") or next((h for words, h in _HINTS if words in said.lower()), None)
+    if hint is None and "does not exist" in said:
+        hint = _STATES["3D000"] if "database" in said else _STATES["28000"]
+    detail = getattr(diag, "message_detail", None)
+    return said + (f" ({hidden(detail)})" if detail else ""), None, None, hint
+
+
+def read_postgresql(_: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query that is written at `place`, in a transaction that only reads.
+
+    Raises
+    ------
+    DataError
+        If the server lets nobody in, there is no such table, or the query does something else than reading.
+    """
+    where = address(options.connection)
+    with connected(options.connection, where) as connection:
+        import psycopg
+
+        where = found_at(connection, options.connection)
+        connection.read_only = True
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        try:
+            read = partial(_read, connection, where, options, query, place)
+            return stoppable(read, partial(give_up, connection))
+        except psycopg.Error as error:
+            raise DataError(where, *cause(error)) from None
+
+
+def _read(connection: Any, where: str, options: Options, query: str | None, place: str | None) -> Raw:
+    _settle(connection, options.schema)
+    tables = tables_of(connection, options.schema)
+    if query is None:
+        name = resolved(where, options.table, tables)
+        place, rows = f"{where} table {name}", _named(name, options.schema)
+        return _fetched(connection, place, _restricted(connection, place, rows, options.where))
+    return _query(connection, place or where, query, [*tables])
+
+
+def _settle(connection: Any, schema: str | None) -> None:
+    """Set output formats of dates, times and numbers, and the schema."""
+    for name, value in (("datestyle", "ISO, YMD"), ("timezone", "UTC"), ("extra_float_digits", "1")):
+        connection.execute("SELECT set_config(%s, %s, true)", (name, value))
+    if schema:
+        connection.execute("SELECT set_config('search_path', %s, true)", (quoted(schema),))
+
+
+def tables_of(connection: Any, schema: str | None) -> dict[str, tuple[str, str]]:
+    """Schema and name of each table and view, by what one calls it: with its schema, unless that is searched anyway."""
+    found = connection.execute(_TABLES).fetchall()
+    if schema:
+        found = [(space, name, True) for space, name, _ in found if space == schema]
+    return {name if visible else f"{space}.{name}": (space, name) for space, name, visible in found}
+
+
+def resolved(where: str, table: str | None, tables: dict[str, tuple[str, str]]) -> str:
+    """Tell which table of the database is meant; the case of letters does not matter where only one fits.
+
+    Raises
+    ------
+    DataError
+        If none is, or none is named and there are several.
+    """
+    known = [*tables]
+    if not table:
+        return only(where, known) if len(known) == 1 else _unnamed(where, known)
+    both = {**{f"{space}.{name}": key for key, (space, name) in tables.items()}, **{k: k for k in known}}
+    if table in both:
+        return both[table]
+    near = {key for name, key in both.items() if name.lower() == table.lower()}
+    if len(near) != 1:
+        raise no_table(where, table, known)
+    return near.pop()
+
+
+def _unnamed(where: str, known: Sequence[str]) -> str:
+    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    raise DataError(
+        where,
+        f"the database has {len(known)} tables that this user sees, and none is named",
+        hint=f"say table=, one of {shown}"
+        if known
+        else "say database= and schema=, if the tables are elsewhere",
+    )
+
+
+def _named(name: str, schema: str | None) -> str:
+    """Quoted name of a table; without a schema it is found by the search path."""
+    if schema:
+        return f"{quoted(schema)}.{quoted(name)}"
+    return ".".join(map(quoted, name.split(".", 1)))
+
+
+def _query(connection: Any, place: str, query: str, tables: Sequence[str]) -> Raw:
+    import psycopg
+
+    text = one_select(query, place, tables)
+    try:
+        return _fetched(connection, place, f"(\n{text}\n)")
+    except psycopg.OperationalError:
+        raise
+    except psycopg.Error as error:
+        if error.sqlstate == _READ_ONLY:
+            raise refused(place, query, ONLY_READS, tables) from None
+        raise refused(place, query, cause(error)[0], tables) from None
+
+
+def one_select(query: str, place: str, tables: Sequence[str] = ()) -> str:
+    """The one statement of a query, without a semicolon behind it.
+
+    Raises
+    ------
+    DataError
+        If it begins like a statement that does something else than reading, or another follows.
+    """
+    first, end = "", len(query)
+    for token in _TOKEN.finditer(query):
+        if token["blank"]:
+            continue
+        if end < len(query):
+            raise refused(place, query, ONLY_READS, tables)
+        first = first or token[0].lower()
+        if token["end"]:
+            end = token.start()
+    if first not in _READS:
+        raise refused(place, query, ONLY_READS, tables)
+    return query[:end]
+
+
+def _restricted(connection: Any, place: str, rows: str, where: str | None) -> str:
+    """FROM clause of the rows that meet a condition."""
+    if where is None:
+        return rows
+    names, _ = _typed_columns(connection, rows)
+    return f"(SELECT * FROM {rows} WHERE {condition(place, where, names, escaped=True)})"
+
+
+def _fetched(connection: Any, file: str, rows: str) -> Raw:
+    """Read the rows of a FROM clause."""
+    names, columns = _typed_columns(connection, rows)
+    if not columns:
+        raise DataError(file, "the table has no columns", hint="is it the one you mean? table= says which")
+    listed = ", ".join(f"k{i}" for i in range(len(columns)))
+    chosen = ", ".join(column.selected.format(f"k{i}") for i, column in enumerate(columns))
+    command = f"COPY (SELECT {chosen} FROM {rows} AS q({listed})) TO STDOUT (FORMAT csv)"
+    for block in _blocks(connection, command):
+        _parse(file, block, columns)
+    return Raw(file, names, tuple(map(_whole, columns)), lambda _: None, typed=True, ordered=False)
+
+
+def _whole(column: _Typed) -> Column:
+    import pyarrow as pa
+
+    return column.whole(pa.chunked_array(column.parts, column.arrow))
+
+
+def _blocks(connection: Any, command: str) -> Iterator[bytes]:
+    """CSV of whole rows in blocks of some megabytes."""
+    with connection.cursor() as cursor, cursor.copy(command) as copy:
+        rows: list[Any] = []
+        size = 0
+        for row in copy:
+            rows.append(row)
+            size += len(row)
+            if size >= BLOCK:
+                yield b"".join(rows)
+                rows, size = [], 0
+        if rows:
+            yield b"".join(rows)
+
+
+def _parse(file: str, block: bytes, columns: Sequence[_Typed]) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    memory.claim(2 * len(block))
+    names = [f"k{i}" for i in range(len(columns))]
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(block),
+            csv.ReadOptions(column_names=names, block_size=len(block) + 1),
+            csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            csv.ConvertOptions(
+                column_types={name: column.arrow for name, column in zip(names, columns, strict=True)},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                true_values=["t"],
+                false_values=["f"],
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            file, f"the server sends what is no UTF-8 text: {error}", hint="is the database SQL_ASCII?"
+        ) from error
+    for column, values in zip(columns, table.columns, strict=True):
+        column.parts += values.chunks
+
+
+def _typed_columns(connection: Any, rows: str) -> tuple[tuple[str, ...], list[_Typed]]:
+    """Names and types of the columns of a FROM clause; the server plans it as one statement and reads no row."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {rows} AS q LIMIT 0", binary=True)
+        described = cursor.description or ()
+    oids = sorted({column.type_code for column in described})
+    found = {row[0]: row[1:] for row in connection.execute(_TYPES_OF, (oids,)).fetchall()}
+    columns = [_typed(found[column.type_code], column.scale) for column in described]
+    return tuple(column.name for column in described), columns
+
+
+@dataclass
+class _Typed:
+    """A column of one type: how it is asked for, the type of its cells in CSV, and what becomes of them."""
+
+    arrow: Any
+    whole: Callable[[Column], Column] = lambda column: column
+    selected: str = "{}"
+    parts: list[Column] = field(default_factory=list)
+
+
+def _numeric(column: Column) -> Column:
+    """Exact numbers that may be whole: integers if all are, else doubles."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def all_match(pattern: str) -> bool:
+        return bool(pc.all(pc.match_substring_regex(column, pattern), min_count=0).as_py())
+
+    if all_match(INTEGER):
+        return column.cast(pa.int64())
+    if all_match(r"^-?[0-9]{1,15}$|[^0-9-]"):
+        return column.cast(pa.float64())
+    values = [
+        None if c is None else int(c) if c.lstrip("-").isdecimal() else float(c) for c in column.to_pylist()
+    ]
+    try:
+        return arrow_column(values)
+    except CastError as error:
+        return Unfit(len(values), error)
+
+
+def _dates(kind: str, column: Column) -> Column:
+    """Times of microseconds, those with a time zone in UTC."""
+    import pyarrow as pa
+
+    type = pa.timestamp("us", "UTC" if kind == "timestamptz" else None)
+    try:
+        return column.cast(type)
+    except pa.ArrowInvalid:
+        row, _ = first_misfit(column, lambda cell: cell.cast(type), pa.ArrowInvalid)
+        expected = f"a {_DATES[kind]} of the years 1 to 9999"
+        return Unfit(len(column), CastError(row, str(column[row].as_py()), expected))
+
+
+def _lists(element: str | None, column: Column) -> Column:
+    """Arrays, which the server writes as JSON; columns of JSON (no `element`) if all their values are lists."""
+    cells = [None if text is None else json.loads(text) for text in column.to_pylist()]
+    if element is None and not all(cell is None or isinstance(cell, list) for cell in cells):
+        return column
+
+    def converted(value: Any, row: int) -> Any:
+        """Elements of JSON as elements of the array's type."""
+        if isinstance(value, list):
+            return [converted(part, row) for part in value]
+        if element in _DATES and value is not None:
+            found = read_date(value.removesuffix("+00:00"))
+            if found is None:
+                raise CastError(row, value, "a date of the years 1 to 9999")
+            return found
+        if element in _NUMBERS and isinstance(value, str):
+            raise CastError(row, value, "a finite number")
+        return value
+
+    try:
+        return Objects(None if c is None else checked(converted(c, row), row) for row, c in enumerate(cells))
+    except CastError as error:
+        return Unfit(len(cells), error)
+
+
+def _unfit(kind: str, column: Column) -> Column:
+    """Column of a type that the rules do not have: an error only when the column is used."""
+    expected = "a number, a string, a truth value, a date or a list of them"
+    return Unfit(len(column), CastError(0, f"a value of type {kind}", expected, _CURE))
+
+
+def _typed(type: Sequence[Any], scale: int | None) -> _Typed:
+    import pyarrow as pa
+
+    name, category, element, elements, shown = type
+    text = pa.string()
+    if name in _INTEGERS:
+        return _Typed(pa.int64())
+    if name in _FLOATS or (name == "numeric" and scale):
+        return _Typed(pa.float64())
+    if name == "numeric":
+        return _Typed(text, _numeric)
+    if name == "bool":
+        return _Typed(pa.bool_())
+    if name == "bpchar":
+        return _Typed(text, selected="{}::text")  # without the blanks at its end, which mean nothing
+    if category in "SE" or name == "uuid":
+        return _Typed(text)
+    if name in _DATES:
+        return _Typed(text, partial(_dates, name))
+    if name in ("json", "jsonb"):
+        return _Typed(text, partial(_lists, None))
+    if category == "A" and (element in {*_NUMBERS, *_DATES, "uuid", "bool"} or elements in ("S", "E")):
+        return _Typed(text, partial(_lists, element), "to_json({})::text")
+    return _Typed(pa.bool_(), partial(_unfit, shown), "NULL::boolean")
+
+
+@contextmanager
+def write_postgresql(target: Target) -> Iterator[Writer]:
+    """Replace tables of a database; all of them if the block ends well, else none.
+
+    A table that is there with the same columns is emptied and filled: its rights, indexes and views stay. One with
+    other columns is dropped and made anew.
+
+    Raises
+    ------
+    ReleaseError
+        If they cannot be written.
+    DataError
+        If the server lets nobody in, or the package psycopg is missing.
+    """
+    with connected(target.connection, target.address) as connection:
+        import psycopg
+
+        def write(facts: Any, predicate: str, names: Sequence[str], one: Any) -> None:
+            with _writing(one):
+                connection.execute("SELECT set_config('datestyle', 'ISO, YMD', true)")
+                name = _target_table(one, predicate)
+                types = [_WRITTEN[kind] for kind in facts.tables[predicate].kinds]
+                _make_room(connection, name, list(zip(names, types, strict=True)))
+                listed = ", ".join(map(quoted, names))
+                with connection.cursor().copy(f"COPY {name} ({listed}) FROM STDIN (FORMAT csv)") as copy:
+                    for block in _csv_blocks(facts, predicate):
+                        copy.write(block)
+
+        yield write
+        try:
+            connection.commit()
+        except psycopg.Error as error:  # a constraint may wait until now
+            raise _error(target, error) from None
+
+
+def postgresql_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
+    """Columns of the table that an output would replace; `None` if there is none.
+
+    Raises
+    ------
+    DataError
+        If the server lets nobody in.
+    """
+    with connected(target.connection, target.address) as connection, _writing(target):
+        found = connection.execute(_COLUMNS, (_target_table(target, predicate),)).fetchall()
+    return tuple(row[0] for row in found) or None
+
+
+def _target_table(target: Target, predicate: str) -> str:
+    """Quoted name of the table of an output."""
+    name, schema = target.table or predicate, target.options.get("schema")
+    if schema:
+        return f"{quoted(schema)}.{quoted(name)}"
+    return ".".join(map(quoted, name.split(".", 1)))
+
+
+def _make_room(connection: Any, name: str, columns: Sequence[tuple[str, str]]) -> None:
+    there = connection.execute(_COLUMNS, (name,)).fetchall()
+    plain = all(kind in _FILLED for *_, kind in there)
+    if there and plain and [(column, type) for column, type, _ in there] == list(columns):
+        connection.execute(f"TRUNCATE {name}")
+        return
+    if there:
+        connection.execute(f"DROP TABLE {name}")
+    connection.execute(f"CREATE TABLE {name} ({', '.join(f'{quoted(n)} {t}' for n, t in columns)})")
+
+
+def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
+    """Facts as COPY reads them: every value in quotation marks, for bare nothing is NULL; lists and sets are JSON."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    style = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    names = [str(i) for i in range(facts.tables[predicate].arity)]
+    for piece in pieces(facts, predicate):
+        stream = io.BytesIO()
+        csv.write_csv(
+            pa.Table.from_arrays(columns_of(piece, predicate, NESTED, json_text), names), stream, style
+        )
+        yield stream.getvalue()
+
+
+@contextmanager
+def _writing(target: Target) -> Iterator[None]:
+    """Turn errors of the server into errors of the output."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _error(target, error) from None
+
+
+def _error(target: Target, error: Exception) -> ReleaseError:
+    reason, *_, hint = cause(error)
+    if hint and hint.startswith("ask the owner"):
+        hint = "ask for the right, as in GRANT CREATE ON SCHEMA results TO writer; a table is replaced by its owner"
+    return ReleaseError(f"{target.file}: cannot be written: {reason}", hint=hint)

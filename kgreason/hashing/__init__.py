@@ -1,1 +1,0 @@
-"""Equal strings and rows, found by their hashes."""
