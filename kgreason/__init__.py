@@ -67,14 +67,15 @@ if TYPE_CHECKING:
     from kgreason.graph.model import KnowledgeGraph, Relation
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.graph.people.read import read_people
+    from kgreason.isomorphism.reading import read_pair
+    from kgreason.isomorphism.release import Anonymization, Score
     from kgreason.lang.functions import function
     from kgreason.lang.values import Null
-    from kgreason.links.results import LinksAnonymization
-    from kgreason.pairs import read_pair
-    from kgreason.people.results import PeopleAnonymization
-    from kgreason.publication import Folders
+    from kgreason.links.release import LinksAnonymization
+    from kgreason.people.release import PeopleAnonymization
     from kgreason.reasoner import Reasoner
-    from kgreason.results import Anonymization, Reasoned, Score
+    from kgreason.release.publication import Folders
+    from kgreason.results import Reasoned
 
 __version__ = "0.1.0"
 
@@ -157,7 +158,8 @@ _HOMES = {
     ),
     "kgreason.advice.report": ("Risk",),
     "kgreason.attacks.results": ("Attacks",),
-    "kgreason.results": ("Anonymization", "Reasoned", "Score"),
+    "kgreason.isomorphism.release": ("Anonymization", "Score"),
+    "kgreason.results": ("Reasoned",),
     "kgreason.errors": (
         "AnonymizationError",
         "DataError",
@@ -185,10 +187,10 @@ _HOMES = {
     "kgreason.engine.limits": ("Limits",),
     "kgreason.lang.functions": ("function",),
     "kgreason.lang.values": ("Null",),
-    "kgreason.links.results": ("LinksAnonymization",),
-    "kgreason.pairs": ("read_pair",),
-    "kgreason.people.results": ("PeopleAnonymization",),
-    "kgreason.publication": ("Folders",),
+    "kgreason.links.release": ("LinksAnonymization",),
+    "kgreason.isomorphism.reading": ("read_pair",),
+    "kgreason.people.release": ("PeopleAnonymization",),
+    "kgreason.release.publication": ("Folders",),
     "kgreason.changes": ("Changes",),
     "kgreason.reasoner": ("Reasoner",),
 }

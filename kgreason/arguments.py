@@ -44,7 +44,7 @@ def check_folders(folders: object, progress: Progress) -> None:
     ReleaseError
         Naming the folder.
     """
-    from kgreason.publication import Folders
+    from kgreason.release.publication import Folders
 
     if not isinstance(folders, Folders):
         raise CallError(
@@ -176,7 +176,7 @@ def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) 
     ReleaseError
         Naming a vertex that has none.
     """
-    from kgreason.pairs import resolve_mapping
+    from kgreason.isomorphism.reading import resolve_mapping
 
     if isinstance(mapping, Mapping):
         return resolve_mapping(dict(mapping), original, released, "mapping")

@@ -11,7 +11,7 @@ from kgreason.terminal import Row, item_rows, publishable, table
 if TYPE_CHECKING:
     from kgreason.assess.links.verdict import LinksVerdict
     from kgreason.graph.links.model import Sensitive
-    from kgreason.links.results import LinksAnonymization
+    from kgreason.links.release import LinksAnonymization
 
 
 def print_links(result: LinksAnonymization, release: Path, private: Path, *, seeded: bool) -> None:

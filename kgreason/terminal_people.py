@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgreason.assess.people.structure import Structure
     from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict
-    from kgreason.people.results import PeopleAnonymization
+    from kgreason.people.release import PeopleAnonymization
 
 
 def print_people(result: PeopleAnonymization, release: Path, private: Path, *, seeded: bool) -> None:

@@ -16,8 +16,8 @@ import kgreason
 from kgreason import api
 from kgreason.errors import CallError
 from kgreason.graph.model import Relation
-from kgreason.pairs import read_mapping, resolve_mapping, with_vertices
-from kgreason.publication import Folders
+from kgreason.isomorphism.reading import read_mapping, resolve_mapping, with_vertices
+from kgreason.release.publication import Folders
 from tests.conftest import CONTROL, OWNERSHIP
 
 RULES = "\n".join(line for line in CONTROL.splitlines() if not line.startswith("@bind"))

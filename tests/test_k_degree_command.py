@@ -24,7 +24,7 @@ from kgreason.cli import app
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import Links
 from kgreason.graph.people.write import write_people
-from kgreason.people import stage
+from kgreason.people import release as stage
 from kgreason.terminal_people import utility_rows, verdict_rows
 from tests.examples import inputs
 

@@ -21,7 +21,7 @@ from kgreason.graph.links.school import school
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.schema import schema_of_options
 from kgreason.graph.people.write import write_people
-from kgreason.links.pairs import read_released
+from kgreason.links.folder import read_released
 
 ROOT = Path(kgreason.__file__).resolve().parent.parent
 STRATEGIES: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")

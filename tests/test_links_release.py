@@ -27,7 +27,7 @@ from kgreason.graph.links.read import read_links
 from kgreason.graph.links.write import names_of, write_links
 from kgreason.graph.people.model import attribute
 from kgreason.graph.people.schema import schema_of_options
-from kgreason.links.pairs import read_mapping, read_released
+from kgreason.links.folder import read_mapping, read_released
 from tests.examples import inputs
 
 ALL: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")

@@ -29,12 +29,12 @@ from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.kept import format_of
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.layout import LISTING, NUMBERED, Layout
+from kgreason.isomorphism.layout import LISTING, NUMBERED, Layout
+from kgreason.isomorphism.reading import read_release
+from kgreason.isomorphism.tables import fitting, planned, write_tables
 from kgreason.output.target import FORMATS
-from kgreason.pairs import read_release
 from kgreason.progress import SILENT, Progress
-from kgreason.publication import Folders, write_mapping
-from kgreason.release_tables import fitting, planned, write_tables
+from kgreason.release.publication import Folders, write_mapping
 from tests.conftest import OWNERSHIP
 
 RULES = """\

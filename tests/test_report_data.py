@@ -23,8 +23,8 @@ from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.errors import ReleaseError
 from kgreason.graph.links.school import school
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.pairs import read_released
-from kgreason.publication import Folders
+from kgreason.isomorphism.reading import read_released
+from kgreason.release.publication import Folders
 from kgreason.report import exposure, links, people, rules_public
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
 from kgreason.report.distributions import counts_chart, values_chart

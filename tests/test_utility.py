@@ -18,7 +18,7 @@ from kgreason.assess.telling import telling
 from kgreason.assess.utility import QueryUtility, Utility, utility
 from kgreason.engine import naive
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.results import Score
+from kgreason.isomorphism.release import Score
 from kgreason.terminal import score_rows
 from tests.examples import inputs
 

@@ -18,7 +18,7 @@ from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import beside
 from kgreason.progress import Progress
 from kgreason.records import dataclass
-from kgreason.results import Clock
+from kgreason.release.pipeline import Clock
 
 EXAMINED = range(2, 7)  # vertices of the parts that are looked at if nothing is said
 

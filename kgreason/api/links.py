@@ -101,7 +101,7 @@ def verify_links(
         check_strategy,
         released_of,
     )
-    from kgreason.links.form import form
+    from kgreason.links.folder import form
     from kgreason.links.given import mapping_of
 
     check_numbers(k=(k, 1))

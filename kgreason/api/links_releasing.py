@@ -14,15 +14,14 @@ from kgreason.arguments import check_data, check_folders, check_numbers
 from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import AnonymizationError, CallError
 from kgreason.progress import SILENT, Progress
-from kgreason.results import Clock
 
 if TYPE_CHECKING:
     from kgreason.graph.links.model import LinkGraph, Original
     from kgreason.graph.model import Vertices
     from kgreason.graph.people.sources import Schema
     from kgreason.links.given import Clusters
-    from kgreason.links.results import LinksAnonymization
-    from kgreason.publication import Folders
+    from kgreason.links.release import LinksAnonymization
+    from kgreason.release.publication import Folders
 
     Data = Original | Schema | Path | str
 
@@ -91,14 +90,11 @@ def anonymize_links(
     >>> result.holds, len(result.cluster_sizes), result.utility
     (True, 6, 1.0)
     """
-    from kgreason.anonymizers.links.publish import publish
-    from kgreason.anonymizers.links.strategies import apply
     from kgreason.graph.io.plain_tables import check_plain, plain_format
     from kgreason.graph.people.read import schema_of
     from kgreason.links.arguments import check_links
-    from kgreason.links.results import Asked, LinksAnonymization
-    from kgreason.links.stage import Stage
-    from kgreason.publication import staged
+    from kgreason.links.release import Asked, Links
+    from kgreason.release import pipeline
     from kgreason.report.run import Run
 
     check_links(strategy, percent, clustering, clusters)
@@ -106,7 +102,7 @@ def anonymize_links(
     if folders is not None:
         check_plain(folders.format)
         check_folders(folders, progress)
-    clock, rng = Clock(), np.random.default_rng(seed)
+    clock, rng = pipeline.Clock(), np.random.default_rng(seed)
     if rules is None and sensitive is not None and isinstance(data, Path | str):
         data = schema_of(data)
     original = _original(data, rules, sensitive, progress)
@@ -121,33 +117,12 @@ def anonymize_links(
     asked = Asked(
         strategy, least, (50 if percent is None else percent) if strategy == "partial" else None, how
     )
-    parameters = {
-        "method": "links",
-        "strategy": strategy,
-        "k": least,
-        "percent": asked.percent,
-        "clustering": how,
-    }
+    parameters = {"method": "links", **vars(asked)}
     run = Run(parameters, seed, sampling=np.random.default_rng(seed))
     chosen = None if folders is None else folders.format
-    stage = Stage(original, asked, seed is not None, chosen or plain_format(_kept(data, rules)))
-    alone = np.arange(graph.n) if found is None else found
-    made, node = apply(graph, alone, strategy, asked.percent or 0, rng)
-    release = publish(made, strategy, node, graph.labels, None if seed is None else rng)
-    clock.lap("anonymize")
-    if folders is None:
-        verdict = stage.judged(release)
-        clock.lap("verify")
-        return LinksAnonymization(original, release, asked, found, verdict, clock.laps, run)
-    with staged(folders) as (public, private):
-        stage.write(release, public, private)
-        clock.lap("write")
-        verdict = stage.judged_as_written(public, private, progress)
-        clock.lap("verify")
-        result = LinksAnonymization(original, release, asked, found, verdict, clock.laps, run)
-        stage.conclude(result, public, private, progress)
-        clock.lap("report")
-    return result
+    format = chosen or plain_format(_kept(data, rules))
+    family = Links(original, asked, found, rng, run, format, clock=clock, progress=progress)
+    return pipeline.run(family, folders, seeded=seed is not None)
 
 
 def _kept(data: object, rules: Rules | None) -> str | None:

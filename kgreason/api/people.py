@@ -154,7 +154,7 @@ def _releases(
     from kgreason.assess.people.given import source_of
     from kgreason.assess.people.published import Published
     from kgreason.graph.people.model import PeopleGraph
-    from kgreason.people.pairs import read_published
+    from kgreason.people.folder import read_published
 
     several = isinstance(released, Sequence) and not isinstance(released, str)
     listed = list(cast("Sequence[Release]", released)) if several else [cast("Release", released)]

@@ -12,14 +12,13 @@ from kgreason.arguments import check_folders, check_numbers
 from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, Sequence
 from kgreason.errors import AnonymizationError, CallError, ReleaseError
 from kgreason.progress import SILENT, Progress
-from kgreason.results import Clock
 
 if TYPE_CHECKING:
     from kgreason.anonymizers.people.settings import Settings
     from kgreason.graph.people.model import Counts, PeopleGraph
     from kgreason.graph.people.sources import Schema
-    from kgreason.people.results import PeopleAnonymization
-    from kgreason.publication import Folders
+    from kgreason.people.release import PeopleAnonymization
+    from kgreason.release.publication import Folders
 
 Levels = Mapping[str, int] | Path | str
 
@@ -100,16 +99,13 @@ def anonymize_people(
     >>> result.holds, result.removed, result.utility.rru
     (True, [], 0.0)
     """
-    from kgreason.anonymizers.people.history_file import read_history
-    from kgreason.anonymizers.people.methods import release_of
     from kgreason.anonymizers.people.settings import Settings
     from kgreason.graph.io.plain_tables import check_plain, plain_format
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.graph.people.read import read_people, schema_of
     from kgreason.graph.people.sources import Schema
-    from kgreason.people.results import PeopleAnonymization
-    from kgreason.people.stage import Stage
-    from kgreason.publication import staged
+    from kgreason.people.release import People
+    from kgreason.release import pipeline
     from kgreason.report.run import Run
 
     check_numbers(k=(k, 2), seed=(seed, 0), epsilon=(epsilon, 1), dimensions=(dimensions, 1))
@@ -139,7 +135,7 @@ def anonymize_people(
     if folders is not None:
         check_plain(folders.format)
         check_folders(folders, progress)
-    clock, rng = Clock(), np.random.default_rng(seed)
+    clock, rng = pipeline.Clock(), np.random.default_rng(seed)
     if not isinstance(data, PeopleGraph | Schema | Path | str):
         raise CallError(
             f"data are a PeopleGraph or a schema, not of type {type(data).__name__}",
@@ -155,25 +151,15 @@ def anonymize_people(
         progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
     before = _before(after, settings, folders)
     format = plain_format(kept) if folders is None or folders.format is None else folders.format
-    rng_of_sample = np.random.default_rng(0)
-    stage = Stage(graph, settings, levels, before, seed is not None, k or 3, rng_of_sample, format)
     clock.lap("read")
-    history = None if before is None else read_history(before / "history.json")
-    release = release_of(graph, levels, settings, history, rng, progress, k=k or 3, seeded=seed is not None)
-    clock.lap("anonymize")
-    if folders is None:
-        verdict, utility = stage.judged(release, progress)
-        clock.lap("verify")
-        return PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps, run)
-    with staged(folders) as (public, private):
-        stage.write(release, public, private)
-        clock.lap("write")
-        verdict, utility = stage.judged_as_written(release, public, private, progress)
-        clock.lap("verify")
-        result = PeopleAnonymization(graph, release, settings, verdict, utility, clock.laps, run)
-        stage.conclude(result, public, private, folders, progress)
-        clock.lap("report")
-    return result
+    family = People(
+        *(graph, settings, levels, before, rng, run),
+        asked=k or 3,
+        format=format,
+        clock=clock,
+        progress=progress,
+    )
+    return pipeline.run(family, folders, seeded=seed is not None)
 
 
 def _before(after: Path | str | None, settings: Settings, folders: Folders | None) -> Path | None:

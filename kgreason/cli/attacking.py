@@ -135,7 +135,7 @@ def attack(
     With --model noisy-or, on a release of links: how many of the sensitive ones can be inferred from it.
     """
     from kgreason import api
-    from kgreason.pairs import read_pair
+    from kgreason.isomorphism.reading import read_pair
     from kgreason.terminal import progress
 
     if mapping is None:

@@ -90,7 +90,7 @@ def attack(
     """Infer sensitive links, and compare them with the truth."""
     from kgreason import api
     from kgreason.links.arguments import meaningless
-    from kgreason.links.pairs import read_released
+    from kgreason.links.folder import read_released
     from kgreason.terminal import progress
 
     if noise and (rules or other_rules):

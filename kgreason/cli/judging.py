@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
-    from kgreason.pairs import Pair
+    from kgreason.isomorphism.reading import Pair
     from kgreason.progress import Progress
 
 
@@ -155,8 +155,8 @@ def verify(
     not, or that was not decided. 2: bad usage or input.
     """
     from kgreason import api
-    from kgreason.certificates import Files, read_certificate
     from kgreason.exchange import check_settled
+    from kgreason.isomorphism.certificates import Files, read_certificate
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     _warn_marked(releases)
@@ -294,8 +294,8 @@ def _warn_marked(folders: Sequence[str]) -> None:
 
 def _tell_promise(context: typer.Context, release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
-    from kgreason.form import README
-    from kgreason.release_text import claim_of
+    from kgreason.isomorphism.folder import claim_of
+    from kgreason.release.contents import README
 
     file = Path(release) / README
     claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
@@ -319,8 +319,8 @@ def _with_files(
     progress: Progress,
 ) -> Verdict:
     """Besides, whether the folder of a release holds nothing else; of a table nothing is said."""
-    from kgreason.form import FILES, both
-    from kgreason.release_form import form
+    from kgreason.isomorphism.folder import form
+    from kgreason.release.contents import FILES, both
 
     folders = {source.path for given in tables(program, [release]).values() for source in given}
     if len(folders) != 1 or not (folder := folders.pop()).is_dir():
@@ -360,7 +360,7 @@ def _pair(
     progress: Progress,
 ) -> Pair:
     """Read a release, and its original from ``--data`` or where the rules say."""
-    from kgreason.pairs import read_pair
+    from kgreason.isomorphism.reading import read_pair
 
     progress.step("Reading")
     if mapping is None:
@@ -372,7 +372,7 @@ def _pair(
 
 
 def _released(program: CheckedProgram, release: str, progress: Progress) -> KnowledgeGraph:
-    from kgreason.pairs import read_released
+    from kgreason.isomorphism.reading import read_released
 
     progress.step("Reading")
     return read_released(program, tables(program, [release]), progress)

@@ -91,7 +91,7 @@ def _originals(
 def score(release: str, schema: Path, mapping: Path, as_json: bool) -> int:
     """Measure what information a release of a graph of people keeps."""
     from kgreason.api.people import score_people
-    from kgreason.people.pairs import read_published
+    from kgreason.people.folder import read_published
     from kgreason.terminal import progress, table
     from kgreason.terminal_people import utility_rows
 
@@ -148,7 +148,7 @@ def _check(
 def _read(
     releases: Sequence[str], schemas: Sequence[Path | Schema], mappings: Sequence[Path], progress: Progress
 ) -> list[Published]:
-    from kgreason.people.pairs import read_published
+    from kgreason.people.folder import read_published
 
     unknown: list[Path | None] = [None] * len(releases)
     originals = schemas if mappings else unknown

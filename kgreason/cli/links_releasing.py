@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgreason.graph.links.model import Original
     from kgreason.graph.people.sources import Schema
     from kgreason.progress import Progress
-    from kgreason.publication import Folders
+    from kgreason.release.publication import Folders
 
 PANEL = "Links: links"
 NAMED = "schema", "attributes", "numeric", "relations", "mutual", "table"

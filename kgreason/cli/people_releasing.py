@@ -12,7 +12,7 @@ from kgreason.cli.refusing import refuse
 
 if TYPE_CHECKING:
     from kgreason.graph.people.sources import Schema
-    from kgreason.publication import Folders
+    from kgreason.release.publication import Folders
 
 PANEL = "Graphs of people: cdga, ckga, ctkga, pckga, k-degree"
 

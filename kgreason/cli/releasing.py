@@ -137,7 +137,7 @@ def anonymize(
     from kgreason import api
     from kgreason.cli.finishing import finish
     from kgreason.cli.run import tell
-    from kgreason.publication import Folders
+    from kgreason.release.publication import Folders
     from kgreason.terminal import print_anonymization, progress
 
     folders = Folders(release, private, force, format)

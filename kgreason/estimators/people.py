@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.graph.people.sources import Schema
-    from kgreason.people.results import PeopleAnonymization
-    from kgreason.publication import Folders
+    from kgreason.people.release import PeopleAnonymization
+    from kgreason.release.publication import Folders
 
 
 class _OfPeople(Estimator):

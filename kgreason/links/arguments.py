@@ -14,7 +14,7 @@ from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import AnonymizationError, CallError
 from kgreason.graph.links.model import Original, Released
 from kgreason.lang.names import suggest
-from kgreason.links.pairs import read_released
+from kgreason.links.folder import read_released
 
 
 def check_links(

@@ -12,7 +12,7 @@ from kgreason.anonymizers.links.clusters import read_clusters
 from kgreason.errors import AnonymizationError, CallError, ReleaseError
 from kgreason.graph.links.model import LinkGraph
 from kgreason.graph.model import Vertices
-from kgreason.links.pairs import read_mapping
+from kgreason.links.folder import read_mapping
 
 Clusters = Mapping[str, object] | Vertices | Path | str
 """The name of the cluster of each entity, a table ``user,cluster`` of them, or numbers, int64, shape (n,)."""

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kgreason.assess.verdict import Examined
-    from kgreason.links.results import LinksAnonymization
-    from kgreason.people.results import PeopleAnonymization
-    from kgreason.results import Anonymization
+    from kgreason.isomorphism.release import Anonymization
+    from kgreason.links.release import LinksAnonymization
+    from kgreason.people.release import PeopleAnonymization
 
 _HINT = ".verdict, .release.graph (to publish) and .mapping (secret) have more"
 

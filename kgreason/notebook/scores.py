@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kgreason.assess.fidelity import Fidelity
     from kgreason.assess.people.utility import Utility as PeopleUtility
     from kgreason.assess.utility import Utility
-    from kgreason.results import Score
+    from kgreason.isomorphism.release import Score
 
 Figure = tuple[str, object, str]
 _QUERY = ("query", "answers", "released", "lost", "gained", "U", "U△")

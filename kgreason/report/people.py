@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.graph.people.model import PeopleGraph
-from kgreason.people.readme import OF_DEGREES, PROMISES, UNPROTECTED
+from kgreason.people.folder import OF_DEGREES, PROMISES, UNPROTECTED
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 from kgreason.report.data import Figure, Item, Report, Section, State, Table
@@ -22,7 +22,7 @@ from kgreason.report.words import NOT_PUBLIC, SEEDED, SEEDED_PUBLIC, plain, safe
 if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
     from kgreason.choices import PeopleModel
-    from kgreason.people.results import PeopleAnonymization
+    from kgreason.people.release import PeopleAnonymization
 
 TERMS: dict[PeopleModel, str] = {
     "paired-k-degree": "paired k-degree",

@@ -26,7 +26,7 @@ from kgreason.report.words import (
 )
 
 if TYPE_CHECKING:
-    from kgreason.results import Anonymization, Score
+    from kgreason.isomorphism.release import Anonymization, Score
 
 GUARANTEE = "Every condition was checked on what was written, by code that shares nothing with what made it."
 RISK = (

@@ -16,10 +16,10 @@ from kgreason.graph.io.raw import similar
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.values import int64
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
+from kgreason.isomorphism.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
-from kgreason.written import (
+from kgreason.release.written import (
     Cell,
     as_written,
     check_ends,

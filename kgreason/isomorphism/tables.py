@@ -18,7 +18,7 @@ from kgreason.graph.io.loader import Data
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.hashing.distinct import first_rows
-from kgreason.layout import HEADED, NODES, Layout, Stored
+from kgreason.isomorphism.layout import HEADED, NODES, Layout, Stored
 from kgreason.output.beforehand import check_format
 from kgreason.output.target import DECLARING, FORMATS, Target
 from kgreason.output.write import write_plan

@@ -26,7 +26,7 @@ from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import ACCOUNT, not_of_account
 from kgreason.interrupts import deferred
 from kgreason.output.place import pack, replacing
-from kgreason.release_tables import check_known, columns
+from kgreason.isomorphism.tables import check_known, columns
 
 _FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
 
