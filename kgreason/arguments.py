@@ -11,7 +11,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.choices import Model
 from kgreason.engine.limits import Limits
-from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError, ReleaseError
+from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError
 from kgreason.memory import LEAST, shown
 from kgreason.progress import Progress
 
@@ -176,22 +176,12 @@ def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) 
     ReleaseError
         Naming a vertex that has none.
     """
-    from kgreason.isomorphism.reading import resolve_mapping
+    from kgreason.release.mapping import names_of, numbers_of
 
-    if isinstance(mapping, Mapping):
-        return resolve_mapping(dict(mapping), original, released, "mapping")
-    from kgreason.graph.interchange import as_table, is_table
-
-    if is_table(mapping):
-        columns = as_table(mapping)[1]
-        if len(columns) != 2:
-            raise ReleaseError(
-                f"the mapping has {len(columns)} columns, not the original's and the released label",
-                hint="choose these two, in this order",
-            )
-        ours, theirs = ([str(label) for label in column.to_pylist()] for column in columns)
-        return resolve_mapping(dict(zip(ours, theirs, strict=True)), original, released, "mapping")
-    return np.asarray(mapping)
+    names = names_of(mapping)
+    if names is None:
+        return np.asarray(mapping)
+    return numbers_of(names, original.labels, released.labels, "vertex", others=True)
 
 
 def attacked_sizes(x: object) -> tuple[int, ...]:

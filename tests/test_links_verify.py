@@ -25,7 +25,8 @@ from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import DataError
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, Sensitive
 from kgreason.graph.people.model import attribute
-from kgreason.links.folder import contents_of, form, read_mapping, read_released
+from kgreason.links.folder import contents_of, form, read_released
+from kgreason.links.given import mapping_of
 from tests.examples import inputs
 
 Link = tuple[int, int]
@@ -622,7 +623,7 @@ def test_kinds_are_those_of_the_original(
     report(folders.release, other, holds=True, seeded=False)
     assert form(folders.release, other).holds
     graph = everything()
-    mapping = read_mapping(folders.private, graph, found.graph)
+    mapping = mapping_of(folders.private, graph, found.graph)
     assert verify_links(found, source=Source(graph, mapping), k=2).holds
     assert fails(verify_links(other, source=Source(graph, mapping), k=2)) == {item}
 

@@ -14,11 +14,11 @@ from kgreason.choices import PeopleModel
 from kgreason.errors import AnonymizationError, CallError
 
 if TYPE_CHECKING:
-    from kgreason.assess.people.given import Mapped
     from kgreason.assess.people.published import Published
     from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.graph.people.model import Counts, PeopleGraph
+    from kgreason.people.folder import Mapped
 
     Release = PeopleGraph | Published | Path | str
 
@@ -124,8 +124,8 @@ def score_people(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) 
     ----------
     PCKGA, section 6.3; THESIS, Definitions 10 to 16; Liu and Terzi, 2008, section 6, for undirected graphs.
     """
-    from kgreason.assess.people.given import source_of
     from kgreason.assess.people.utility import measure
+    from kgreason.people.folder import source_of
 
     numbers = source_of(released, original, mapping).mapping
     return measure(original, released, np.maximum(numbers, -1), rng=np.random.default_rng(0))
@@ -151,10 +151,9 @@ def _releases(
     removed: Collection[str] | None,
 ) -> list[Published]:
     """Each release with its source."""
-    from kgreason.assess.people.given import source_of
     from kgreason.assess.people.published import Published
     from kgreason.graph.people.model import PeopleGraph
-    from kgreason.people.folder import read_published
+    from kgreason.people.folder import read_published, source_of
 
     several = isinstance(released, Sequence) and not isinstance(released, str)
     listed = list(cast("Sequence[Release]", released)) if several else [cast("Release", released)]

@@ -308,6 +308,13 @@ class Verdict(Examined):
         return f"x = {', '.join(map(str, (*self.also, self.x)))}{fewer}"
 
     @property
+    def decided_by(self) -> Literal["certificate", "sample", "search"]:
+        """How images were found: looked up in a certificate, or searched for all parts or for a sample of them."""
+        if any(item.name == "certificate" for item in self.items):
+            return "certificate"
+        return "sample" if self.delta is not None and self.delta.sampled else "search"
+
+    @property
     def nothing_against(self) -> bool:
         """Whether nothing was found that speaks against it: it is as promised, or of a sample all have images.
 
@@ -329,6 +336,7 @@ class Verdict(Examined):
             "commute": self.commute,
             "as_promised": self.as_promised,
             "nothing_against": self.nothing_against,
+            "decided_by": self.decided_by,
             "unseen": list(self.unseen),
             "delta": self.delta and self.delta.as_dict(),
             **{name: figure.as_dict() for name, figure in figures.items() if figure is not None},

@@ -11,6 +11,7 @@ import typer
 
 from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel, Strategy
 from kgreason.cli.base import guarded, load_rules, print_json, sources, tables
+from kgreason.cli.every import taking
 from kgreason.cli.options import (
     DEFAULT_X,
     AsJson,
@@ -22,7 +23,7 @@ from kgreason.cli.options import (
     SomeRules,
     X,
 )
-from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
+from kgreason.cli.people import FILES, kinds_of
 from kgreason.cli.refusing import given, refuse
 from kgreason.cli.run import tell
 from kgreason.cli.usage import original_of
@@ -40,10 +41,11 @@ DEFAULT_K = 3
 OF_PARTS = "certificate", "sample", "seed", "max_subgraphs", "x"
 OF_PEOPLE = "k_values", "window", "all_edges"
 OF_LINKS = "sensitive", "strategy", "percent"
-OF_FILES = "attributes", "numeric", "relations", "mutual", "table"
+OF_FILES = tuple(option.name for option in FILES)
 
 
 @guarded
+@taking(*FILES)
 def verify(
     context: typer.Context,
     releases: Releases,
@@ -141,12 +143,8 @@ def verify(
             min=0, max=100, help="Of links: share that partial must have left out of each relation."
         ),
     ] = None,
-    attributes: Attributes = None,
-    numeric: Numeric = None,
-    relations: Relations = None,
-    mutual: Mutual = None,
-    table: IsTable = False,
     as_json: AsJson = False,
+    **more: Any,
 ) -> int:
     """Decide whether a release is a (k,x)-isomorphism anonymization: of its original, or of any, if it is alone.
 
@@ -163,7 +161,7 @@ def verify(
     for place in (*map(Path, releases), *(mapping or [])):
         check_settled(place)
     other = "name another --model"
-    kinds = attributes, numeric, relations, mutual, table
+    kinds = kinds_of(more)
     if model == "links":
         from kgreason.cli import judging_links
         from kgreason.cli.links_releasing import one_sensitive

@@ -167,12 +167,13 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
         """Write the tables and the rules, and who is who."""
         from kgreason.isomorphism.folder import write_rules
         from kgreason.isomorphism.tables import write_tables
-        from kgreason.release.publication import write_mapping, write_parts
+        from kgreason.release.mapping import write_mapping
+        from kgreason.release.publication import write_parts
 
         layout = self._fitting(made.graph, self.progress)
         write_tables(public, made.graph, layout, self.program.nodes[0] if self.program.nodes else "node")
         write_rules(public, self.program, layout)
-        write_mapping(private / "mapping.csv", self.graph, made)
+        write_mapping(private / "mapping.csv", self.graph.labels, made.graph.labels, made.mapping)
         if made.parts is not None:
             write_parts(private / "parts.csv", self.graph, made.parts)
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from kgreason.assess.links import conditions
 from kgreason.assess.verdict import Item
 from kgreason.choices import CLUSTERED, Strategy
-from kgreason.errors import DataError, ReleaseError
+from kgreason.errors import DataError
 from kgreason.graph.io.plain_tables import cell, found_format, indented, width
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.labels import fresh
@@ -40,7 +40,7 @@ from kgreason.graph.people.model import Attribute, Counts, Kind, Texts, attribut
 from kgreason.graph.people.parts import texts
 from kgreason.records import dataclass
 from kgreason.release.contents import BESIDE, README, UNVERIFIED, Contents, files
-from kgreason.release.written import UNCHANGED, check_kind, read_pairs
+from kgreason.release.written import UNCHANGED, check_kind
 from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.toml import parsed
 
@@ -64,44 +64,6 @@ def read_released(folder: Path) -> Released:
     header, blank = (COUNTED + WEIGHTED, WEIGHTED) if described.weighted else (COUNTED, ())
     observed = _observed(read_rows(folder / tables[LINKS], header, blank), labels, names, described)
     return Released(LinkGraph(names, observed, attributes, size), described.strategy)
-
-
-def read_mapping(path: Path, original: LinkGraph, released: LinkGraph) -> Vertices:
-    """Read in which node of a release each original entity is.
-
-    Whether the nodes are of the sizes that follow is for the checker.
-
-    Parameters
-    ----------
-    path
-        The private folder, or a CSV file with the header ``original,released`` and a row for each entity.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64, shape (n,).
-
-    Raises
-    ------
-    ReleaseError
-        If the file is none of these, an entity is missing, or one of its names is of no entity or of no node.
-    """
-    file = path / "mapping.csv" if path.is_dir() else path
-    cells = read_pairs(file, ("original", "released"))
-    entity = {label: i for i, label in enumerate(original.labels.tolist())}
-    node = {label: i for i, label in enumerate(released.labels.tolist())}
-    mapping = np.full(original.n, -1, dtype=np.int64)
-    hint = "is this the mapping of another release?"
-    for label, named in cells.items():
-        if label not in entity:
-            raise ReleaseError(f"{file}:{named.line}: the original has no entity {label!r}", hint=hint)
-        if named.text not in node:
-            raise ReleaseError(f"{file}:{named.line}: the release has no node {named.text!r}", hint=hint)
-        mapping[entity[label]] = node[named.text]
-    if (gone := np.flatnonzero(mapping < 0)).size:
-        more = f" and {len(gone) - 1:,} more" if len(gone) > 1 else ""
-        raise ReleaseError(f"{file}: no node of {original.labels[gone[0]]!r}{more}", hint=hint)
-    return mapping
 
 
 def _check_files(folder: Path) -> dict[str, str]:

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.anonymizers.links.clusters import read_clusters
-from kgreason.errors import AnonymizationError, CallError, ReleaseError
+from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph
 from kgreason.graph.model import Vertices
-from kgreason.links.folder import read_mapping
+from kgreason.release.mapping import checked_numbers, names_of, numbers_of, read_mapping, whole_numbers
 
 Clusters = Mapping[str, object] | Vertices | Path | str
 """The name of the cluster of each entity, a table ``user,cluster`` of them, or numbers, int64, shape (n,)."""
@@ -33,7 +32,7 @@ def clusters_of(given: Clusters, graph: LinkGraph) -> Vertices:
     if isinstance(given, Path | str):
         return read_clusters(given, graph)
     if not isinstance(given, Mapping):
-        numbers = _whole(given)
+        numbers = whole_numbers(given)
         if numbers is None or numbers.shape != (graph.n,):
             raise AnonymizationError(
                 f"the clusters are no {graph.n:,} whole numbers",
@@ -72,53 +71,10 @@ def mapping_of(given: Mapped, original: LinkGraph, released: LinkGraph) -> Verti
     ReleaseError
         If a name is of no entity, a name or number of no node, or an entity has none.
     """
-    if isinstance(given, Path | str):
-        return read_mapping(Path(given), original, released)
-    if not isinstance(given, Mapping):
-        return _nodes(given, original, released)
-    node = {label: i for i, label in enumerate(released.labels.tolist())}
-    hint = "is this the mapping of another release?"
-    for label in original.labels.tolist():
-        named = given.get(label)
-        if not isinstance(named, str) or named not in node:
-            raise ReleaseError(f"mapping: no node of the release stands for {label!r}", hint=hint)
-    if strange := sorted(map(str, set(given) - set(original.labels.tolist()))):
-        raise ReleaseError(f"mapping: the original has no entity {strange[0]!r}", hint=hint)
-    return np.array([node[given[label]] for label in original.labels.tolist()], dtype=np.int64)
-
-
-def _nodes(given: object, original: LinkGraph, released: LinkGraph) -> Vertices:
-    numbers = _whole(given)
-    if numbers is None or numbers.ndim != 1:
-        raise CallError(
-            "a mapping is names of nodes by entity, whole numbers of nodes, or the private folder, not "
-            + _called(given),
-            hint="of a result of anonymize_links it is result.mapping",
-        )
-    hint = "is this the mapping of another release?"
-    if len(numbers) != original.n:
-        raise ReleaseError(f"mapping: {len(numbers):,} numbers for {original.n:,} entities", hint=hint)
-    if len(lost := np.flatnonzero((numbers < 0) | (numbers >= released.n))):
-        what = f"{original.labels[lost[0]]!r} is in node {numbers[lost[0]]}, and there are {released.n:,}"
-        raise ReleaseError(f"mapping: {what}", hint=hint)
-    return numbers.astype(np.int64)
-
-
-def _called(given: object) -> str:
-    if isinstance(given, np.ndarray):
-        return f"{given.dtype} of shape {given.shape}"
-    return f"of type {type(given).__name__}"
-
-
-def _whole(given: object) -> npt.NDArray[np.integer] | None:
-    """Whole numbers; `None` if they are none."""
-    try:
-        numbers = np.asarray(given)
-    except ValueError:  # rows of different lengths
-        return None
-    if not numbers.size:
-        return numbers.astype(np.int64)
-    return numbers if numbers.dtype.kind in "iu" else None
+    names = read_mapping(Path(given)) if isinstance(given, Path | str) else names_of(given)
+    if names is None:
+        return checked_numbers(given, original.labels, released.n)
+    return numbers_of(names, original.labels, released.labels, "entity")
 
 
 def _numbered(names: Iterable[object]) -> Vertices:

@@ -11,11 +11,12 @@ import numpy as np
 from kgreason.assess.links.source import Source
 from kgreason.assess.links.verdict import LinksVerdict
 from kgreason.assess.links.verify import verify_links
-from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.links.write import write_links
-from kgreason.links.folder import contents_of, form, read_mapping, read_released
+from kgreason.links.folder import contents_of, form, read_released
+from kgreason.links.given import mapping_of
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
+from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Clock, Family, Result
 
 if TYPE_CHECKING:
@@ -215,15 +216,13 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
     def write(self, made: LinksRelease, public: Path, private: Path) -> None:
         """Write the graph, and who is where."""
         write_links(public, made.released, self.format)
-        graph = self.original.graph
-        order = np.argsort(graph.labels.astype(str), kind="stable")
-        nodes = made.released.graph.labels[made.mapping[order]]
-        write_csv(private / "mapping.csv", ("original", "released"), (graph.labels[order], nodes))
+        labels = self.original.graph.labels
+        write_mapping(private / "mapping.csv", labels, made.released.graph.labels, made.mapping)
 
     def read(self, made: LinksRelease, public: Path, private: Path) -> Judged:  # noqa: ARG002
         """Read the folders back, and compare their files with what kgreason writes."""
         written = read_released(public)
-        mapping = read_mapping(private / "mapping.csv", self.original.graph, written.graph)
+        mapping = mapping_of(private, self.original.graph, written.graph)
         return Judged(written, mapping, form(public, written))
 
     def judge(self, made: LinksRelease, read: Judged) -> LinksAnonymization:

@@ -8,7 +8,7 @@ schema; no link is completed by its reverse.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgreason.assess.people.given import source_of
 from kgreason.assess.people.information import distinct, paired
-from kgreason.assess.people.published import Published, Rows
+from kgreason.assess.people.published import Published, Rows, Source
 from kgreason.assess.verdict import Item
 from kgreason.choices import Construction, PeopleModel
 from kgreason.errors import DataError
@@ -34,7 +33,8 @@ from kgreason.graph.people.write import HEADERS, SCHEMA, TABLES, USERS, write_pe
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 from kgreason.release.contents import BESIDE, README, Contents, files, is_of_kgreason
-from kgreason.release.written import UNCHANGED, Cell, check_kind, read_pairs
+from kgreason.release.mapping import REMOVED, UNLISTED, Names, names_of, numbers_of, read_mapping
+from kgreason.release.written import UNCHANGED, check_kind
 from kgreason.rows import coded, labels_of, later, places, read_rows
 
 if TYPE_CHECKING:
@@ -82,22 +82,45 @@ def read_named(release: Path, mapping: Path) -> Published:
     DataError, ReleaseError
         As for `read_published`.
     """
-    names = list(_cells(mapping)[1])
+    names = list(read_mapping(mapping, partial=True).released)
     labels = np.array([*names, None], dtype=object)[:-1]
     return _sourced(_read(release), PeopleGraph(labels, {}, {}), mapping)
 
 
 def _sourced(found: Published, graph: PeopleGraph, mapping: Path) -> Published:
-    file, cells = _cells(mapping)
-    names = {label: cell.text for label, cell in cells.items()}
-    lines = {label: cell.line for label, cell in cells.items()}
-    source = source_of(found.graph, graph, names, file=str(file), lines=lines)
-    return replace(found, source=source)
+    return replace(found, source=source_of(found.graph, graph, read_mapping(mapping, partial=True)))
 
 
-def _cells(mapping: Path) -> tuple[Path, dict[str, Cell]]:
-    file = mapping / "mapping.csv" if mapping.is_dir() else mapping
-    return file, read_pairs(file, ("original", "released"), partial=True)
+Mapped = Mapping[str, str | None] | Vertices
+"""Released names by original ones, `None` or nothing for who is removed; or the numbers, -1 for who is removed."""
+
+
+def source_of(
+    released: PeopleGraph,
+    original: PeopleGraph,
+    mapping: Mapped | Names,
+    removed: Collection[str] | None = None,
+) -> Source:
+    """The original of a release, with the released user of each of its users.
+
+    Parameters
+    ----------
+    removed
+        Names of those who may be missing; `None`: all whom the mapping says to be removed.
+
+    Raises
+    ------
+    ReleaseError
+        If the mapping names somebody whom the original or the release does not have.
+    """
+    if (names := names_of(mapping)) is not None:
+        numbers = numbers_of(names, original.labels, released.labels, "user", partial=True)
+    else:
+        numbers = np.array(mapping, dtype=np.int64)
+    if removed is not None and len(numbers) == original.n:
+        listed = np.isin(original.labels.astype(str), np.array(list(removed), dtype=str))
+        numbers[numbers < 0] = np.where(listed, REMOVED, UNLISTED)[numbers < 0]
+    return Source(original, numbers)
 
 
 def _read(folder: Path) -> Published:

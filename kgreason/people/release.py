@@ -20,11 +20,11 @@ from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.assess.people.verify import Demands, verify_people
 from kgreason.assess.verdict import Item
 from kgreason.errors import DataError, KgreasonError
-from kgreason.graph.io.csv_writer import write_csv
 from kgreason.graph.people.write import write_people
 from kgreason.people.folder import Claim, contents_of, read_named, read_published
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
+from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Clock, Family, Result
 
 if TYPE_CHECKING:
@@ -192,11 +192,7 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
     def write(self, made: PeopleRelease, public: Path, private: Path) -> None:
         """Write the graph, who is who, and the state of a series."""
         write_people(public, made.graph, self.format)
-        order = np.argsort(self.graph.labels.astype(str), kind="stable")
-        place = made.mapping[order]
-        released = np.full(len(order), "", dtype=object)
-        released[place >= 0] = made.graph.labels[place[place >= 0]]
-        write_csv(private / "mapping.csv", ("original", "released"), (self.graph.labels[order], released))
+        write_mapping(private / "mapping.csv", self.graph.labels, made.graph.labels, made.mapping)
         if made.history is not None:
             write_history(private / "history.json", made.history)
 

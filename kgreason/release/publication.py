@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.anonymizers.base import Release
 from kgreason.errors import ReleaseError
 from kgreason.exchange import Exchange, Side, mend, workspaces
 from kgreason.graph.io.csv_writer import write_csv
@@ -242,13 +241,6 @@ def _seal(folder: Path, folder_mode: int, file_mode: int) -> None:
         file.chmod(file_mode)
         os.utime(file, ns=(now, now))
     folder.chmod(folder_mode)
-
-
-def write_mapping(path: Path, original: KnowledgeGraph, release: Release) -> None:
-    """Write ``original,released``, a row for every original vertex, sorted by original label."""
-    order = np.argsort(original.labels.astype(str), kind="stable")
-    columns = (original.labels[order], release.graph.labels[release.mapping[order]])
-    write_csv(path, ("original", "released"), columns)
 
 
 def write_parts(path: Path, original: KnowledgeGraph, parts: Vertices) -> None:

@@ -7,9 +7,6 @@ from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.records import dataclass
 
-REMOVED = -1  # users who are said to be left out of the release
-UNLISTED = -2  # users of whom nothing is said
-
 
 @dataclass(frozen=True, eq=False)
 class Source:
