@@ -22,10 +22,10 @@ from kgreason.analysis.check import load_text
 from kgreason.anonymizers.base import Guarantee
 from kgreason.imprint import account, not_of_account
 from kgreason.isomorphism.folder import claim_of, form
-from kgreason.isomorphism.layout import Layout
 from kgreason.output.target import FORMATS
 from kgreason.people.folder import Claim
 from kgreason.release.contents import Contents, _same_duckdb, files
+from kgreason.release.layout import Layout
 from kgreason.release.publication import Folders
 from kgreason.report.data import Report
 from tests.test_release_formats import OWNERSHIP, RULES, given, need, ownership, put, run

@@ -27,8 +27,8 @@ from kgreason.graph.links.read import read_links
 from kgreason.graph.links.write import names_of, write_links
 from kgreason.graph.people.model import attribute
 from kgreason.graph.people.schema import schema_of_options
+from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import read_released
-from kgreason.links.given import mapping_of
 from tests.examples import inputs
 
 ALL: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")

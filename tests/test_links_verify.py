@@ -25,8 +25,8 @@ from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import DataError
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, Sensitive
 from kgreason.graph.people.model import attribute
+from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released
-from kgreason.links.given import mapping_of
 from tests.examples import inputs
 
 Link = tuple[int, int]

@@ -29,11 +29,11 @@ from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.kept import format_of
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.isomorphism.layout import LISTING, NUMBERED, Layout
 from kgreason.isomorphism.reading import read_release
 from kgreason.isomorphism.tables import fitting, planned, write_tables
 from kgreason.output.target import FORMATS
 from kgreason.progress import SILENT, Progress
+from kgreason.release.layout import LISTING, NUMBERED, Layout
 from kgreason.release.publication import Folders, write_mapping
 from tests.conftest import OWNERSHIP
 

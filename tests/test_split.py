@@ -34,8 +34,9 @@ from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import inside, pieces
 from kgreason.isomorphism.reading import read_parts
+from kgreason.isomorphism.tables import write_graph, write_parts
 from kgreason.progress import SILENT
-from kgreason.release.publication import Folders, write_graph, write_parts
+from kgreason.release.publication import Folders
 from kgreason.resources import resource
 from tests.examples import inputs
 from tests.graphs import graphs, mirrored

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgreason.assess.links.verdict import LinksVerdict
     from kgreason.graph.links.model import Original, Released
     from kgreason.graph.people.sources import Schema
-    from kgreason.links.given import Clusters
+    from kgreason.links.arguments import Clusters
     from kgreason.links.release import LinksAnonymization
     from kgreason.release.publication import Folders
 

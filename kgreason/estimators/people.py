@@ -10,7 +10,7 @@ from kgreason.estimators.base import Estimator
 from kgreason.progress import SILENT, Progress
 
 if TYPE_CHECKING:
-    from kgreason.api.people_releasing import Levels
+    from kgreason.api.people import Levels
     from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.graph.people.model import PeopleGraph

@@ -20,9 +20,9 @@ from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import Fault, changes, differences, imprint
-from kgreason.isomorphism.layout import DATABASE, NODES, nodes_beside, table_of
 from kgreason.isomorphism.reading import Pair
 from kgreason.records import dataclass
+from kgreason.release.layout import DATABASE, NODES, nodes_beside, table_of
 
 Ints = npt.NDArray[np.int64]
 FORMAT = 1

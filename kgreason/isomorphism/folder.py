@@ -18,10 +18,10 @@ from kgreason.assess.verdict import Item
 from kgreason.errors import ReleaseError
 from kgreason.graph.labels import fresh
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.isomorphism.layout import LISTING, Layout, Stored, found_edges, found_nodes
 from kgreason.isomorphism.tables import COLUMNS, safe_names, write_tables
 from kgreason.lang.ast import Constant, Variable
 from kgreason.release.contents import FILES, README, Contents, files, is_of_kgreason
+from kgreason.release.layout import LISTING, Layout, Stored, found_edges, found_nodes
 
 RULES = "rules.vada"
 OTHER_RULES = (

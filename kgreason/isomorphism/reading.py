@@ -16,9 +16,9 @@ from kgreason.graph.io.raw import similar
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.values import int64
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.isomorphism.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
+from kgreason.release.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
 from kgreason.release.mapping import OTHER_RELEASE, Names, numbers_of, read_mapping
 from kgreason.release.written import (
     as_written,

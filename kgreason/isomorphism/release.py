@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kgreason.assess.utility import Utility
     from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
-    from kgreason.isomorphism.layout import Layout
     from kgreason.release.contents import Contents
+    from kgreason.release.layout import Layout
     from kgreason.release.publication import Folders
     from kgreason.report.data import Report
     from kgreason.report.run import Run
@@ -166,9 +166,8 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
     def write(self, made: Release, public: Path, private: Path) -> None:
         """Write the tables and the rules, and who is who."""
         from kgreason.isomorphism.folder import write_rules
-        from kgreason.isomorphism.tables import write_tables
+        from kgreason.isomorphism.tables import write_parts, write_tables
         from kgreason.release.mapping import write_mapping
-        from kgreason.release.publication import write_parts
 
         layout = self._fitting(made.graph, self.progress)
         write_tables(public, made.graph, layout, self.program.nodes[0] if self.program.nodes else "node")

@@ -16,13 +16,13 @@ from kgreason.graph.io.csv_writer import DECIMALS, write_csv
 from kgreason.graph.io.kept import first_files, format_of
 from kgreason.graph.io.loader import Data
 from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.hashing.distinct import first_rows
-from kgreason.isomorphism.layout import HEADED, NODES, Layout, Stored
-from kgreason.output.beforehand import check_format
+from kgreason.output.place import pack, replacing
 from kgreason.output.target import DECLARING, FORMATS, Target
 from kgreason.output.write import write_plan
 from kgreason.progress import Progress
+from kgreason.release.layout import HEADED, NODES, Layout, Stored
 
 _USUAL = ("source", "target", "weight")
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -84,18 +84,6 @@ def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Lay
 
 def _parallel(relation: Relation) -> bool:
     return not first_rows([relation.source, relation.target]).all()
-
-
-def check_known(format: str | None) -> None:
-    """Refuse a format of releases that is none, or whose package is missing.
-
-    Raises
-    ------
-    DataError
-        With those that there are.
-    """
-    if format is not None:
-        check_format(format)
 
 
 def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str) -> None:
@@ -187,3 +175,17 @@ def columns(graph: KnowledgeGraph, relation: Relation) -> list[npt.NDArray[Any]]
     """Labels of the ends of the edges of a relation, and their weights if it has any."""
     ends: list[npt.NDArray[Any]] = [graph.labels[relation.source], graph.labels[relation.target]]
     return ends if relation.weight is None else [*ends, relation.weight]
+
+
+def write_parts(path: Path, original: KnowledgeGraph, parts: Vertices) -> None:
+    """Write ``original,part``, a row for every original vertex, sorted by label: which edges are given up."""
+    order = np.argsort(original.labels.astype(str), kind="stable")
+    write_csv(path, ("original", "part"), (original.labels[order], parts[order]))
+
+
+def write_graph(path: Path, graph: KnowledgeGraph) -> None:
+    """Write the one relation of a graph as a table."""
+    (relation,) = graph.relations.values()
+    with replacing(path) as temporary:
+        write_csv(temporary, relation.columns, columns(graph, relation))
+        pack(temporary, path.name)

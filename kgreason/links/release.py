@@ -12,8 +12,8 @@ from kgreason.assess.links.source import Source
 from kgreason.assess.links.verdict import LinksVerdict
 from kgreason.assess.links.verify import verify_links
 from kgreason.graph.links.write import write_links
+from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released
-from kgreason.links.given import mapping_of
 from kgreason.progress import SILENT, Progress
 from kgreason.records import dataclass
 from kgreason.release.mapping import write_mapping

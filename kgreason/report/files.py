@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kgreason.isomorphism.layout import table_of
+from kgreason.release.layout import table_of
 from kgreason.report.data import Section, Table
 
 KNOWN = {
