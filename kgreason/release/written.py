@@ -22,7 +22,16 @@ from kgreason.graph.io.select import keyed
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.tables import tables_of
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.release.layout import DATABASES, HEADED, NODES, Layout, found_edges, found_nodes, is_table, table_of
+from kgreason.release.layout import (
+    DATABASES,
+    HEADED,
+    NODES,
+    Layout,
+    found_edges,
+    found_nodes,
+    is_table,
+    table_of,
+)
 from kgreason.records import dataclass
 
 UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
