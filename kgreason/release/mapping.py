@@ -141,8 +141,12 @@ def numbers_of(
         )
         what = f"{names.file}: the original {who} {lacking[0]!r} has no row{_more(lacking, labels, who)}"
         raise ReleaseError(what, hint=hint)
-    gone = {None, ""} if partial else set()
-    unknown = [label for label in labels if label in said and not _known(said[label], number, gone)]
+    known = number.keys() | ({None, ""} if partial else set())
+    unknown = [
+        label
+        for label in labels
+        if label in said and not (isinstance(said[label], str | None) and said[label] in known)
+    ]
     if unknown:
         what = (
             f"{names.where(unknown[0])}: {unknown[0]!r} is mapped to {said[unknown[0]]!r}, which the release does not "
@@ -152,10 +156,6 @@ def numbers_of(
         raise ReleaseError(what, hint=hint)
     found = (UNLISTED if label not in said else number.get(said[label] or "", REMOVED) for label in labels)
     return np.fromiter(found, dtype=np.int64, count=len(labels))
-
-
-def _known(name: object, number: Mapping[str, int], gone: set[str | None]) -> bool:
-    return name is None and None in gone or isinstance(name, str) and (name in number or name in gone)
 
 
 def _more(some: Sequence[str], labels: Sequence[str], who: str) -> str:

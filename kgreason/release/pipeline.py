@@ -140,7 +140,7 @@ class Family(ABC, Generic[Made, Read, Found]):
     def certify(self, found: Found, read: Read, public: Path, private: Path) -> None:
         """Write what proves the guarantee, when all other files stand in the folders."""
 
-    def noted(self, folders: Folders) -> dict[str, Any]:
+    def noted(self, folders: Folders) -> dict[str, Any]:  # noqa: ARG002
         """What the private ``report.json`` holds besides the result."""
         return {}
 

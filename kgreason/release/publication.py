@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-
 from kgreason.errors import ReleaseError
 from kgreason.exchange import Exchange, Side, mend, workspaces
 from kgreason.imprint import ACCOUNT, not_of_account

@@ -22,6 +22,7 @@ from kgreason.graph.io.select import keyed
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.tables import tables_of
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.records import dataclass
 from kgreason.release.layout import (
     DATABASES,
     HEADED,
@@ -32,7 +33,6 @@ from kgreason.release.layout import (
     is_table,
     table_of,
 )
-from kgreason.records import dataclass
 
 UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
 KINDS = {
