@@ -34,7 +34,8 @@ from kgreason.isomorphism.tables import fitting, planned, write_tables
 from kgreason.output.target import FORMATS
 from kgreason.progress import SILENT, Progress
 from kgreason.release.layout import LISTING, NUMBERED, Layout
-from kgreason.release.publication import Folders, write_mapping
+from kgreason.release.mapping import write_mapping
+from kgreason.release.publication import Folders
 from tests.conftest import OWNERSHIP
 
 RULES = """\
@@ -167,7 +168,7 @@ def test_tables_come_back_and_their_bytes_tell_nothing(tmp_path: Path, name: str
     public.mkdir()
     layout = Layout.of({"own": name})
     write_tables(public, release.graph, layout, "company")
-    write_mapping(mapping, graph, release)
+    write_mapping(mapping, graph.labels, release.graph.labels, release.mapping)
     pair = read_release(load_text(RULES), graph, public, mapping)
     own, back = release.graph.relations["own"], pair.released.relations["own"]
     names = release.graph.labels
