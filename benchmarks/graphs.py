@@ -96,7 +96,7 @@ def draw(source: str, file: Path, sample: int, shares: bool, seed: int) -> None:
 
     from kgreason import api
     from kgreason.graph.model import KnowledgeGraph, Relation
-    from kgreason.publication import write_graph
+    from kgreason.isomorphism.tables import write_graph
 
     rng = np.random.default_rng(seed)
     graph = api.read_graph('@edge("own"). @output("own").', {"own": source})

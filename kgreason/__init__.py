@@ -67,14 +67,15 @@ if TYPE_CHECKING:
     from kgreason.graph.model import KnowledgeGraph, Relation
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.graph.people.read import read_people
+    from kgreason.isomorphism.reading import read_pair
+    from kgreason.isomorphism.release import Anonymization, Score
     from kgreason.lang.functions import function
     from kgreason.lang.values import Null
-    from kgreason.links.results import LinksAnonymization
-    from kgreason.pairs import read_pair
-    from kgreason.people.results import PeopleAnonymization
-    from kgreason.publication import Folders
+    from kgreason.links.release import LinksAnonymization
+    from kgreason.people.release import PeopleAnonymization
     from kgreason.reasoner import Reasoner
-    from kgreason.results import Anonymization, Reasoned, Score
+    from kgreason.release.publication import Folders
+    from kgreason.results import Reasoned
 
 __version__ = "0.1.0"
 

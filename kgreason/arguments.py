@@ -11,7 +11,7 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.choices import Model
 from kgreason.engine.limits import Limits
-from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError, ReleaseError
+from kgreason.errors import AnonymizationError, CallError, DataError, ProgramError
 from kgreason.memory import LEAST, shown
 from kgreason.progress import Progress
 
@@ -34,7 +34,7 @@ def check_rules(rules: object) -> None:
 
 def check_folders(folders: object, progress: Progress) -> None:
     """Refuse what are no folders, and folders that a release must not be written to; tell what was mended there."""
-    from kgreason.publication import Folders
+    from kgreason.release.publication import Folders
 
     hint = 'say folders=kgreason.Folders("release", "private")'
     _check_type(folders, Folders, "folders are of type Folders", hint)
@@ -112,22 +112,12 @@ def check_probabilities(**given: object) -> None:
 
 def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) -> Vertices:
     """Numbers of the released vertices of original ones, also where labels are given, as pairs or as a table."""
-    from kgreason.pairs import resolve_mapping
+    from kgreason.release.mapping import names_of, numbers_of
 
-    if isinstance(mapping, Mapping):
-        return resolve_mapping(dict(mapping), original, released, "mapping")
-    from kgreason.graph.interchange import as_table, is_table
-
-    if is_table(mapping):
-        columns = as_table(mapping)[1]
-        if len(columns) != 2:
-            raise ReleaseError(
-                f"the mapping has {len(columns)} columns, not the original's and the released label",
-                hint="choose these two, in this order",
-            )
-        ours, theirs = ([str(label) for label in column.to_pylist()] for column in columns)
-        return resolve_mapping(dict(zip(ours, theirs, strict=True)), original, released, "mapping")
-    return np.asarray(mapping)
+    names = names_of(mapping)
+    if names is None:
+        return np.asarray(mapping)
+    return numbers_of(names, original.labels, released.labels, "vertex", others=True)
 
 
 def attacked_sizes(x: object) -> tuple[int, ...]:

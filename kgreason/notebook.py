@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from kgreason.graph.links.model import LinkGraph, Original, Released
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.graph.people.model import Attribute, PeopleGraph
-    from kgreason.links.results import LinksAnonymization
-    from kgreason.people.results import PeopleAnonymization
+    from kgreason.isomorphism.release import Anonymization, Score
+    from kgreason.links.release import LinksAnonymization
+    from kgreason.people.release import PeopleAnonymization
     from kgreason.provenance.explanation import Explanation
-    from kgreason.results import Anonymization, Reasoned, Score
+    from kgreason.results import Reasoned
 
 ROWS = 8
 """Rows of a table that are shown at most."""
@@ -156,7 +157,7 @@ def _(found: LinksVerdict) -> View:
     return _judged(f"Verdict: {found.asked}", found, links.verdict_figures(found), findings(found))
 
 
-@shows("kgreason.results.Anonymization")
+@shows("kgreason.isomorphism.release.Anonymization")
 def _(found: Anonymization) -> View:
     from kgreason.report import rules
 
@@ -171,7 +172,7 @@ def _(found: Anonymization) -> View:
     )
 
 
-@shows("kgreason.people.results.PeopleAnonymization")
+@shows("kgreason.people.release.PeopleAnonymization")
 def _(found: PeopleAnonymization) -> View:
     from kgreason.report import people
 
@@ -191,7 +192,7 @@ def _(found: PeopleAnonymization) -> View:
     )
 
 
-@shows("kgreason.links.results.LinksAnonymization")
+@shows("kgreason.links.release.LinksAnonymization")
 def _(found: LinksAnonymization) -> View:
     from kgreason.report import links
 
@@ -217,7 +218,7 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
     yield MORE
 
 
-@shows("kgreason.results.Score")
+@shows("kgreason.isomorphism.release.Score")
 def _(found: Score) -> View:
     from kgreason.report import rules
 

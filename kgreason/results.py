@@ -1,16 +1,14 @@
-"""What the functions of `kgreason.api` return."""
+"""What `kgreason.reason` returns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from kgreason.displayed import Displayed
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
-from kgreason.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     import igraph
@@ -20,18 +18,10 @@ if TYPE_CHECKING:
     import pyarrow
 
     from kgreason.analysis.checked import CheckedProgram
-    from kgreason.anonymizers.base import Release
-    from kgreason.assess.fidelity import Fidelity
-    from kgreason.assess.telling import Telling
-    from kgreason.assess.utility import Utility
-    from kgreason.assess.verify import Verdict
     from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
     from kgreason.errors import Diagnostic
-    from kgreason.graph.model import KnowledgeGraph
     from kgreason.lang.values import Value
-    from kgreason.report.data import Report
-    from kgreason.report.run import Run
 
 
 def no_output(predicate: str, outputs: Sequence[str]) -> str:
@@ -156,116 +146,3 @@ class Reasoned(Displayed):
         from kgreason.graph.interchange.plain import edges_of
 
         return as_igraph(edges_of(self.to_arrow(predicate), predicate))
-
-
-@dataclass(frozen=True)
-class Score(Displayed):
-    """What a release is worth: answers kept, distributions kept, and whether synthetic vertices can be told."""
-
-    utility: Utility
-    fidelity: Fidelity
-    telling: Telling
-
-    def __repr__(self) -> str:
-        return f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; told: {self.telling}>"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "utility": self.utility.as_dict(),
-            "fidelity": self.fidelity.as_dict(),
-            "telling": self.telling.as_dict(),
-        }
-
-
-@dataclass(frozen=True)
-class Anonymization(Displayed):
-    """An anonymized graph with its proof and its scores.
-
-    Attributes
-    ----------
-    original
-        The input graph.
-    release
-        The graph to publish and the secret mapping.
-    verdict
-        What the independent checker found.
-    score
-        Utility, fidelity, and whether synthetic vertices can be told.
-    derived
-        The derived predicates that the guarantee covers besides the ground edges.
-    seconds
-        Time of each stage by name.
-    run
-        How it was called.
-    """
-
-    original: KnowledgeGraph
-    release: Release
-    verdict: Verdict
-    score: Score
-    derived: tuple[str, ...]
-    seconds: Mapping[str, float]
-    run: Run
-
-    def __repr__(self) -> str:
-        found = "holds" if self.holds else "DOES NOT HOLD"
-        return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
-
-    @property
-    def holds(self) -> bool:
-        """Whether the guarantee, with all that it gives up, was confirmed for every subgraph."""
-        return self.verdict.as_promised
-
-    @property
-    def mapping(self) -> dict[str, str]:
-        """Released label of each original label: the secret."""
-        labels = self.release.graph.labels[self.release.mapping]
-        return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
-
-    def report(self, progress: Progress = SILENT) -> Report:
-        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
-        from kgreason.report.rules import private_report
-
-        return private_report(self, self.run, progress)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the graphs, ready for JSON; `format` is the version of this layout."""
-        return {
-            "format": 1,
-            "kgreason": version(),
-            "guarantee": str(self.release.guarantee),
-            "derived": list(self.derived),
-            "original": {"vertices": self.original.n, "edges": self.original.m},
-            "verdict": self.verdict.as_dict(),
-            **self.score.as_dict(),
-            "figures": dict(self.release.figures),
-            "seconds": {stage: round(s, 3) for stage, s in self.seconds.items()},
-        }
-
-    def summary(self) -> dict[str, Any]:
-        """`as_dict` without witnesses, which name original vertices: for terminals and logs."""
-        whole = self.as_dict()
-        items = [{k: v for k, v in item.items() if k != "witnesses"} for item in whole["verdict"]["items"]]
-        return whole | {"verdict": whole["verdict"] | {"items": items}}
-
-
-def version() -> str:
-    """Version of kgreason."""
-    from kgreason import __version__
-
-    return __version__
-
-
-class Clock:
-    """Wall-clock seconds per stage."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = perf_counter()
-
-    def lap(self, stage: str) -> None:
-        """End a stage."""
-        now = perf_counter()
-        self.laps[stage] = now - self._last
-        self._last = now

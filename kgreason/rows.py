@@ -14,7 +14,7 @@ from kgreason.graph.io.plain_tables import read_table
 from kgreason.graph.io.raw import Raw
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.parts import empty, texts, texts_of
-from kgreason.written import UNCHANGED, as_written, check_whole
+from kgreason.release.written import UNCHANGED, as_written, check_whole
 
 
 def read_rows(path: Path, header: Sequence[str], blank: Sequence[str] = ()) -> Raw:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kgreason.assess.verdict import Examined, Verdict
     from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
-    from kgreason.links.results import LinksAnonymization
-    from kgreason.people.results import PeopleAnonymization
+    from kgreason.isomorphism.release import Anonymization, Score
+    from kgreason.links.release import LinksAnonymization
+    from kgreason.people.release import PeopleAnonymization
     from kgreason.progress import Progress
     from kgreason.report.data import Item as Block
-    from kgreason.results import Anonymization, Score
 
 SHOWN = 20  # facts of a predicate shown to a person
 WITNESSES = 3  # of a violated item

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgreason.graph.generators import ownership
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.publication import Folders
+from kgreason.release.publication import Folders
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, State, Table
 from kgreason.report.pictures import pictures
 from tests.conftest import CONTROL, OWNERSHIP

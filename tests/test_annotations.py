@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason.analysis.check import examine_file, load_file, load_text
 from kgreason.errors import Diagnostic, ProgramError
-from kgreason.release_text import public_rules
+from kgreason.isomorphism.folder import public_rules
 from tests.examples import inputs
 
 

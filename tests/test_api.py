@@ -16,8 +16,9 @@ import kgreason
 from kgreason import api
 from kgreason.errors import CallError
 from kgreason.graph.model import Relation
-from kgreason.pairs import read_mapping, resolve_mapping, with_vertices
-from kgreason.publication import Folders
+from kgreason.isomorphism.reading import with_vertices
+from kgreason.release.mapping import Names, numbers_of, read_mapping
+from kgreason.release.publication import Folders
 from tests.conftest import CONTROL, OWNERSHIP
 
 RULES = "\n".join(line for line in CONTROL.splitlines() if not line.startswith("@bind"))
@@ -174,7 +175,7 @@ def test_folders_are_paths(tmp_path: Path) -> None:
 def test_written_release_is_the_one_returned(tmp_path: Path) -> None:
     folders = Folders(tmp_path / "release", tmp_path / "private")
     result = kgreason.anonymize(RULES, {"own": OWNERSHIP}, method="klone", x=3, trials=1, folders=folders)
-    pairs = read_mapping(folders.private / "mapping.csv")
+    pairs = read_mapping(folders.private / "mapping.csv").released
     released = result.release.graph.labels
     assert pairs == dict(
         zip(result.original.labels.tolist(), released[result.release.mapping].tolist(), strict=True)
@@ -224,13 +225,15 @@ def test_bad_mapping_is_named(tmp_path: Path, text: str, message: str) -> None:
 def test_mapping_must_fit_the_graphs() -> None:
     original = kgreason.KnowledgeGraph.from_edges([("a", "b")])
     released = kgreason.KnowledgeGraph.from_edges([("p", "q")])
-    assert resolve_mapping({"a": "q", "b": "p"}, original, released, "m.csv").tolist() == [1, 0]
+    assert numbers_of(
+        Names({"a": "q", "b": "p"}, "m.csv"), original.labels, released.labels, "vertex"
+    ).tolist() == [1, 0]
     with pytest.raises(kgreason.ReleaseError, match="the original vertex 'b' has no row"):
-        resolve_mapping({"a": "q"}, original, released, "m.csv")
+        numbers_of(Names({"a": "q"}, "m.csv"), original.labels, released.labels, "vertex")
     with pytest.raises(
         kgreason.ReleaseError, match="'b' is mapped to 'z', which the release does not contain"
     ):
-        resolve_mapping({"a": "q", "b": "z"}, original, released, "m.csv")
+        numbers_of(Names({"a": "q", "b": "z"}, "m.csv"), original.labels, released.labels, "vertex")
     assert with_vertices(original, ["a", "c"]).labels.tolist() == ["a", "b", "c"]
 
 

@@ -70,7 +70,16 @@ ANONYMIZER = ("kgreason.anonymizers", "kgreason.subgraphs")
         (("kgreason.attacks",), ANONYMIZER),
         (("kgreason.assess", *ANONYMIZER, "kgreason.graph", *REASONER), ("kgreason.attacks",)),
         (("kgreason.assess", *ANONYMIZER, "kgreason.graph", *REASONER), ("kgreason.people", "kgreason.api")),
-        (("kgreason.people",), ("kgreason.api",)),
+        (("kgreason.people", "kgreason.links"), ("kgreason.api",)),
+        # what all families share knows none of them
+        (
+            ("kgreason.release",),
+            ("kgreason.isomorphism", "kgreason.people", "kgreason.links", "kgreason.api"),
+        ),
+        (
+            ("kgreason.assess", *ANONYMIZER, "kgreason.graph", *REASONER),
+            ("kgreason.isomorphism", "kgreason.links", "kgreason.release.pipeline"),
+        ),
         (("kgreason.lang",), ("kgreason.analysis", "kgreason.plan", "kgreason.engine")),
         (("kgreason.analysis",), ("kgreason.plan", "kgreason.engine")),
     ],

@@ -17,13 +17,13 @@ from kgreason.api import anonymize, read_graph, verify
 from kgreason.assess.certificate import Certificate, Donors
 from kgreason.assess.copies import faults_of_copies
 from kgreason.assess.proof import repeated
-from kgreason.certificates import read_certificate, write_certificate
 from kgreason.errors import ReleaseError
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.pairs import Pair
+from kgreason.isomorphism.certificates import read_certificate, write_certificate
+from kgreason.isomorphism.reading import Pair
+from kgreason.isomorphism.release import Anonymization
 from kgreason.resources import resource
-from kgreason.results import Anonymization
 from tests.examples import inputs
 
 CONTROL = resource("rules", "control.vada")

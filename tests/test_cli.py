@@ -402,7 +402,7 @@ def test_nothing_half_written(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("kgreason.api.staging.verify", fail)
+    monkeypatch.setattr("kgreason.api.assessing.verify", fail)
     result = anonymize(ownership)
     assert result.exit_code != 0
     assert list(anywhere.iterdir()) == []
@@ -410,17 +410,17 @@ def test_nothing_half_written(
 
 VERIFICATION_WITH_A_SIGNAL = """
 import os, signal, sys
-from kgreason.api import staging
+from kgreason.api import assessing
 from kgreason.__main__ import main
 number, before = int(sys.argv.pop()), sys.argv.pop()
 signal.signal(number, {"ignored": signal.SIG_IGN, "by default": signal.SIG_DFL}[before])
 if number == signal.SIGINT and before == "by default":
     signal.signal(number, signal.default_int_handler)  # as Python starts
-verify = staging.verify
+verify = assessing.verify
 def send(*values, **options):
     exec("os.kill(os.getpid(), number)")  # after which Python would end by a signal
     return verify(*values, **options)
-staging.verify = send
+assessing.verify = send
 main()
 """
 IMPORT_WITH_A_SIGNAL = """

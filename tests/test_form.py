@@ -11,7 +11,6 @@ import struct
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,14 @@ import pytest
 import kgreason
 from kgreason.analysis.check import load_text
 from kgreason.anonymizers.base import Guarantee
-from kgreason.form import Expected, _same_duckdb, files
 from kgreason.imprint import account, not_of_account
-from kgreason.layout import Layout
+from kgreason.isomorphism.folder import claim_of, form
 from kgreason.output.target import FORMATS
-from kgreason.people.readme import Claim
-from kgreason.publication import Folders
-from kgreason.release_form import form
-from kgreason.release_text import claim_of
+from kgreason.people.folder import Claim
+from kgreason.release.contents import Contents, _same_duckdb, files
+from kgreason.release.layout import Layout
+from kgreason.release.publication import Folders
+from kgreason.report.data import Report
 from tests.test_release_formats import OWNERSHIP, RULES, given, need, ownership, put, run
 
 WRITTEN = [name for name in (*FORMATS, "ttl") if name != "postgresql"]
@@ -77,7 +76,6 @@ def in_place(name: str, old: bytes, new: bytes) -> Hide:
 
 def told(folder: Path) -> None:
     """A member more in the report, which is told in its account."""
-    from kgreason.imprint import account
 
     data = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     files = data.pop("files")
@@ -310,7 +308,7 @@ def test_what_is_written_has_the_form(tmp_path: Path, method: str, seed: int | N
         seed=seed,
         folders=folders,  # type: ignore[arg-type]
     )
-    released = kgreason.pairs.read_released(
+    released = kgreason.isomorphism.reading.read_released(
         rules, {"own": [kgreason.graph.io.source.SourceSpec(folders.release)]}
     )
     assert form(folders.release, released, rules, ownership("csv")).holds
@@ -326,7 +324,7 @@ def test_names_of_columns_are_those_of_the_original(tmp_path: Path) -> None:
     table.write_text(table.read_text().replace("weight", "weight of Adler", 1))
     for name in ("README.txt", "rules.vada", "report.html", "report.json"):
         (folders.release / name).unlink()
-    released = kgreason.pairs.read_released(
+    released = kgreason.isomorphism.reading.read_released(
         rules, {"own": [kgreason.graph.io.source.SourceSpec(folders.release)]}
     )
     assert form(folders.release, released, rules).holds
@@ -346,13 +344,12 @@ def test_rules_that_tell_more_are_not_decided(tmp_path: Path, made: Callable[[st
 @pytest.mark.parametrize(("text", "state"), [(b"", "holds"), (SECRET, "fails")])
 def test_a_mark_holds_no_text(tmp_path: Path, text: bytes, state: str) -> None:
     """Not even where the account tells of it, as whoever writes the folder can make it."""
-    texts = {"README.txt": b"Nothing was confirmed."}
-    for name, written in {**texts, "UNVERIFIED": text}.items():
-        (tmp_path / name).write_bytes(written)
-    digests = {p.name: sha256(p.read_bytes()).hexdigest() for p in tmp_path.iterdir()}
-    (tmp_path / "report.json").write_text(account({}, digests), encoding="utf-8")
+    told = Report("Nothing", False, "fails", "nothing was confirmed", "", "", ())
+    contents = Contents((), lambda _: None, lambda _: "Nothing was confirmed.", lambda **_: told)
+    (tmp_path / "UNVERIFIED").write_bytes(text)
+    contents.publish(tmp_path, holds=False, seeded=False)
     assert not_of_account(tmp_path) == []
-    found = files(tmp_path, Expected((), lambda _: None, lambda holds, _: {} if holds else texts))
+    found = files(tmp_path, contents)
     assert (found.name, found.state) == ("files", state)
     assert ("UNVERIFIED: it is not empty" in str(found.witnesses)) == bool(text)
 

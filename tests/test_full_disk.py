@@ -17,7 +17,7 @@ from kgreason.analysis.check import load_text
 from kgreason.cli import app
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.publication import Folders
+from kgreason.release.publication import Folders
 
 RULES = '@edge("own"). @output("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
 

@@ -24,7 +24,7 @@ from kgreason.cli import app
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import Links
 from kgreason.graph.people.write import write_people
-from kgreason.people import stage
+from kgreason.people import release as stage
 from kgreason.report.people import utility_items
 from kgreason.terminal import people_rows, rows
 from tests.examples import inputs

@@ -22,7 +22,7 @@ from kgreason.graph.links.school import school
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.schema import schema_of_options
 from kgreason.graph.people.write import write_people
-from kgreason.links.pairs import read_released
+from kgreason.links.folder import read_released
 
 ROOT = Path(kgreason.__file__).resolve().parent.parent
 STRATEGIES: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")
@@ -645,7 +645,7 @@ def test_python_refuses_what_makes_no_sense() -> None:
         ),
         (
             ReleaseError,
-            "no node of the release",
+            "the original entity 'student1' has no row",
             lambda: anyhow.attack_links(made.release.released, drawn, {}, noise={}),
         ),
         (
@@ -668,22 +668,22 @@ def test_python_refuses_what_makes_no_sense() -> None:
     ]
     release, nodes, noise = made.release.released, made.release.mapping, {"classmates": 0.4, "groupmates": 1}
     for mapping, kind, what in (
-        (-np.ones(12, dtype=np.int64), ReleaseError, "in node -1"),
-        (nodes + release.graph.n, ReleaseError, "'student1' is in node"),
-        (nodes[1:], ReleaseError, "11 numbers for 12 entities"),
+        (-np.ones(12, dtype=np.int64), ReleaseError, "has the number -1"),
+        (nodes + release.graph.n, ReleaseError, "'student1' has the number"),
+        (nodes[1:], ReleaseError, "11 numbers for 12 names"),
         (nodes.reshape(12, 1), CallError, r"of shape \(12, 1\)"),
         (["a"] * 12, CallError, "of type list"),
         ([[1], [1, 2]], CallError, "of type list"),
         (nodes + 0.3, CallError, "not float64 of shape"),
-        (nodes.astype(float), CallError, "whole numbers of nodes"),
+        (nodes.astype(float), CallError, "whole numbers of the release"),
         (5, CallError, "not of type int"),
-        ({name: [1] for name in drawn.graph.labels}, ReleaseError, "no node of the release stands for"),
+        ({name: [1] for name in drawn.graph.labels}, ReleaseError, "which the release does not contain"),
     ):
         cases.append((kind, what, partial(anyhow.attack_links, release, drawn, mapping, noise=noise)))
         cases.append((kind, what, partial(anyhow.verify_links, release, original=drawn, mapping=mapping)))
     attack = partial(anyhow.attack_links, release)
     cases += [
-        (CallError, "whole numbers of nodes", partial(attack, drawn, None, noise=noise)),
+        (CallError, "whole numbers of the release", partial(attack, drawn, None, noise=noise)),
         (CallError, "not of type LinkGraph", partial(attack, drawn.graph, nodes, noise=noise)),
         (CallError, "not of type str", partial(anyhow.verify_links, release, original="x", mapping=nodes)),
         (CallError, "noise is a mapping", partial(attack, drawn, nodes, noise=[1])),

@@ -27,7 +27,8 @@ from kgreason.graph.links.read import read_links
 from kgreason.graph.links.write import names_of, write_links
 from kgreason.graph.people.model import attribute
 from kgreason.graph.people.schema import schema_of_options
-from kgreason.links.pairs import read_mapping, read_released
+from kgreason.links.arguments import mapping_of
+from kgreason.links.folder import read_released
 from tests.examples import inputs
 
 ALL: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")
@@ -447,17 +448,17 @@ def test_mapping_is_read_back(tmp_path: Path) -> None:
     shown = release.released.graph
     secret = tmp_path / "mapping.csv"
     write_csv(secret, ("original", "released"), (original.labels, shown.labels[release.mapping]))
-    assert read_mapping(tmp_path, original, shown).tolist() == release.mapping.tolist()
+    assert mapping_of(tmp_path, original, shown).tolist() == release.mapping.tolist()
     whole = secret.read_text()
     for change, said in (
-        (whole + f"Zoe,{shown.labels[0]}\n", "the original has no entity 'Zoe'"),
-        (whole.replace(shown.labels[0], "zzz"), "the release has no node 'zzz'"),
+        (whole + f"Zoe,{shown.labels[0]}\n", "'Zoe' is no entity of the original"),
+        (whole.replace(shown.labels[0], "zzz"), "is mapped to 'zzz', which the release does not contain"),
         (whole.replace("student 3,", "student 4,", 1), "stands twice"),
-        ("\n".join(whole.splitlines()[:-2]) + "\n", r"no node of 'student 8' and 1 more"),
+        ("\n".join(whole.splitlines()[:-2]) + "\n", r"'student 8' has no row \(2 such of 10 entities\)"),
     ):
         secret.write_text(change)
         with pytest.raises(ReleaseError, match=said):
-            read_mapping(secret, original, shown)
+            mapping_of(secret, original, shown)
 
 
 # reading

@@ -25,9 +25,8 @@ from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import DataError
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, Sensitive
 from kgreason.graph.people.model import attribute
-from kgreason.links.form import form, reports
-from kgreason.links.pairs import read_mapping, read_released
-from kgreason.links.readme import readme
+from kgreason.links.arguments import mapping_of
+from kgreason.links.folder import contents_of, form, read_released
 from tests.examples import inputs
 
 Link = tuple[int, int]
@@ -572,8 +571,9 @@ def test_what_is_written_has_the_form(tmp_path: Path, strategy: Strategy, seeded
     folders = shop(tmp_path, strategy, seeded=seeded)
     found = read_released(folders.release)
     assert form(folders.release, found).holds
-    text = readme(found, 2, holds=False, seeded=seeded)
-    (folders.release / "README.txt").write_text(text)
+    made = contents_of(found, 2, "csv")
+    _, text = next(made.texts(folders.release, holds=False, seeded=seeded))
+    (folders.release / "README.txt").write_bytes(text)
     assert not form(folders.release, found).holds
     (folders.release / "UNVERIFIED").touch()
     assert [w.split(":")[0] for w in form(folders.release, found).witnesses] == ["README.txt", "UNVERIFIED"]
@@ -600,8 +600,7 @@ def test_a_report_of_another_version_is_no_proof_of_anything(tmp_path: Path) -> 
 def report(folder: Path, released: Released, *, holds: bool, seeded: bool) -> None:
     """Write the reports of a release."""
     shown = 2 if "at least 2" in (folder / "README.txt").read_text() else None
-    for name, text in reports(folder, released, shown, holds=holds, seeded=seeded).items():
-        (folder / name).write_bytes(text)
+    contents_of(released, shown, "csv").publish(folder, holds=holds, seeded=seeded)
 
 
 @pytest.mark.parametrize(
@@ -624,7 +623,7 @@ def test_kinds_are_those_of_the_original(
     report(folders.release, other, holds=True, seeded=False)
     assert form(folders.release, other).holds
     graph = everything()
-    mapping = read_mapping(folders.private, graph, found.graph)
+    mapping = mapping_of(folders.private, graph, found.graph)
     assert verify_links(found, source=Source(graph, mapping), k=2).holds
     assert fails(verify_links(other, source=Source(graph, mapping), k=2)) == {item}
 

@@ -17,7 +17,7 @@ import kgreason
 from kgreason.errors import KgreasonError
 from kgreason.graph.io.source import SourceSpec
 from kgreason.imprint import differences, imprint
-from kgreason.pairs import read_pair
+from kgreason.isomorphism.reading import read_pair
 from tests.definition import Graph, decide, read
 from tests.mutations import RULES, Case
 from tests.test_mutations import release

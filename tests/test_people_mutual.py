@@ -26,7 +26,7 @@ from kgreason.errors import DataError, NotRealizable
 from kgreason.graph.people.model import Links, completed, distinct_links
 from kgreason.graph.people.schema import read_schema, schema_of_options
 from kgreason.graph.people.write import write_people
-from kgreason.people.pairs import read_published
+from kgreason.people.folder import read_published
 
 EXAMPLE = Path(kgreason.__file__).resolve().parents[1] / "examples" / "people"
 seeds = st.integers(0, 2**32).map(np.random.default_rng)

@@ -22,8 +22,8 @@ import kgreason
 from kgreason import Folders, PeopleGraph, anonymize_people, read_people
 from kgreason.cli import app
 from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
-from kgreason.people import stage
-from kgreason.people.results import PeopleAnonymization
+from kgreason.people import release as stage
+from kgreason.people.release import PeopleAnonymization
 from kgreason.progress import Silent
 from tests.examples import inputs
 from tests.people_definition import People, k_ad, k_w_tad, p_k_ad, paired_k_degree

@@ -394,7 +394,7 @@ def test_a_mapping_of_numbers_that_are_nobody() -> None:
         ),
         (
             {"model": "k-ad", "original": People(("Ken",)).graph(), "mapping": {"Ken": "c"}},
-            "mapping: 'Ken' is mapped to 'c', whom the release does not have",
+            "mapping: 'Ken' is mapped to 'c', which the release does not contain",
         ),
         (
             {"model": "k-ad", "original": People(("Ken",)).graph(), "mapping": {"Tom": "a"}},
@@ -773,7 +773,7 @@ def test_files_that_say_something_else(written: Path, name: str, before: str, af
             "private/mapping.csv",
             "Ken,a",
             "Ken,x",
-            "mapping.csv:2: 'Ken' is mapped to 'x', whom the release does not have",
+            "mapping.csv:2: 'Ken' is mapped to 'x', which the release does not contain",
         ),
         ("private/mapping.csv", "Tom,c", "Tim,c", "mapping.csv:4: 'Tim' is no user of the original"),
         ("private/mapping.csv", "Mary,b", "Ken,b", "mapping.csv:3: the original vertex 'Ken' stands twice"),

@@ -16,7 +16,7 @@ from kgreason import exchange
 from kgreason.errors import ReleaseError
 from kgreason.exchange import check_settled
 from kgreason.imprint import account, digests
-from kgreason.publication import Folders, staged
+from kgreason.release.publication import Folders, staged
 
 
 class Interrupter:

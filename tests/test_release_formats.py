@@ -29,12 +29,13 @@ from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.loader import format_of
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.layout import LISTING, NUMBERED, Layout
+from kgreason.isomorphism.reading import read_release
+from kgreason.isomorphism.tables import fitting, planned, write_tables
 from kgreason.output.target import FORMATS
-from kgreason.pairs import read_release
 from kgreason.progress import SILENT, Progress
-from kgreason.publication import Folders, write_mapping
-from kgreason.release_tables import fitting, planned, write_tables
+from kgreason.release.layout import LISTING, NUMBERED, Layout
+from kgreason.release.mapping import write_mapping
+from kgreason.release.publication import Folders
 from tests.conftest import OWNERSHIP
 
 RULES = """\
@@ -167,7 +168,7 @@ def test_tables_come_back_and_their_bytes_tell_nothing(tmp_path: Path, name: str
     public.mkdir()
     layout = Layout.of({"own": name})
     write_tables(public, release.graph, layout, "company")
-    write_mapping(mapping, graph, release)
+    write_mapping(mapping, graph.labels, release.graph.labels, release.mapping)
     pair = read_release(load_text(RULES), graph, public, mapping)
     own, back = release.graph.relations["own"], pair.released.relations["own"]
     names = release.graph.labels

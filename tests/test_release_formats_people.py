@@ -17,13 +17,11 @@ from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.plain_tables import FORMATS, read_table, write_table
 from kgreason.graph.links.model import LinkGraph, Released, observations
 from kgreason.graph.links.write import write_links
-from kgreason.links.form import form
-from kgreason.links.pairs import read_released
-from kgreason.links.readme import readme
-from kgreason.people.pairs import read_published
-from kgreason.publication import Folders
+from kgreason.links.folder import contents_of, form, read_released
+from kgreason.people.folder import read_published
+from kgreason.release.publication import Folders
+from kgreason.release.written import UNCHANGED
 from kgreason.rows import labels_of, read_rows
-from kgreason.written import UNCHANGED
 
 CANARY = "Kanarienvogel"
 BESIDE = ("README.txt", "report.html", "report.json")
@@ -159,7 +157,7 @@ def test_weights_of_links_come_back(tmp_path: Path, format: str) -> None:
 def test_parquet_of_links_is_compared_byte_by_byte(tmp_path: Path) -> None:
     released = weighted()
     write_links(tmp_path, released, "parquet")
-    (tmp_path / "README.txt").write_text(readme(released, None, holds=True, seeded=False, format="parquet"))
+    contents_of(released, None, "parquet").publish(tmp_path, holds=True, seeded=False)
     assert form(tmp_path, released).holds
     table = pq.read_table(tmp_path / "links.parquet")
     pq.write_table(table, tmp_path / "links.parquet", compression="gzip", store_schema=False)
@@ -173,9 +171,9 @@ def test_parquet_of_links_is_compared_byte_by_byte(tmp_path: Path) -> None:
 def test_parquet_of_another_arrow_is_not_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     released = weighted()
     write_links(tmp_path, released, "parquet")
-    (tmp_path / "README.txt").write_text(readme(released, None, holds=True, seeded=False, format="parquet"))
+    contents_of(released, None, "parquet").publish(tmp_path, holds=True, seeded=False)
     pq.write_table(pq.read_table(tmp_path / "links.parquet"), tmp_path / "links.parquet", compression="gzip")
-    monkeypatch.setattr("kgreason.form._writer", lambda path: f"one of {path.parent}")
+    monkeypatch.setattr("kgreason.release.contents._writer", lambda path: f"one of {path.parent}")
     found = form(tmp_path, released)
     assert found.undecided
     assert "verify with that version" in found.witnesses[0]

@@ -23,9 +23,9 @@ from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.errors import ReleaseError
 from kgreason.graph.links.school import school
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.pairs import read_released
-from kgreason.people.readme import Claim
-from kgreason.publication import Folders
+from kgreason.isomorphism.reading import read_released
+from kgreason.people.folder import Claim
+from kgreason.release.publication import Folders
 from kgreason.report import exposure, links, people, rules
 from kgreason.report.candidates import as_shown, by_classes
 from kgreason.report.charts import counts_chart, values_chart

@@ -33,9 +33,10 @@ from kgreason.errors import AnonymizationError, ReleaseError
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import inside, pieces
-from kgreason.pairs import read_parts
+from kgreason.isomorphism.reading import read_parts
+from kgreason.isomorphism.tables import write_graph, write_parts
 from kgreason.progress import SILENT
-from kgreason.publication import Folders, write_graph, write_parts
+from kgreason.release.publication import Folders
 from kgreason.resources import resource
 from tests.examples import inputs
 from tests.graphs import graphs, mirrored

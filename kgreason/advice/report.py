@@ -19,7 +19,7 @@ from kgreason.displayed import Displayed
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import beside
 from kgreason.progress import Progress
-from kgreason.results import Clock
+from kgreason.release.pipeline import Clock
 
 EXAMINED = range(2, 7)  # vertices of the parts that are looked at if nothing is said
 

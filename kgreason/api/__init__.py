@@ -7,10 +7,8 @@ Arrow, NetworkX, igraph or a list of tuples. Predicates not named there are read
 
 from kgreason.api.assessing import score, verify, verify_alone
 from kgreason.api.attacking import attack
-from kgreason.api.links import attack_links, links_of_rules, verify_links
-from kgreason.api.links_releasing import anonymize_links
-from kgreason.api.people import score_people, verify_people
-from kgreason.api.people_releasing import anonymize_people
+from kgreason.api.links import anonymize_links, attack_links, links_of_rules, verify_links
+from kgreason.api.people import anonymize_people, score_people, verify_people
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
 from kgreason.api.risking import risk

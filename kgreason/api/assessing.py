@@ -22,7 +22,6 @@ from kgreason.arguments import (
 from kgreason.choices import MAX_SUBGRAPHS, Model
 from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.progress import SILENT, Progress
-from kgreason.results import Score
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from kgreason.assess.population import Drawn
     from kgreason.assess.verify import Verdict
     from kgreason.graph.model import KnowledgeGraph, Vertices
+    from kgreason.isomorphism.release import Score
 
 
 def verify(
@@ -43,7 +43,7 @@ def verify(
     x: int | Iterable[int] = 4,
     parts: Vertices | None = None,
     certificate: Certificate | str | Path | None = None,
-    max_subgraphs: int = MAX_SUBGRAPHS,
+    max_subgraphs: int | None = MAX_SUBGRAPHS,
     sample: int | None = None,
     seed: int | None = None,
     model: Model = "kx-isomorphism",
@@ -70,6 +70,7 @@ def verify(
         the private folder, or `Verdict.certificate`. What is wrong with it is told, and does not hold.
     max_subgraphs
         Refuse graphs with more connected subgraphs of x vertices; with `sample`, of x - 1 vertices, which are counted.
+        `None`: they are not counted.
     sample
         Decide only so many connected subgraphs, drawn uniformly at random from those of all x together, without
         replacement. δ is then an estimate with a 95 % confidence interval, and the verdict never `holds`, but may have
@@ -92,9 +93,9 @@ def verify(
         If the rules depend on vertex names, or the graphs do not fit them.
     """
     from kgreason.assess import verify as checker
-    from kgreason.certificates import read_certificate
     from kgreason.graph.parts import inside
-    from kgreason.pairs import Pair
+    from kgreason.isomorphism.certificates import read_certificate
+    from kgreason.isomorphism.reading import Pair
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules, allow_files=allow_files))
@@ -144,7 +145,7 @@ def verify_alone(
     Parameters
     ----------
     released
-        Graph, for instance from `kgreason.pairs.read_released`, or what `verify` takes for one.
+        Graph, for instance from `kgreason.isomorphism.reading.read_released`, or what `verify` takes for one.
     k, x, max_subgraphs, sample, seed, model, allow_files
         As in `verify`; the connected subgraphs are those of the release.
 
@@ -171,7 +172,7 @@ def _k_iso(
     program: CheckedProgram,
     k: int,
     sizes: tuple[int, ...],
-    limit: int,
+    limit: int | None,
     sample: int | None,
     seed: int | None,
     progress: Progress,
@@ -200,7 +201,7 @@ def _k_iso(
 def _drawn(
     graph: KnowledgeGraph,
     sizes: Sequence[int],
-    limit: int,
+    limit: int | None,
     sample: int | None,
     seed: int | None,
     progress: Progress,
@@ -214,9 +215,11 @@ def _drawn(
         raise AnonymizationError("seed has no meaning without sample", hint="say for instance --sample 1000")
     if sample is not None:
         progress.step("Drawing connected subgraphs")
-        return draw(graph, sizes, sample, limit, np.random.default_rng(seed))
-    for size in sizes:
-        count_attacked(graph, size, limit)
+        most = MAX_SUBGRAPHS if limit is None else limit
+        return draw(graph, sizes, sample, most, np.random.default_rng(seed))
+    if limit is not None:
+        for size in sizes:
+            count_attacked(graph, size, limit)
     return {}
 
 
@@ -246,6 +249,7 @@ def score(
     from kgreason.assess.fidelity import fidelity
     from kgreason.assess.telling import telling
     from kgreason.assess.utility import utility
+    from kgreason.isomorphism.release import Score
 
     progress.step("Scoring")
     program = load(rules, allow_files=allow_files).without_graph()

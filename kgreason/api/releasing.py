@@ -21,7 +21,6 @@ from kgreason.arguments import (
 )
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
 from kgreason.progress import SILENT, Progress
-from kgreason.results import Anonymization, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     from kgreason.anonymizers.base import Anonymizer
     from kgreason.api.given import GraphData
     from kgreason.graph.model import KnowledgeGraph
-    from kgreason.publication import Folders
+    from kgreason.isomorphism.release import Anonymization
+    from kgreason.release.publication import Folders
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
@@ -98,11 +98,10 @@ def anonymize(
         If the graph or the parameters admit no anonymization, or the folders exist.
     """
     from kgreason.anonymizers.choose import choose, divide
-    from kgreason.anonymizers.publish import publish
-    from kgreason.api.staging import Stage
-    from kgreason.publication import staged
-    from kgreason.release_tables import fitting, planned
-    from kgreason.release_text import check_publishable
+    from kgreason.isomorphism.folder import check_publishable
+    from kgreason.isomorphism.release import Isomorphism
+    from kgreason.isomorphism.tables import planned
+    from kgreason.release import pipeline
     from kgreason.report.run import Run, rule_files
 
     if folders is not None:
@@ -111,7 +110,7 @@ def anonymize(
     check_numbers(k=(k, 2), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
     check_numbers(split=(split, 1), seed=(seed, 0))
     check_split(split, keep_cuts)
-    clock, rng = Clock(), np.random.default_rng(seed)
+    clock, rng = pipeline.Clock(), np.random.default_rng(seed)
     algorithm: Anonymizer = choose(method, mode, k, sizes, trials, max_subgraphs)
     written = load(rules, allow_files=allow_files)
     program = anonymizable(written)
@@ -126,23 +125,17 @@ def anonymize(
     attacked = graph
     if split is not None:
         algorithm, attacked = divide(algorithm, graph, split, k, sizes[-1], progress, keep_cuts=keep_cuts)
-    if method == "kguard" or (method == "klone" and keep_cuts):
-        _tell_work(attacked, program, sizes, max_subgraphs, progress, exact=chosen == "exact")
-    stage = Stage(graph, program, run, sizes, max_subgraphs, clock)
+    most = max_subgraphs or MAX_SUBGRAPHS
+    counted = method == "kguard" or (method == "klone" and keep_cuts)
+    if counted:
+        _tell_work(attacked, program, sizes, most, progress, exact=chosen == "exact")
     clock.lap("read")
-    augmented = algorithm.augment(graph, program, rng, progress)
-    labels = None if layout is not None and layout.numbered else frozenset(graph.labels.tolist())
-    release = publish(augmented, labels, None if seed is None else rng)
-    clock.lap("anonymize")
-    if folders is None or layout is None:
-        return stage.judged(release, progress)
-    layout = fitting(layout, release.graph, progress)
-    with staged(folders) as (public, private):
-        stage.write(release, layout, public, private)
-        clock.lap("write")
-        result, pair = stage.judged_as_written(release, public, private, progress)
-        stage.conclude(result, pair, layout, public, private, progress)
-    return result
+    family = Isomorphism(
+        *(algorithm, graph, program, rng, run, sizes, None if counted else most, layout),
+        clock=clock,
+        progress=progress,
+    )
+    return pipeline.run(family, folders, seeded=seed is not None)
 
 
 def _check_large_enough(graph: KnowledgeGraph, k: int, sizes: Sequence[int]) -> None:
@@ -158,7 +151,7 @@ def _tell_work(
     attacked: KnowledgeGraph,
     program: CheckedProgram,
     sizes: Sequence[int],
-    max_subgraphs: int | None,
+    most: int,
     progress: Progress,
     *,
     exact: bool,
@@ -168,7 +161,7 @@ def _tell_work(
     from kgreason.assess.verify import count_attacked
 
     for size in sizes:
-        count = count_attacked(attacked, size, max_subgraphs or MAX_SUBGRAPHS)
+        count = count_attacked(attacked, size, most)
         progress.note(f"{count:,} connected subgraphs of {size} vertices to protect")
     one = len(sizes) == 1 and sizes[0] > 2
     if exact and one and hidden_vertices(program):

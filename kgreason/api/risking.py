@@ -13,7 +13,7 @@ from kgreason.api.releasing import read_graph
 from kgreason.arguments import anonymizable, attacked_sizes, check_numbers
 from kgreason.choices import MAX_EXAMINED
 from kgreason.progress import SILENT, Progress
-from kgreason.results import Clock
+from kgreason.release.pipeline import Clock
 
 if TYPE_CHECKING:
     from kgreason.advice.report import Risk

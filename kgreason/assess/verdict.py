@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.confidence import CONFIDENCE
@@ -101,6 +100,15 @@ class Examined:
         if self.fails:
             return "fails"
         return "holds" if self.holds else "given up" if self.as_promised else "undecided"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "holds": self.holds,
+            "state": self.state,
+            "needs_original": list(self.needs_original),
+            "items": [item.as_dict() for item in self.items],
+        }
 
     def __getitem__(self, name: str) -> Item:
         """Look an item up by name."""
@@ -295,6 +303,13 @@ class Verdict(Examined, Displayed):
         return f"x = {', '.join(map(str, (*self.also, self.x)))}{fewer}"
 
     @property
+    def decided_by(self) -> Literal["certificate", "sample", "search"]:
+        """How images were found: looked up in a certificate, or searched for all parts or for a sample of them."""
+        if any(item.name == "certificate" for item in self.items):
+            return "certificate"
+        return "sample" if self.delta is not None and self.delta.sampled else "search"
+
+    @property
     def nothing_against(self) -> bool:
         """Whether nothing was found that speaks against it: it is as promised, or of a sample all have images.
 
@@ -305,28 +320,20 @@ class Verdict(Examined, Displayed):
         clean = clean and all(i.name.startswith("images") for i in self.items if i.state == "undecided")
         return self.as_promised or (self.model == "kx-isomorphism" and clean)
 
-    def as_dict(self) -> Mapping[str, object]:
+    def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        delta = self.delta
+        figures = {"delta_alike": self.alike, "edits": self.edits}  # of k-Iso
         return {
             "model": self.model,
             "k": self.k,
             "x": self.x,
             "also": list(self.also),
             "commute": self.commute,
-            "holds": self.holds,
             "as_promised": self.as_promised,
-            "state": self.state,
             "nothing_against": self.nothing_against,
+            "decided_by": self.decided_by,
             "unseen": list(self.unseen),
-            "needs_original": list(self.needs_original),
-            "delta": delta and delta.as_dict(),
-            **self._of_k_iso(),
-            "items": [item.as_dict() for item in self.items],
+            "delta": self.delta and self.delta.as_dict(),
+            **{name: figure.as_dict() for name, figure in figures.items() if figure is not None},
+            **super().as_dict(),
         }
-
-    def _of_k_iso(self) -> dict[str, object]:
-        alike, edits = self.alike, self.edits
-        return ({"delta_alike": alike.as_dict()} if alike else {}) | (
-            {"edits": edits.as_dict()} if edits else {}
-        )

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from kgreason.cli import attacking_links
-from kgreason.cli.attacking_links import (
-    OF_LINKS,
-    Leak,
-    NoiseOption,
-    SensitiveOption,
-    Sharp,
-    Thresholds,
-    Worlds,
-)
+from kgreason.cli.attacking_links import OF_LINKS
 from kgreason.cli.base import guarded, load_rules, print_json, sources, tables
 from kgreason.cli.completing import rule_files
+from kgreason.cli.every import taking
 from kgreason.cli.links_releasing import one_sensitive
 from kgreason.cli.options import DEFAULT_X, AsJson, K, Known, Original, Release, Seed, X
-from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations, SchemaFile
+from kgreason.cli.people import FILES, SchemaFile, kinds_of
 from kgreason.cli.refusing import refuse
 from kgreason.errors import AnonymizationError, CallError
 
@@ -99,6 +92,7 @@ OF_PARTS = "knowledge", "k", "x", "known", "weights", "targets", "seeds", "drop"
 
 
 @guarded
+@taking(*attacking_links.OPTIONS, *FILES)
 def attack(
     context: typer.Context,
     release: Release,
@@ -115,49 +109,31 @@ def attack(
     targets: Targets = 300,
     seeds: Seeds = None,
     drop: Drop = None,
-    sensitive: SensitiveOption = None,
-    noise: NoiseOption = None,
-    leak: Leak = 0.0,
-    thresholds: Thresholds = None,
-    sharp: Sharp = False,
-    worlds: Worlds = 100,
     schema: SchemaFile = None,
-    attributes: Attributes = None,
-    numeric: Numeric = None,
-    relations: Relations = None,
-    mutual: Mutual = None,
-    table: IsTable = False,
     seed: Seed = None,
     as_json: AsJson = False,
+    **more: Any,
 ) -> int:
     """Simulate attackers on a release: what each knows, whom he finds, and whether the guarantee stands up to him.
 
     With --model noisy-or, on a release of links: how many of the sensitive ones can be inferred from it.
     """
     from kgreason import api
-    from kgreason.pairs import read_pair
+    from kgreason.isomorphism.reading import read_pair
     from kgreason.terminal import progress
 
     if mapping is None:
         raise CallError("who is who in this release is not said", hint="say --mapping FILE")
     if model == "noisy-or":
         refuse(context, OF_PARTS, "in attacks of links", "leave out --model noisy-or")
+        kinds, sensitive = kinds_of(more), one_sensitive(more.pop("sensitive"))
         return attacking_links.attack(
-            context,
-            release,
-            data or [],
-            rules,
-            mapping,
-            (schema, attributes, numeric, relations, mutual, table),
-            sensitive=one_sensitive(sensitive),
+            *(context, release, data or [], rules, mapping, schema, kinds),
+            sensitive=sensitive,
             other_rules=other_rules,
-            noise=noise or [],
-            leak=leak,
-            thresholds=thresholds,
-            sharp=sharp,
-            worlds=worlds,
             seed=seed,
             as_json=as_json,
+            **more,
         )
     refuse(context, OF_LINKS, "in attacks of parts", "say --model noisy-or")
     if rules is None:

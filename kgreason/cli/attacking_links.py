@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgreason.choices import THRESHOLDS
 from kgreason.cli.base import load_rules, print_json
+from kgreason.cli.every import parameter
 from kgreason.cli.links_releasing import read
-from kgreason.cli.people import the_schema
+from kgreason.cli.people import FILES, Kinds, the_schema
 from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
 
@@ -21,52 +23,42 @@ if TYPE_CHECKING:
     from kgreason.progress import Progress
 
 PANEL = "Links: noisy-or"
-Kinds = tuple[Path | None, list[str] | None, list[str] | None, list[str] | None, list[str] | None, bool]
-"""Schema, attributes, numeric ones, relations, mutual ones, and whether files are tables."""
-
-
-def _option(*names: str, help: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=PANEL, **more)
-
-
-SensitiveOption = Annotated[
-    list[str] | None,
+_option = partial(parameter, rich_help_panel=PANEL)
+OPTIONS = (
     _option(
-        "--sensitive", metavar="NAME", help="The relation that is inferred; rules may name it by @sensitive."
+        *("sensitive", list[str] | None, None),
+        metavar="NAME",
+        help="The relation that is inferred; rules may name it by @sensitive.",
     ),
-]
-NoiseOption = Annotated[
-    list[str] | None,
     _option(
-        "--noise",
+        *("noise", list[str] | None, None),
         metavar="NAME=P",
         help="Probability with which a link of an observed relation causes a sensitive one; repeatable, one for each.",
     ),
-]
-Leak = Annotated[
-    float, _option("--leak", min=0, max=1, help="Probability of a sensitive link without any observed cause.")
-]
-Thresholds = Annotated[
-    str | None,
     _option(
-        "--thresholds",
+        *("leak", float, 0.0),
+        min=0,
+        max=1,
+        help="Probability of a sensitive link without any observed cause.",
+    ),
+    _option(
+        *("thresholds", str | None, None),
         metavar="P,...",
         show_default=",".join(f"{at:g}" for at in THRESHOLDS),
         help="Pairs that are believed in with more than these probabilities are predicted.",
     ),
-]
-Sharp = Annotated[
-    bool,
-    _option("--sharp", help="Of constrained clusters: let the adversary use which of them are linked."),
-]
-Worlds = Annotated[
-    int,
-    _option("--worlds", min=1, help="With rules: how many ways to place the links of clusters are drawn."),
-]
-OF_LINKS = (
-    *("sensitive", "noise", "leak", "thresholds", "sharp", "worlds"),
-    *("schema", "attributes", "numeric", "relations", "mutual", "table"),
+    _option(
+        *("sharp", bool, False),
+        help="Of constrained clusters: let the adversary use which of them are linked.",
+    ),
+    _option(
+        *("worlds", int, 100),
+        min=1,
+        help="With rules: how many ways to place the links of clusters are drawn.",
+    ),
 )
+"""What `kgreason.attack_links` takes besides what it shares with `kgreason.attack`."""
+OF_LINKS = (*(option.name for option in (*OPTIONS, *FILES)), "schema")
 
 
 def attack(
@@ -75,11 +67,12 @@ def attack(
     data: Sequence[str],
     rules: Path | None,
     mapping: Path,
+    schema: Path | None,
     kinds: Kinds,
     *,
     sensitive: str | None,
     other_rules: Path | None,
-    noise: Sequence[str],
+    noise: Sequence[str] | None,
     leak: float,
     thresholds: str | None,
     sharp: bool,
@@ -90,13 +83,13 @@ def attack(
     """Infer sensitive links, and compare them with the truth."""
     from kgreason import api
     from kgreason.links.arguments import meaningless
-    from kgreason.links.pairs import read_released
+    from kgreason.links.folder import read_released
     from kgreason.terminal import progress
 
     if noise and (rules or other_rules):
         hint = "leave out --noise, or --rules; a rule has its probability by @label"
         raise CallError("an adversary infers by noise, or by rules", hint=hint)
-    if other_rules and (rules is None or any(kinds)):
+    if other_rules and (rules is None or schema or any(kinds.values())):
         what = "--other-rules are an adversary's where --rules say what is true, and here they do not"
         raise CallError(what, hint="say his rules by --rules")
     by_rules = rules is not None
@@ -117,11 +110,11 @@ def attack(
             refuse(context, [option], where)
         infers = other_rules or rules
         if infers is None:
-            asked["noise"] = _noise(noise)
+            asked["noise"] = _noise(noise or ())
         else:
             asked["rules"] = load_rules(infers, given=found.graph.observed)
             sensitive = _the_sensitive(asked["rules"], sensitive)
-        original = _original(data, rules, kinds, sensitive, shown)
+        original = _original(data, rules, schema, kinds, sensitive, shown)
         told = api.attack_links(found, original, mapping, progress=shown, **asked)
     if as_json:
         print_json({"format": 1, "strategy": found.strategy, **told.as_dict()})
@@ -131,13 +124,17 @@ def attack(
 
 
 def _original(
-    data: Sequence[str], rules: Path | None, kinds: Kinds, sensitive: str | None, progress: Progress
+    data: Sequence[str],
+    rules: Path | None,
+    schema: Path | None,
+    kinds: Kinds,
+    sensitive: str | None,
+    progress: Progress,
 ) -> Original:
     """The graph with its secret: of triples if anything says what they hold, else under the rules."""
-    if rules is not None and not any(kinds):
+    if rules is not None and not (schema or any(kinds.values())):
         return read(None, rules, data, sensitive, progress)
-    schema, *others = kinds
-    return read(the_schema(data, schema, *others), None, None, sensitive, progress)  # type: ignore[arg-type]
+    return read(the_schema(data, schema, kinds), None, None, sensitive, progress)
 
 
 def _the_sensitive(program: CheckedProgram, said: str | None) -> str | None:

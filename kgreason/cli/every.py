@@ -90,6 +90,25 @@ def with_common(command: Callable[..., Any], run: Callable[P, None]) -> Callable
     return run
 
 
+def parameter(name: str, type: Any, default: Any, **said: Any) -> inspect.Parameter:
+    """An option ``--name`` that commands may share; `said` is what `typer.Option` takes."""
+    option = typer.Option(f"--{name.replace('_', '-')}", **said)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=Annotated[type, option])
+
+
+def taking(*options: inspect.Parameter) -> Callable[[Callable[P, int]], Callable[P, int]]:
+    """Give a command more options, whose values it takes as ``**more``."""
+
+    def given(command: Callable[P, int]) -> Callable[P, int]:
+        signature = inspect.signature(command, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+        return command
+
+    return given
+
+
 def begin(parameters: Mapping[str, Any]) -> None:
     """Begin the log of a command, and say which of its options come from a file."""
     run = running()

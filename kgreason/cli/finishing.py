@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from kgreason.cli.base import print_json
 from kgreason.cli.run import complain, tell
-from kgreason.publication import Folders, interrupted
+from kgreason.release.publication import Folders, interrupted
 
 
 class Result(Protocol):

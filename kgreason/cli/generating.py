@@ -71,7 +71,7 @@ def _write(
 ) -> int:
     import numpy as np
 
-    from kgreason.publication import write_graph
+    from kgreason.isomorphism.tables import write_graph
 
     check_free(out, force)
     graph = make(np.random.default_rng(seed))

@@ -12,6 +12,7 @@ import typer
 from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel, Strategy
 from kgreason.cli.base import guarded, load_rules, print_json, sources, tables
 from kgreason.cli.errors import original_of
+from kgreason.cli.every import taking
 from kgreason.cli.options import (
     DEFAULT_X,
     AsJson,
@@ -23,7 +24,7 @@ from kgreason.cli.options import (
     SomeRules,
     X,
 )
-from kgreason.cli.people import Attributes, IsTable, Mutual, Numeric, Relations
+from kgreason.cli.people import FILES, kinds_of
 from kgreason.cli.refusing import given, refuse
 from kgreason.cli.run import tell
 from kgreason.errors import CallError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
-    from kgreason.pairs import Pair
+    from kgreason.isomorphism.reading import Pair
     from kgreason.progress import Progress
 
 
@@ -40,10 +41,11 @@ DEFAULT_K = 3
 OF_PARTS = "certificate", "sample", "seed", "max_subgraphs", "x"
 OF_PEOPLE = "k_values", "window", "all_edges"
 OF_LINKS = "sensitive", "strategy", "percent"
-OF_FILES = "attributes", "numeric", "relations", "mutual", "table"
+OF_FILES = tuple(option.name for option in FILES)
 
 
 @guarded
+@taking(*FILES)
 def verify(
     context: typer.Context,
     releases: Releases,
@@ -141,12 +143,8 @@ def verify(
             min=0, max=100, help="Of links: share that partial must have left out of each relation."
         ),
     ] = None,
-    attributes: Attributes = None,
-    numeric: Numeric = None,
-    relations: Relations = None,
-    mutual: Mutual = None,
-    table: IsTable = False,
     as_json: AsJson = False,
+    **more: Any,
 ) -> int:
     """Decide whether a release is a (k,x)-isomorphism anonymization: of its original, or of any, if it is alone.
 
@@ -155,15 +153,15 @@ def verify(
     not, or that was not decided. 2: bad usage or input.
     """
     from kgreason import api
-    from kgreason.certificates import Files, read_certificate
     from kgreason.exchange import check_settled
+    from kgreason.isomorphism.certificates import Files, read_certificate
     from kgreason.terminal import print_verdict, print_witnesses, progress
 
     _warn_marked(releases)
     for place in (*map(Path, releases), *(mapping or [])):
         check_settled(place)
     other = "name another --model"
-    kinds = attributes, numeric, relations, mutual, table
+    kinds = kinds_of(more)
     if model == "links":
         from kgreason.cli import judging_links
         from kgreason.cli.links_releasing import one_sensitive
@@ -294,8 +292,8 @@ def _warn_marked(folders: Sequence[str]) -> None:
 
 def _tell_promise(context: typer.Context, release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
-    from kgreason.form import README
-    from kgreason.release_text import claim_of
+    from kgreason.isomorphism.folder import claim_of
+    from kgreason.release.contents import README
 
     file = Path(release) / README
     claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
@@ -319,8 +317,8 @@ def _with_files(
     progress: Progress,
 ) -> Verdict:
     """Besides, whether the folder of a release holds nothing else; of a table nothing is said."""
-    from kgreason.form import FILES, both
-    from kgreason.release_form import form
+    from kgreason.isomorphism.folder import form
+    from kgreason.release.contents import FILES, both
 
     folders = {source.path for given in tables(program, [release]).values() for source in given}
     if len(folders) != 1 or not (folder := folders.pop()).is_dir():
@@ -360,7 +358,7 @@ def _pair(
     progress: Progress,
 ) -> Pair:
     """Read a release, and its original from ``--data`` or where the rules say."""
-    from kgreason.pairs import read_pair
+    from kgreason.isomorphism.reading import read_pair
 
     progress.step("Reading")
     if mapping is None:
@@ -372,7 +370,7 @@ def _pair(
 
 
 def _released(program: CheckedProgram, release: str, progress: Progress) -> KnowledgeGraph:
-    from kgreason.pairs import read_released
+    from kgreason.isomorphism.reading import read_released
 
     progress.step("Reading")
     return read_released(program, tables(program, [release]), progress)

@@ -8,7 +8,7 @@ from pathlib import Path
 from kgreason.choices import Strategy
 from kgreason.cli.base import print_json
 from kgreason.cli.links_releasing import read
-from kgreason.cli.people import the_schema
+from kgreason.cli.people import Kinds, the_schema
 from kgreason.errors import CallError
 
 
@@ -19,7 +19,7 @@ def verify(
     rules: Path | None,
     schemas: Sequence[Path],
     mappings: Sequence[Path],
-    kinds: tuple[list[str] | None, list[str] | None, list[str] | None, list[str] | None, bool],
+    kinds: Kinds,
     sensitive: str | None,
     strategy: Strategy | None,
     percent: float | None,
@@ -46,12 +46,12 @@ def verify(
         raise CallError("the original is named, but who is who is not said", hint=hint)
     with progress() as shown:
         original = None
-        if rules is not None and (schemas or any(kinds)):
+        if rules is not None and (schemas or any(kinds.values())):
             raise CallError("rules say what is read", hint="leave out --schema and the options of files")
         if rules is not None:
             original = read(None, rules, data, sensitive, shown)
         elif known:
-            schema = the_schema(data, schemas[0] if schemas else None, *kinds)
+            schema = the_schema(data, schemas[0] if schemas else None, kinds)
             original = read(schema, None, None, sensitive, shown)
         shown.step(f"Verifying {release}")
         verdict = api.verify_links(

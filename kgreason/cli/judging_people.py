@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgreason.choices import PeopleModel
 from kgreason.cli.base import print_json
-from kgreason.cli.people import the_schema
+from kgreason.cli.people import Kinds, the_schema
 from kgreason.errors import CallError
 from kgreason.graph.people.levels import read_levels
 from kgreason.graph.people.read import read_people
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kgreason.assess.people.published import Published
     from kgreason.graph.people.sources import Schema
     from kgreason.progress import Progress
-
-Kinds = tuple[list[str] | None, list[str] | None, list[str] | None, list[str] | None, bool]
 
 
 def verify(
@@ -79,18 +77,18 @@ def _originals(
     DataError
         If they do not fit the files.
     """
-    if not data and not any(kinds):
+    if not data and not any(kinds.values()):
         return named
     if model == "kw-tad":
         hint = "name the original of each release with --schema"
         raise CallError("options of files are for the original of one release", hint=hint)
-    return [the_schema(data, named[0] if named else None, *kinds)]
+    return [the_schema(data, named[0] if named else None, kinds)]
 
 
 def score(release: str, schema: Path, mapping: Path, as_json: bool) -> int:
     """Measure what information a release of a graph of people keeps."""
     from kgreason.api.people import score_people
-    from kgreason.people.pairs import read_published
+    from kgreason.people.folder import read_published
     from kgreason.report.people import utility_items
     from kgreason.terminal import progress, rows, table
 
@@ -147,7 +145,7 @@ def _check(
 def _read(
     releases: Sequence[str], schemas: Sequence[Path | Schema], mappings: Sequence[Path], progress: Progress
 ) -> list[Published]:
-    from kgreason.people.pairs import read_published
+    from kgreason.people.folder import read_published
 
     unknown: list[Path | None] = [None] * len(releases)
     originals = schemas if mappings else unknown

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgreason.cli.base import check_free, counted, guarded, print_json
+from kgreason.cli.every import taking
 from kgreason.cli.options import AsJson, Force, OutFile, Seed
-from kgreason.cli.people import (
-    Attributes,
-    IsTable,
-    Mutual,
-    Numeric,
-    PeopleFiles,
-    Relations,
-    SchemaFile,
-    the_schema,
-)
+from kgreason.cli.people import FILES, PeopleFiles, SchemaFile, kinds_of, the_schema
 
 if TYPE_CHECKING:
     from kgreason.graph.people.levels import Levels
@@ -46,20 +38,17 @@ Range = Annotated[
 
 @levels_app.command("zipf")
 @guarded
+@taking(*FILES)
 def zipf(
     out: OutFile,
     data: PeopleFiles = None,
     range: Range = "2-5-1",
     alpha: Annotated[float, typer.Option(help="Exponent of the Zipf distribution, above 1.")] = 2.0,
     schema: SchemaFile = None,
-    attributes: Attributes = None,
-    numeric: Numeric = None,
-    relations: Relations = None,
-    mutual: Mutual = None,
-    table: IsTable = False,
     seed: Seed = None,
     force: Force = False,
     as_json: AsJson = False,
+    **more: Any,
 ) -> int:
     """Random levels, low ones by far the most frequent."""
     import numpy as np
@@ -71,24 +60,21 @@ def zipf(
     rng = np.random.default_rng(seed)
     low, high, step = range
     with progress() as shown:
-        graph = read_people(the_schema(data, schema, attributes, numeric, relations, mutual, table), shown)
+        graph = read_people(the_schema(data, schema, kinds_of(more)), shown)
     return _write(out, graph, zipf_levels(graph, low, high, step, alpha, rng), force, as_json)
 
 
 @levels_app.command("te")
 @guarded
+@taking(*FILES)
 def te(
     out: OutFile,
     data: PeopleFiles = None,
     range: Range = "2-5-1",
     schema: SchemaFile = None,
-    attributes: Attributes = None,
-    numeric: Numeric = None,
-    relations: Relations = None,
-    mutual: Mutual = None,
-    table: IsTable = False,
     force: Force = False,
     as_json: AsJson = False,
+    **more: Any,
 ) -> int:
     """Levels that grow with the number of a user's edges."""
     from kgreason.graph.people.levels import te_levels
@@ -96,7 +82,7 @@ def te(
     from kgreason.terminal import progress
 
     with progress() as shown:
-        graph = read_people(the_schema(data, schema, attributes, numeric, relations, mutual, table), shown)
+        graph = read_people(the_schema(data, schema, kinds_of(more)), shown)
     return _write(out, graph, te_levels(graph, *range), force, as_json)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgreason.choices import Strategy
 from kgreason.cli.base import load_rules, sources
+from kgreason.cli.every import parameter
+from kgreason.cli.people import FILES
 from kgreason.cli.people_releasing import OF_PEOPLE, OF_RULES
 from kgreason.cli.refusing import refuse
 from kgreason.errors import CallError
@@ -19,53 +22,38 @@ if TYPE_CHECKING:
     from kgreason.graph.links.model import Original
     from kgreason.graph.people.sources import Schema
     from kgreason.progress import Progress
-    from kgreason.publication import Folders
+    from kgreason.release.publication import Folders
 
 PANEL = "Links: links"
-NAMED = "schema", "attributes", "numeric", "relations", "mutual", "table"
-
-
-def _option(*names: str, help: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=PANEL, **more)
-
-
-SensitiveOption = Annotated[
-    list[str] | None,
+_option = partial(parameter, rich_help_panel=PANEL)
+NAMED = ("schema", *(option.name for option in FILES))
+OPTIONS = (
     _option(
-        "--sensitive",
+        *("sensitive", list[str] | None, None),
         metavar="NAME",
         help="The relation that must not be told; under rules, in place of the one that @sensitive names.",
     ),
-]
-StrategyOption = Annotated[
-    Strategy,
     _option(
-        "--strategy",
+        *("strategy", Strategy, "cluster-edge"),
         help="What is released of the observed links: all (intact), a share of them (partial), their numbers between "
         "clusters of entities (cluster-edge), the largest number that two entities of these have (constrained), none "
         "(removed).",
     ),
-]
-Percent = Annotated[
-    float | None,
     _option(
-        "--percent",
+        *("percent", float | None, None),
         min=0,
         max=100,
         show_default="50",
         help="Of partial: share that is left out of each relation.",
     ),
-]
-ClustersFile = Annotated[
-    str | None,
     _option(
-        "--clusters",
+        *("clusters", str | None, None),
         metavar="FILE",
         help="Table user,cluster: which entities go together, in place of --clustering, which may also be random.",
     ),
-]
-
-OF_LINKS = "sensitive", "strategy", "percent", "clusters"
+)
+"""What `kgreason.anonymize_links` takes besides what it shares with others."""
+OF_LINKS = tuple(option.name for option in OPTIONS)
 OTHERS = (
     *(name for name in OF_PEOPLE if name not in (*NAMED, "clustering")),
     *(name for name in OF_RULES if name != "rules"),

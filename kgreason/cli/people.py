@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
 
 import typer
 
+from kgreason.cli.every import parameter
 from kgreason.errors import CallError
 from kgreason.passwords import hidden
 
@@ -27,36 +28,43 @@ SchemaFile = Annotated[
     Path | None,
     typer.Option("--schema", metavar="FILE", help="Schema (.toml) that names the files and what they hold."),
 ]
-Attributes = Annotated[
-    list[str] | None,
-    typer.Option("--attributes", metavar="NAME,...", help="Attributes whose values are names."),
-]
-Numeric = Annotated[
-    list[str] | None,
-    typer.Option("--numeric", metavar="NAME,...", help="Attributes whose values are numbers."),
-]
-Relations = Annotated[
-    list[str] | None, typer.Option("--relations", metavar="NAME,...", help="Relations between users.")
-]
-Mutual = Annotated[
-    list[str] | None,
-    typer.Option("--mutual", metavar="NAME,...", help="Relations whose links run both ways, as married."),
-]
-IsTable = Annotated[
-    bool,
-    typer.Option("--table", help="The files are tables; FILE?id=COLUMN says which column names the users."),
-]
+FILES = (
+    parameter(
+        *("attributes", list[str] | None, None), metavar="NAME,...", help="Attributes whose values are names."
+    ),
+    parameter(
+        *("numeric", list[str] | None, None), metavar="NAME,...", help="Attributes whose values are numbers."
+    ),
+    parameter(*("relations", list[str] | None, None), metavar="NAME,...", help="Relations between users."),
+    parameter(
+        *("mutual", list[str] | None, None),
+        metavar="NAME,...",
+        help="Relations whose links run both ways, as married.",
+    ),
+    parameter(
+        *("table", bool, False),
+        help="The files are tables; FILE?id=COLUMN says which column names the users.",
+    ),
+)
+"""What files of people hold, where no schema says it; see `Kinds`."""
 
 
-def the_schema(
-    files: Sequence[str] | None,
-    schema: Path | None,
-    attributes: Sequence[str] | None,
-    numeric: Sequence[str] | None,
-    relations: Sequence[str] | None,
-    mutual: Sequence[str] | None,
-    table: bool,
-) -> Schema:
+class Kinds(TypedDict):
+    """Values of `FILES`."""
+
+    attributes: Sequence[str] | None
+    numeric: Sequence[str] | None
+    relations: Sequence[str] | None
+    mutual: Sequence[str] | None
+    table: bool
+
+
+def kinds_of(options: dict[str, Any]) -> Kinds:
+    """Take the values of `FILES` out of those of a command."""
+    return cast(Kinds, {option.name: options.pop(option.name) for option in FILES})
+
+
+def the_schema(files: Sequence[str] | None, schema: Path | None, kinds: Kinds) -> Schema:
     """Where the graph is that the options name.
 
     Raises
@@ -69,7 +77,7 @@ def the_schema(
     from kgreason.graph.people.schema import read_schema, schema_of_options
 
     if schema is not None:
-        if files or attributes or numeric or relations or mutual or table:
+        if files or any(kinds.values()):
             raise CallError(
                 "the schema says what is read", hint="leave out --data and the options of files, or --schema"
             )
@@ -81,15 +89,15 @@ def the_schema(
         if equals and predicate.isidentifier() and not Path(text).exists():
             hint = f"say --rules FILE, or --data {file}"
             raise CallError(f"--data {hidden(text)} is of rules, and none are named", hint=hint)
+    attributes, numeric, relations, mutual = (
+        [name for text in given or () for name in text.split(",")]
+        for given in (kinds["attributes"], kinds["numeric"], kinds["relations"], kinds["mutual"])
+    )
     return schema_of_options(
         files,
-        attributes=_split(attributes),
-        numeric=_split(numeric),
-        relations=_split(relations),
-        mutual=_split(mutual),
-        table=table,
+        attributes=attributes,
+        numeric=numeric,
+        relations=relations,
+        mutual=mutual,
+        table=kinds["table"],
     )
-
-
-def _split(given: Sequence[str] | None) -> list[str]:
-    return [name for text in given or () for name in text.split(",")]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from kgreason.choices import AnyMethod, Method, Mode, PeopleMethod
 from kgreason.cli import links_releasing, people_releasing
 from kgreason.cli.base import guarded, load_rules, sources
-from kgreason.cli.links_releasing import OF_LINKS, ClustersFile, Percent, SensitiveOption, StrategyOption
+from kgreason.cli.every import taking
+from kgreason.cli.links_releasing import OF_LINKS
 from kgreason.cli.options import (
     DEFAULT_X,
     AsJson,
@@ -24,35 +25,8 @@ from kgreason.cli.options import (
     Split,
     X,
 )
-from kgreason.cli.people import (
-    Attributes,
-    IsTable,
-    Mutual,
-    Numeric,
-    Relations,
-    SchemaFile,
-    the_schema,
-)
-from kgreason.cli.people_releasing import (
-    OF_PEOPLE,
-    OF_RULES,
-    After,
-    Alpha,
-    ClusteringOption,
-    ConstructionOption,
-    Dimensions,
-    Epsilon,
-    KValues,
-    LeftOutOption,
-    LossOption,
-    Omega,
-    PartitionOption,
-    RemovalPrice,
-    SequenceOption,
-    Tau,
-    Tries,
-    Window,
-)
+from kgreason.cli.people import FILES, SchemaFile, kinds_of, the_schema
+from kgreason.cli.people_releasing import OF_PEOPLE, OF_RULES
 from kgreason.cli.refusing import given, refuse
 from kgreason.errors import CallError
 
@@ -63,6 +37,7 @@ PUBLISHED_MAY_FAIL = (
 
 
 @guarded
+@taking(*FILES, *people_releasing.OPTIONS, *links_releasing.OPTIONS)
 def anonymize(
     context: typer.Context,
     rules: SomeRules = None,
@@ -102,32 +77,8 @@ def anonymize(
     split: Split = None,
     keep_cuts: KeepCuts = False,
     schema: SchemaFile = None,
-    attributes: Attributes = None,
-    numeric: Numeric = None,
-    relations: Relations = None,
-    mutual: Mutual = None,
-    table: IsTable = False,
-    k_values: KValues = None,
-    loss: LossOption = "adm",
-    alpha: Alpha = 0.5,
-    clustering: ClusteringOption = None,
-    partition: PartitionOption = None,
-    tau: Tau = 1.0,
-    removal_price: RemovalPrice = 1.0,
-    omega: Omega = 0.01,
-    epsilon: Epsilon = None,
-    dimensions: Dimensions = 50,
-    window: Window = 3,
-    left_out: LeftOutOption = "withhold",
-    after: After = None,
-    sequence: SequenceOption = "dp",
-    construction: ConstructionOption = "relaxed",
-    tries: Tries = 100,
-    sensitive: SensitiveOption = None,
-    strategy: StrategyOption = "cluster-edge",
-    percent: Percent = None,
-    clusters: ClustersFile = None,
     as_json: AsJson = False,
+    **more: Any,
 ) -> int:
     """Make an anonymous version of a graph, and prove that it is.
 
@@ -137,28 +88,23 @@ def anonymize(
     from kgreason import api
     from kgreason.cli.finishing import finish
     from kgreason.cli.run import tell
-    from kgreason.publication import Folders
+    from kgreason.release.publication import Folders
     from kgreason.terminal import print_anonymization, progress
 
     folders = Folders(release, private, force, format)
     for mended in folders.check():
         tell(mended)
+    kinds, least = kinds_of(more), given(context, "k", k)
+    of_links = {name: more.pop(name) for name in OF_LINKS}
     if method == "links":
-        kinds = attributes, numeric, relations, mutual, table
+        schema_there = None if rules else the_schema(data, schema, kinds)
+        of_links |= {"sensitive": links_releasing.one_sensitive(of_links["sensitive"]), "k": least}
         return links_releasing.anonymize(
-            context,
-            folders,
-            None if rules else the_schema(data, schema, *kinds),
-            rules,
-            data,
-            sensitive=links_releasing.one_sensitive(sensitive),
-            strategy=strategy,
-            k=given(context, "k", k),
-            percent=percent,
-            clustering=clustering,
-            clusters=clusters,
+            *(context, folders, schema_there, rules, data),
+            clustering=more["clustering"],
             seed=seed,
             as_json=as_json,
+            **of_links,
         )
     refuse(
         context,
@@ -168,31 +114,18 @@ def anonymize(
     )
     if method in get_args(PeopleMethod):
         refuse(context, OF_RULES, f"with --method {method}")
-        people_releasing.refuse_unused(context, method, mode, loss, clustering, partition)
+        people_releasing.refuse_unused(
+            context, method, mode, more["loss"], more["clustering"], more["partition"]
+        )
         return people_releasing.anonymize(
-            the_schema(data, schema, attributes, numeric, relations, mutual, table),
+            the_schema(data, schema, kinds),
             folders,
             as_json=as_json,
             seed=seed,
             method=method,
             mode=mode,
-            k=given(context, "k", k),
-            k_values=k_values,
-            loss=loss,
-            alpha=alpha,
-            clustering=clustering,
-            partition=partition,
-            tau=tau,
-            removal_price=removal_price,
-            omega=omega,
-            epsilon=epsilon,
-            dimensions=dimensions,
-            window=window,
-            left_out=left_out,
-            after=after,
-            sequence=sequence,
-            construction=construction,
-            tries=tries,
+            k=least,
+            **more,
         )
     refuse(context, OF_PEOPLE, f"with --method {method}", "say --method pckga for a graph of people")
     if rules is None:

@@ -79,7 +79,7 @@ def report(
 
 def _published(folder: Path) -> bool:
     """Whether a folder is that of a release."""
-    from kgreason.written import KINDS
+    from kgreason.release.written import KINDS
 
     return (
         any((folder / mark).is_file() for mark, _, _ in KINDS.values()) and (folder / "README.txt").is_file()

@@ -97,7 +97,7 @@ def risk(
 
 def _write(out: Path, document: Mapping[str, object]) -> None:
     from kgreason.output.place import replacing
-    from kgreason.publication import write_json
+    from kgreason.release.publication import write_json
 
     with replacing(out) as temporary:
         temporary.touch(mode=0o600)

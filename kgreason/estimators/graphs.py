@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from kgreason.api.given import GraphData
     from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
-    from kgreason.publication import Folders
-    from kgreason.results import Anonymization, Score
+    from kgreason.isomorphism.release import Anonymization, Score
+    from kgreason.release.publication import Folders
 
 
 class _OfGraphs(Estimator):

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from kgreason.assess.links.verdict import LinksVerdict
     from kgreason.graph.links.model import Original, Released
     from kgreason.graph.people.sources import Schema
-    from kgreason.links.given import Clusters
-    from kgreason.links.results import LinksAnonymization
-    from kgreason.publication import Folders
+    from kgreason.links.arguments import Clusters
+    from kgreason.links.release import LinksAnonymization
+    from kgreason.release.publication import Folders
 
     Data = Original | Schema | Path | str | Mapping[str, Any] | None
 

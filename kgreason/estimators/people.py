@@ -11,13 +11,13 @@ from kgreason.estimators.base import Estimator
 from kgreason.progress import SILENT, Progress
 
 if TYPE_CHECKING:
-    from kgreason.api.people_releasing import Levels
+    from kgreason.api.people import Levels
     from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.graph.people.sources import Schema
-    from kgreason.people.results import PeopleAnonymization
-    from kgreason.publication import Folders
+    from kgreason.people.release import PeopleAnonymization
+    from kgreason.release.publication import Folders
 
 
 class _OfPeople(Estimator):

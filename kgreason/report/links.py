@@ -14,7 +14,7 @@ from kgreason.assess.people.information import paired
 from kgreason.choices import CLUSTERED
 from kgreason.graph.links.model import LinkGraph, Observations, Released
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-from kgreason.links.readme import DONE
+from kgreason.links.folder import DONE
 from kgreason.progress import SILENT, Progress
 from kgreason.report.candidates import Seen, as_shown, risk_items
 from kgreason.report.charts import Series, series_charts
@@ -25,7 +25,7 @@ from kgreason.report.users import MANY, STANDS, value_charts
 from kgreason.report.words import SEEDED, plain, safe_for_everybody, safe_for_owner, state_words
 
 if TYPE_CHECKING:
-    from kgreason.links.results import LinksAnonymization
+    from kgreason.links.release import LinksAnonymization
 
 NO_PROMISE = (
     "It is confirmed that the release is what its strategy says and that it nowhere names the sensitive relation; how "

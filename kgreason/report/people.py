@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.graph.people.model import PeopleGraph
-from kgreason.people.readme import OF_DEGREES, PROMISES, UNPROTECTED, Claim
+from kgreason.people.folder import OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.progress import SILENT, Progress
 from kgreason.report.candidates import risk_items
 from kgreason.report.data import Figure, Item, Report, Section, Table
@@ -29,7 +29,7 @@ from kgreason.report.words import SEEDED, plain, safe_for_everybody, safe_for_ow
 if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
     from kgreason.choices import PeopleModel
-    from kgreason.people.results import PeopleAnonymization
+    from kgreason.people.release import PeopleAnonymization
 
 METHODS = {
     "cdga": "CDGA",

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.assess.fidelity import Fidelity
     from kgreason.assess.utility import QueryUtility, Utility
-    from kgreason.results import Anonymization, Score
+    from kgreason.isomorphism.release import Anonymization, Score
 
 RISK = (
     "Somebody knows a little of a vertex, as a row says, and looks for it: before, in the original without its names; "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgreason.assess.verdict import Examined
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.layout import table_of
+from kgreason.release.layout import table_of
 from kgreason.report.charts import Series, series_charts
 from kgreason.report.data import Finding, Report, Section, State, Table
 from kgreason.report.run import release_version

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import get_args
-
-import numpy as np
 
 from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel, Sequence
 from kgreason.errors import AnonymizationError
@@ -112,11 +112,11 @@ class Settings:
                 )
         for name in ("alpha", "tau", "omega", "removal_price"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            if isinstance(value, bool) or not isinstance(value, Real):
                 raise AnonymizationError(f"{name} must be a number, not {value!r}")
-            if name != "removal_price" and not 0 <= value <= 1:
+            if name != "removal_price" and not 0 <= float(value) <= 1:
                 raise AnonymizationError(f"{name} must lie between 0 and 1, not be {value!r}")
-        if not 0 < self.removal_price < np.inf:
+        if not 0 < self.removal_price < math.inf:
             raise AnonymizationError(
                 f"removal_price must be above 0 and finite, not {self.removal_price!r}",
                 hint="1 is all that can be lost of a user; at the number of users nobody is removed who can stay",

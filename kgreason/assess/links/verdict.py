@@ -81,9 +81,6 @@ class LinksVerdict(Examined, Displayed):
             "model": "links",
             "strategy": self.strategy,
             "k": self.k,
-            "holds": self.holds,
-            "state": self.state,
-            "needs_original": list(self.needs_original),
             "nodes": self.nodes.as_dict(),
-            "items": [item.as_dict() for item in self.items],
+            **super().as_dict(),
         }

@@ -9,11 +9,12 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.people.published import REMOVED, UNLISTED, Published, Rows, Source
+from kgreason.assess.people.published import Published, Rows, Source
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph
+from kgreason.release.mapping import REMOVED, UNLISTED
 
 
 def simple(release: Published) -> Item:

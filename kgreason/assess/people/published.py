@@ -8,9 +8,6 @@ from kgreason.assess.verdict import Item
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
 
-REMOVED = -1  # users who are said to be left out of the release
-UNLISTED = -2  # users of whom nothing is said
-
 
 @dataclass(frozen=True, eq=False)
 class Source:

@@ -84,10 +84,7 @@ class PeopleVerdict(Examined, Displayed):
             "model": self.model,
             "k": self.k,
             "window": self.window,
-            "holds": self.holds,
-            "state": self.state,
-            "needs_original": list(self.needs_original),
             "notes": list(self.notes),
             "figures": asdict(self.figures),
-            "items": [item.as_dict() for item in self.items],
+            **super().as_dict(),
         }

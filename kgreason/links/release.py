@@ -1,23 +1,31 @@
-"""What `kgreason.anonymize_links` returns."""
+"""Anonymizations of links, through the pipeline of all releases (docs/links.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgreason.displayed import Displayed
+from kgreason.assess.links.source import Source
+from kgreason.assess.links.verdict import LinksVerdict
+from kgreason.assess.links.verify import verify_links
+from kgreason.graph.links.write import write_links
+from kgreason.links.arguments import mapping_of
+from kgreason.links.folder import contents_of, form, read_released
 from kgreason.progress import SILENT, Progress
-from kgreason.results import version
+from kgreason.release.mapping import write_mapping
+from kgreason.release.pipeline import Clock, Family, Result
 
 if TYPE_CHECKING:
     from kgreason.anonymizers.links.publish import LinksRelease
-    from kgreason.assess.links.verdict import LinksVerdict
+    from kgreason.assess.verdict import Item
     from kgreason.choices import Strategy
-    from kgreason.graph.links.model import LinkGraph, Original
+    from kgreason.graph.links.model import LinkGraph, Original, Released
     from kgreason.graph.model import Vertices
+    from kgreason.release.contents import Contents
     from kgreason.report.data import Report
     from kgreason.report.run import Run
 
@@ -45,7 +53,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class LinksAnonymization(Displayed):
+class LinksAnonymization(Result):
     """An anonymized graph of links with its proof.
 
     Attributes
@@ -77,11 +85,6 @@ class LinksAnonymization(Displayed):
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
         return f"<LinksAnonymization: {self.verdict.asked} {found}; {self.utility:.0%} of the links kept>"
-
-    @property
-    def holds(self) -> bool:
-        """Whether the checker confirmed that the release is what its strategy says."""
-        return self.verdict.holds
 
     @property
     def mapping(self) -> dict[str, str]:
@@ -116,18 +119,10 @@ class LinksAnonymization(Displayed):
 
         return private_report(self, self.run, progress)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the graphs, ready for JSON; `format` is the version of this layout."""
-        return self.summary() | {"verdict": self.verdict.as_dict()}
-
-    def summary(self) -> dict[str, Any]:
-        """`as_dict` without what names entities of the original: for terminals and logs of the owner."""
-        whole = self.verdict.as_dict()
-        items = [{k: v for k, v in item.items() if k != "witnesses"} for item in whole["items"]]
+    def figures_by_name(self) -> dict[str, Any]:
+        """What is told as JSON besides the verdict and times."""
         original, asked = self.original, self.asked
         return {
-            "format": 1,
-            "kgreason": version(),
             "method": "links",
             "strategy": asked.strategy,
             "k": asked.k,
@@ -148,8 +143,6 @@ class LinksAnonymization(Displayed):
             else None,
             "links": {name: {"original": had, "released": kept} for name, (had, kept) in self.links.items()},
             "utility": self.utility,
-            "verdict": whole | {"items": items},
-            "seconds": {stage: round(s, 3) for stage, s in self.seconds.items()},
         }
 
 
@@ -159,3 +152,90 @@ def _sizes(graph: LinkGraph) -> dict[str, int]:
         "values": sum(len(a) for a in graph.attributes.values()),
         "links": sum(found.total for found in graph.observed.values()),
     }
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A release with the released node of each entity, and what was found of its files."""
+
+    released: Released
+    mapping: Vertices
+    files: Item | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Links(Family["LinksRelease", Judged, LinksAnonymization]):
+    """One run of `kgreason.anonymize_links`.
+
+    Attributes
+    ----------
+    original
+        The links, with their secret.
+    asked
+        How they are anonymized.
+    clusters
+        Cluster of each entity; `None` where none are made.
+    rng
+        Of the anonymization.
+    run
+        How it was called.
+    format
+        Of the tables that are published.
+    clock, progress
+        As in `Family`.
+    """
+
+    original: Original
+    asked: Asked
+    clusters: Vertices | None
+    rng: np.random.Generator
+    run: Run
+    format: str
+    clock: Clock
+    progress: Progress
+
+    def anonymize(self) -> LinksRelease:
+        """Leave out what the strategy leaves out, and give nodes random labels."""
+        from kgreason.anonymizers.links.publish import publish
+        from kgreason.anonymizers.links.strategies import apply
+
+        graph, strategy = self.original.graph, self.asked.strategy
+        alone = np.arange(graph.n) if self.clusters is None else self.clusters
+        made, node = apply(graph, alone, strategy, self.asked.percent or 0, self.rng)
+        return publish(made, strategy, node, graph.labels, None if self.run.seed is None else self.rng)
+
+    def held(self, made: LinksRelease) -> Judged:
+        """The release in memory, with its mapping."""
+        return Judged(made.released, made.mapping)
+
+    def write(self, made: LinksRelease, public: Path, private: Path) -> None:
+        """Write the graph, and who is where."""
+        write_links(public, made.released, self.format)
+        labels = self.original.graph.labels
+        write_mapping(private / "mapping.csv", labels, made.released.graph.labels, made.mapping)
+
+    def read(self, made: LinksRelease, public: Path, private: Path) -> Judged:  # noqa: ARG002
+        """Read the folders back, and compare their files with what kgreason writes."""
+        written = read_released(public)
+        mapping = mapping_of(private, self.original.graph, written.graph)
+        return Judged(written, mapping, form(public, written))
+
+    def judge(self, made: LinksRelease, read: Judged) -> LinksAnonymization:
+        """Decide whether the release is what its strategy says."""
+        asked = self.asked
+        verdict = verify_links(
+            read.released,
+            secret=self.original.sensitive.name,
+            source=Source(self.original.graph, read.mapping),
+            k=asked.k,
+            strategy=asked.strategy,
+            percent=asked.percent,
+            form=read.files,
+        )
+        self.clock.lap("verify")
+        laps = self.clock.laps
+        return LinksAnonymization(self.original, made, asked, self.clusters, verdict, laps, self.run)
+
+    def contents(self, found: LinksAnonymization, read: Judged) -> Contents:
+        """What the public folder holds."""
+        return contents_of(read.released, found.asked.k, self.format)

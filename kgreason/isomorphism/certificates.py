@@ -20,8 +20,8 @@ from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import Fault, differences, imprint
-from kgreason.layout import DATABASE, NODES, nodes_beside, table_of
-from kgreason.pairs import Pair
+from kgreason.isomorphism.reading import Pair
+from kgreason.release.layout import DATABASE, NODES, nodes_beside, table_of
 
 Ints = npt.NDArray[np.int64]
 FORMAT = 1

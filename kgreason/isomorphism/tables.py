@@ -16,12 +16,12 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.graph.io.loader import Data, first_files, format_of
 from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.layout import HEADED, NODES, Layout, Stored
-from kgreason.output.beforehand import check_format
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.output.place import pack, replacing
 from kgreason.output.target import DECLARING, FORMATS, Target
 from kgreason.output.write import write_plan
 from kgreason.progress import Progress
+from kgreason.release.layout import HEADED, NODES, Layout, Stored
 
 _USUAL = ("source", "target", "weight")
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -83,18 +83,6 @@ def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Lay
 
 def _parallel(relation: Relation) -> bool:
     return not first_rows([relation.source, relation.target]).all()
-
-
-def check_known(format: str | None) -> None:
-    """Refuse a format of releases that is none, or whose package is missing.
-
-    Raises
-    ------
-    DataError
-        With those that there are.
-    """
-    if format is not None:
-        check_format(format)
 
 
 def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str) -> None:
@@ -186,3 +174,17 @@ def columns(graph: KnowledgeGraph, relation: Relation) -> list[npt.NDArray[Any]]
     """Labels of the ends of the edges of a relation, and their weights if it has any."""
     ends: list[npt.NDArray[Any]] = [graph.labels[relation.source], graph.labels[relation.target]]
     return ends if relation.weight is None else [*ends, relation.weight]
+
+
+def write_parts(path: Path, original: KnowledgeGraph, parts: Vertices) -> None:
+    """Write ``original,part``, a row for every original vertex, sorted by label: which edges are given up."""
+    order = np.argsort(original.labels.astype(str), kind="stable")
+    write_csv(path, ("original", "part"), (original.labels[order], parts[order]))
+
+
+def write_graph(path: Path, graph: KnowledgeGraph) -> None:
+    """Write the one relation of a graph as a table."""
+    (relation,) = graph.relations.values()
+    with replacing(path) as temporary:
+        write_csv(temporary, relation.columns, columns(graph, relation))
+        pack(temporary, path.name)

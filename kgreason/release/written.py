@@ -23,7 +23,16 @@ from kgreason.graph.io.raw import BLOCK, decoded, open_bytes, read_block
 from kgreason.graph.io.select import keyed
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.layout import DATABASES, HEADED, NODES, Layout, found_edges, found_nodes, is_table, table_of
+from kgreason.release.layout import (
+    DATABASES,
+    HEADED,
+    NODES,
+    Layout,
+    found_edges,
+    found_nodes,
+    is_table,
+    table_of,
+)
 
 UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
 KINDS = {

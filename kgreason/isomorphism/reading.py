@@ -16,10 +16,10 @@ from kgreason.graph.io.raw import similar
 from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.io.values import int64
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
 from kgreason.progress import SILENT, Progress
-from kgreason.written import (
-    Cell,
+from kgreason.release.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
+from kgreason.release.mapping import OTHER_RELEASE, Names, numbers_of, read_mapping
+from kgreason.release.written import (
     as_written,
     check_ends,
     check_folder,
@@ -30,7 +30,6 @@ from kgreason.written import (
 )
 
 LISTED = "vertices of the release"  # a predicate that no rules can name
-OTHER_RELEASE = "is this of another release?"
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Pair:
 def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
     """Read a release folder back."""
     tables = _in_folders({p: [SourceSpec(folder)] for p in program.edges})
-    return _pair(original, _released(program, tables, _nodes(tables)), _cells(mapping), mapping)
+    return _pair(original, _released(program, tables, _nodes(tables)), read_mapping(mapping))
 
 
 def read_pair(
@@ -78,13 +77,12 @@ def read_pair(
     DataError, ReleaseError
         If a file is at fault or the mapping does not fit the graphs.
     """
-    mapping = mapping / "mapping.csv" if mapping.is_dir() else mapping
     _need(original, "file", "name a table of the original graph")
     _need_release(released)
-    pairs = _cells(mapping)
+    names = read_mapping(mapping)
     tables = _in_folders(original)
-    graph = _with_isolated(load_graph(program, tables, progress), tables, pairs, mapping, progress)
-    return _pair(graph, read_released(program, released, progress), pairs, mapping)
+    graph = _with_isolated(load_graph(program, tables, progress), tables, names, progress)
+    return _pair(graph, read_released(program, released, progress), names)
 
 
 def read_released(
@@ -149,23 +147,22 @@ def _released(
 def _with_isolated(
     graph: KnowledgeGraph,
     tables: Mapping[str, Sequence[SourceSpec]],
-    pairs: Mapping[str, Cell],
-    mapping: Path,
+    names: Names,
     progress: Progress,
 ) -> KnowledgeGraph:
     """The original with the vertices that only its mapping names; they are told, for a row may be lost."""
     if not graph.m:
         files = [source.file for given in tables.values() for source in given]
         raise DataError(
-            files[0] if files else str(mapping),
+            files[0] if files else names.file,
             "the original has no edges",
             hint="is the file cut off? name the whole table",
         )
-    whole = with_vertices(graph, pairs)
+    whole = with_vertices(graph, names.released)
     if isolated := whole.labels[graph.n :].tolist():
         some = ", ".join(map(repr, isolated[:3])) + ", ..." * (len(isolated) > 3)
         progress.note(
-            f"{mapping}:{pairs[isolated[0]].line}: {len(isolated):,} original vertices stand in no edge of the "
+            f"{names.where(isolated[0])}: {len(isolated):,} original vertices stand in no edge of the "
             f"original ({some}); if they should, its table is not whole"
         )
     return whole
@@ -198,14 +195,12 @@ def _with_header(source: SourceSpec) -> SourceSpec:
     return replace(source, options={"useHeaders": "true", **source.options}) if headed else source
 
 
-def _pair(original: KnowledgeGraph, released: KnowledgeGraph, pairs: Mapping[str, Cell], file: Path) -> Pair:
-    parts = file.parent / "parts.csv"
-    labels = {label: cell.text for label, cell in pairs.items()}
-    lines = {label: cell.line for label, cell in pairs.items()}
+def _pair(original: KnowledgeGraph, released: KnowledgeGraph, names: Names) -> Pair:
+    parts = Path(names.file).parent / "parts.csv"
     return Pair(
         original,
         released,
-        resolve_mapping(labels, original, released, str(file), lines),
+        numbers_of(names, original.labels, released.labels, "vertex", others=True),
         read_parts(parts, original) if parts.is_file() else None,
     )
 
@@ -226,21 +221,6 @@ def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGrap
     return (
         replace(graph, labels=np.concatenate([graph.labels, np.array(new, dtype=object)])) if new else graph
     )
-
-
-def read_mapping(path: Path) -> dict[str, str]:
-    """Read ``original,released`` rows.
-
-    Raises
-    ------
-    ReleaseError
-        If the header differs, a row has not two fields, or an original vertex stands twice.
-    """
-    return {label: cell.text for label, cell in _cells(path).items()}
-
-
-def _cells(path: Path) -> dict[str, Cell]:
-    return read_pairs(path, ("original", "released"))
 
 
 def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
@@ -265,47 +245,3 @@ def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
                 f"{path}:{cell.line}: {cell.text!r} is no number of a part", hint=OTHER_RELEASE
             )
     return np.array([int64(found[label].text) for label in labels], dtype=np.int64)
-
-
-def resolve_mapping(
-    pairs: Mapping[str, str],
-    original: KnowledgeGraph,
-    released: KnowledgeGraph,
-    file: str,
-    lines: Mapping[str, int] | None = None,
-) -> Vertices:
-    """Vertex numbers in `released` of the vertices of `original`, shape (n,).
-
-    Parameters
-    ----------
-    file, lines
-        Where the pairs stand, for messages.
-
-    Raises
-    ------
-    ReleaseError
-        If an original vertex has no row, or a row names a vertex that the release does not have.
-    """
-    number = {label: i for i, label in enumerate(released.labels.tolist())}
-    labels = original.labels.tolist()
-    if lacking := [label for label in labels if label not in pairs]:
-        hint = (
-            "it is one of the release: rules in its folder read the release; --rules or --data must name the original"
-            if lacking[0] in number
-            else "the mapping must have a row original,released for every vertex of the original graph: is it cut off?"
-        )
-        raise ReleaseError(
-            f"{file}: the original vertex {lacking[0]!r} has no row{_more(lacking, labels)}", hint=hint
-        )
-    if unknown := [label for label in labels if pairs[label] not in number]:
-        line = f":{lines[unknown[0]]}" if lines else ""
-        raise ReleaseError(
-            f"{file}{line}: {unknown[0]!r} is mapped to {pairs[unknown[0]]!r}, which the release does not contain"
-            + _more(unknown, labels),
-            hint=OTHER_RELEASE if len(unknown) > 1 else "was this row, or the release, edited?",
-        )
-    return np.array([number[pairs[label]] for label in labels], dtype=np.int64)
-
-
-def _more(some: Sequence[str], labels: Sequence[str]) -> str:
-    return f" ({len(some):,} such of {len(labels):,} vertices)" if len(some) > 1 else ""

@@ -1,17 +1,33 @@
-"""The words of a release of a graph under rules: its rule file, which runs in the folder, and its README."""
+"""The folder of a release of a graph under rules: its rule file, which runs in the folder, and its README.
+
+`form` decides whether a folder holds what kgreason writes and nothing else (condition ``files``).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.expressions import walk
 from kgreason.anonymizers.base import Guarantee
+from kgreason.arguments import anonymizable
+from kgreason.assess.verdict import Item
 from kgreason.errors import ReleaseError
+from kgreason.graph.labels import fresh
+from kgreason.graph.model import KnowledgeGraph
+from kgreason.isomorphism.tables import COLUMNS, safe_names, write_tables
 from kgreason.lang.ast import Constant, Variable
-from kgreason.layout import LISTING, Layout, Stored
+from kgreason.release.contents import FILES, README, Contents, files, is_of_kgreason
+from kgreason.release.layout import LISTING, Layout, Stored, found_edges, found_nodes
+
+RULES = "rules.vada"
+OTHER_RULES = (
+    f"{RULES} holds other rules than those that are named, so whether it tells more is not known: name the rules that "
+    "the release was made with, or its table in place of the folder to judge the graph alone"
+)
 
 
 def check_publishable(program: CheckedProgram, labels: Iterable[str]) -> None:
@@ -79,52 +95,112 @@ def public_rules(program: CheckedProgram, layout: Layout | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def readme(
-    program: CheckedProgram,
-    guarantee: Guarantee,
-    layout: Layout,
-    sizes: str,
-    *,
-    weighted: bool,
-    holds: bool,
-    seeded: bool,
-) -> str:
-    """Text of README.txt: what was promised, and for which x, in words, the check confirmed it.
+Claim = tuple[Guarantee, str]
+"""A guarantee, and for which x it was checked, in words."""
+
+
+def contents_of(
+    program: CheckedProgram, layout: Layout, released: KnowledgeGraph, claim: Claim | None
+) -> Contents:
+    """What kgreason writes into the folder of a release.
 
     Parameters
     ----------
-    weighted
-        Whether an edge has a weight.
-    holds
-        Whether the check confirmed it.
-    seeded
-        Whether the release can be computed again.
+    released
+        What is in the tables: rows in their order, none left out.
+    claim
+        What ``README.txt`` says; `None`: nothing that kgreason says.
     """
-    warnings = []
+    from kgreason.report.rules import public_report
+    from kgreason.report.words import Promise
+
+    def write(folder: Path) -> None:
+        write_tables(folder, released, layout, program.nodes[0] if program.nodes else "node")
+
+    guarantee, sizes = claim or (Guarantee(1, None), "")
+    asked = "" if guarantee.model == "k-iso" else f" for {sizes}"
+    weighted = any(relation.weight is not None for relation in released.relations.values())
+    promise = Promise.of(guarantee, sizes, tuple(released.relations), program.derived)
+    return Contents(
+        layout.files,
+        write,
+        claim and partial(_readme, program, guarantee, layout, asked, weighted),
+        partial(public_report, released, promise),
+        (RULES,),
+        released.n + released.m,
+        asked,
+    )
+
+
+def form(
+    folder: Path, released: KnowledgeGraph, rules: CheckedProgram, original: KnowledgeGraph | None = None
+) -> Item:
+    """Whether a folder holds the files of a release and nothing else, not even in them.
+
+    Rows of edges stand in a random order, so any order is taken for one.
+
+    Parameters
+    ----------
+    released
+        What was read from it.
+    rules
+        Those that the release was made with.
+    original
+        If it is known, names of columns must be those of it.
+
+    Returns
+    -------
+    Item
+        Called ``files``.
+    """
+    program = anonymizable(rules)
+    edges = {predicate: found_edges(folder, predicate) for predicate in program.edges}
+    nodes = found_nodes(folder, edges.values())
+    assert nodes is not None
+    layout = Layout(edges, nodes)
+    given, file = folder / RULES, folder / README
+    if (
+        is_of_kgreason(folder)
+        and given.is_file()
+        and given.read_bytes() != public_rules(program, layout).encode()
+    ):
+        return Item(FILES, False, OTHER_RULES, undecided=True)
+    claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
+    found = contents_of(program, layout, released, claim)
+    return files(folder, found, _names_told(folder, released, layout, original))
+
+
+def _names_told(
+    folder: Path, released: KnowledgeGraph, layout: Layout, original: KnowledgeGraph | None
+) -> Iterator[str]:
+    """Names that say something: of vertices that kgreason did not draw, of columns that the original does not have."""
+    if is_of_kgreason(folder) and not layout.numbered:
+        labels = (label for label in released.labels.tolist() if not fresh(label))
+        yield from (f"{label}: no name that kgreason draws" for label in labels)
+    for name, known in original.relations.items() if original is not None else ():
+        columns = released.relations[name].columns
+        if not {*columns} <= {*known.columns, *safe_names(known.columns), *COLUMNS}:
+            named = f"{', '.join(columns)}, in the original {', '.join(known.columns)}"
+            yield f"{layout.edges[name].file}: columns are called {named}"
+
+
+def _readme(
+    program: CheckedProgram, guarantee: Guarantee, layout: Layout, asked: str, weighted: bool, holds: bool
+) -> str:
+    """Text of README.txt: what was promised, and for which x, in words, the check confirmed it."""
     baseline = guarantee.model == "k-iso"
-    asked = "" if baseline else f" for {sizes}"
-    if not holds:
-        warnings.append(
-            f"UNVERIFIED\n\nThe guarantee below was checked{asked} and does NOT hold. Do not publish this.\n\n"
-        )
-    if seeded:
-        warnings.append(
-            "EXPERIMENT\n\nMade with a fixed seed: it can be computed again. Do not publish this.\n\n"
-        )
-    promise = K_ISO if baseline else KX_ISOMORPHISM
-    text = README.format(
+    return TEXT.format(
         guarantee=guarantee,
         edges=", ".join(program.edges if baseline else [*program.edges, *program.derived]),
         checked=f"Confirmed by an exact check{asked}.\n" if holds else "",
-        promise=promise.format(k=guarantee.k),
+        promise=(K_ISO if baseline else KX_ISOMORPHISM).format(k=guarantee.k),
         files=_files(layout),
         weights=WEIGHTS if weighted else "",
         cut=CUT if guarantee.cut else "",
     )
-    return "".join([*warnings, text])
 
 
-def claim_of(text: str) -> tuple[Guarantee, str] | None:
+def claim_of(text: str) -> Claim | None:
     r"""The guarantee that a README.txt tells, and the sizes in words; `None`: it tells none that kgreason makes.
 
     Examples
@@ -157,7 +233,7 @@ _TOLD = re.compile(
     r"(?: within parts \(edges between parts are left out\))?), for the edges ",
     re.MULTILINE,
 )
-_CHECKED = re.compile(rf"check(?:ed)? for ({_SIZES})(?:\.$| and does NOT hold\.)", re.MULTILINE)
+_CHECKED = re.compile(rf"check(?:ed)? for ({_SIZES})(?:\.$| and does NOT hold,)", re.MULTILINE)
 
 
 def _files(layout: Layout) -> str:
@@ -188,7 +264,7 @@ def _inside(stored: Stored) -> str:
 
 
 RUN = "kgreason reason --rules rules.vada"
-README = """Anonymized knowledge graph
+TEXT = """Anonymized knowledge graph
 
 Guarantee: {guarantee}, for the edges {edges}.
 {checked}

@@ -16,17 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from kgreason.anonymizers.base import Release
-from kgreason.data.delimited import write_csv
 from kgreason.errors import ReleaseError
 from kgreason.exchange import Exchange, Side, mend, workspaces
-from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import ACCOUNT, not_of_account
 from kgreason.interrupts import deferred
-from kgreason.output.place import pack, replacing
-from kgreason.release_tables import check_known, columns
+from kgreason.output.beforehand import check_format
 
 _FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
 
@@ -74,7 +68,8 @@ class Folders:
         DataError
             If the format is none that kgreason writes, or the package that it needs is not installed.
         """
-        check_known(self.format)
+        if self.format is not None:
+            check_format(self.format)
         release, private = self.release.resolve(), self.private.resolve()
         if release == private or release in private.parents or private in release.parents:
             raise ReleaseError(
@@ -242,27 +237,6 @@ def _seal(folder: Path, folder_mode: int, file_mode: int) -> None:
         file.chmod(file_mode)
         os.utime(file, ns=(now, now))
     folder.chmod(folder_mode)
-
-
-def write_mapping(path: Path, original: KnowledgeGraph, release: Release) -> None:
-    """Write ``original,released``, a row for every original vertex, sorted by original label."""
-    order = np.argsort(original.labels.astype(str), kind="stable")
-    columns = (original.labels[order], release.graph.labels[release.mapping[order]])
-    write_csv(path, ("original", "released"), columns)
-
-
-def write_parts(path: Path, original: KnowledgeGraph, parts: Vertices) -> None:
-    """Write ``original,part``, a row for every original vertex, sorted by label: which edges are given up."""
-    order = np.argsort(original.labels.astype(str), kind="stable")
-    write_csv(path, ("original", "part"), (original.labels[order], parts[order]))
-
-
-def write_graph(path: Path, graph: KnowledgeGraph) -> None:
-    """Write the one relation of a graph as a table."""
-    (relation,) = graph.relations.values()
-    with replacing(path) as temporary:
-        write_csv(temporary, relation.columns, columns(graph, relation))
-        pack(temporary, path.name)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

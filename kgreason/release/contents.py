@@ -8,11 +8,12 @@ once more from what was read, and compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from filecmp import cmp
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from kgreason.assess.verdict import Item
 from kgreason.assess.witness import listing
 from kgreason.errors import ReleaseError
 from kgreason.imprint import ACCOUNT, BINARY, changes, imprint_of, not_of_account
+
+if TYPE_CHECKING:
+    from kgreason.report.data import Report
 
 README, UNVERIFIED, REPORT = "README.txt", "UNVERIFIED", ("report.html", "report.json")
 BESIDE = (README, UNVERIFIED, *REPORT)
@@ -33,12 +37,21 @@ FOREIGN = (
     "known: name its table in place of the folder to judge the graph alone"
 )
 
-Texts = Callable[[bool, bool], Mapping[str, bytes]]
+_UNVERIFIED = """UNVERIFIED
+
+What is said below was checked{asked} and does NOT hold, or was not decided. Do not publish this.
+
+"""
+_EXPERIMENT = """EXPERIMENT
+
+Made with a fixed seed: it can be computed again. Do not publish this.
+
+"""
 
 
 @dataclass(frozen=True)
-class Expected:
-    """What a folder with a release should hold.
+class Contents:
+    """What kgreason writes into the release folder of one graph.
 
     Attributes
     ----------
@@ -46,24 +59,51 @@ class Expected:
         Names of the files with the release itself.
     write
         Writes them into a folder.
-    texts
-        The other files by name, for a release that holds or not, and that was made with a seed or not.
+    readme
+        Text of ``README.txt`` for a release that holds or not; `None`: the one in the folder claims nothing that
+        kgreason claims.
+    report
+        The report for everybody, from the keywords ``confirmed``, ``seeded`` and ``files``.
     rules
-        Names of those of them that are not in `BESIDE`.
+        Names of the files of rules, which `write` writes, too.
     rows
         Number of rows of all tables, in a database.
+    asked
+        For what the release was checked, as ``" for x = 4"``.
     """
 
     tables: Sequence[str]
     write: Callable[[Path], object]
-    texts: Texts
+    readme: Callable[[bool], str] | None
+    report: Callable[..., Report]
     rules: Sequence[str] = ()
     rows: int = 0
+    asked: str = ""
 
     @property
     def names(self) -> list[str]:
         """Names of all files that may stand in the folder."""
         return [*self.tables, *self.rules, *BESIDE]
+
+    def texts(self, folder: Path, *, holds: bool, seeded: bool) -> Iterator[tuple[str, bytes]]:
+        """Make ``README.txt`` and the two reports, which hold digests of the other files in the folder."""
+        from kgreason.report.write import texts
+
+        if self.readme is None:
+            yield from dict.fromkeys((README, *REPORT), b"").items()
+            return
+        heading = _UNVERIFIED.format(asked=self.asked) * (not holds) + _EXPERIMENT * seeded
+        yield README, (heading + self.readme(holds)).encode()
+        names = [name for name in self.names if name != UNVERIFIED or not holds]
+        report = self.report(confirmed=holds, seeded=seeded, files=names)
+        yield from texts(folder, report).items()
+
+    def publish(self, folder: Path, *, holds: bool, seeded: bool) -> None:
+        """Write the texts into a folder in which the tables stand."""
+        if not holds:
+            (folder / UNVERIFIED).touch()
+        for name, text in self.texts(folder, holds=holds, seeded=seeded):
+            (folder / name).write_bytes(text)
 
 
 def is_of_kgreason(folder: Path) -> bool:
@@ -71,7 +111,7 @@ def is_of_kgreason(folder: Path) -> bool:
     return any((folder / name).exists() for name in (*BESIDE, "rules.vada"))
 
 
-def files(folder: Path, expected: Expected, told: Iterable[str] = ()) -> Item:
+def files(folder: Path, contents: Contents, told: Iterable[str] = ()) -> Item:
     """Whether a folder holds the files of a release and nothing else, not even in them.
 
     Parameters
@@ -79,18 +119,18 @@ def files(folder: Path, expected: Expected, told: Iterable[str] = ()) -> Item:
     told
         What else was found of the release that kgreason does not write.
     """
-    if strange := list(_strange(folder, expected)):
+    if strange := list(_strange(folder, contents)):
         return Item(FILES, False, HIDES, listing(strange))
     words = [*told]
     with TemporaryDirectory() as made:
         try:
-            expected.write(Path(made))
+            contents.write(Path(made))
         except OSError as error:
             message = f"{made}: the tables cannot be written there to be compared: {error.strerror or error}"
             raise ReleaseError(message, hint="make room there, or set TMPDIR to another folder") from error
-        for name in expected.tables:
+        for name in contents.tables:
             words += (
-                f"{name}: {said}" for said in _differences(folder / name, Path(made) / name, expected.rows)
+                f"{name}: {said}" for said in _differences(folder / name, Path(made) / name, contents.rows)
             )
     if not is_of_kgreason(folder):
         if words:
@@ -102,7 +142,7 @@ def files(folder: Path, expected: Expected, told: Iterable[str] = ()) -> Item:
         return Item(FILES, False, "tables are from another version", listing(words), undecided=True)
     if words:
         return Item(FILES, False, HIDES, listing(words))
-    if unlike := list(_texts(folder, expected)):
+    if unlike := list(_texts(folder, contents)):
         other = _version(folder)
         if other in ("", __version__):
             return Item(FILES, False, HIDES, listing(unlike))
@@ -123,15 +163,15 @@ def both(one: Item, other: Item) -> Item:
     )
 
 
-def _strange(folder: Path, expected: Expected) -> Iterator[str]:
+def _strange(folder: Path, contents: Contents) -> Iterator[str]:
     """What there is besides plain files of the names that are known, and what is missing."""
-    known = expected.names
+    known = contents.names
     for path in sorted(folder.iterdir()):
         if path.name not in known:
             yield f"{path.name}: none of the files of a release"
         elif path.is_symlink() or not path.is_file():
             yield f"{path.name}: no plain file"
-    needed = set(known) - {UNVERIFIED, *REPORT} if is_of_kgreason(folder) else expected.tables
+    needed = set(known) - {UNVERIFIED, *REPORT} if is_of_kgreason(folder) else contents.tables
     for name in sorted(needed):
         if not (folder / name).exists():
             yield f"{name}: it is missing"
@@ -200,7 +240,7 @@ def _same_duckdb(there: bytes, made: bytes, rows: int) -> bool:
     return int(unlike.sum()) <= 16 + rows // 50
 
 
-def _texts(folder: Path, expected: Expected) -> Iterator[str]:
+def _texts(folder: Path, contents: Contents) -> Iterator[str]:
     """What is wrong with the other files."""
     marked = (folder / UNVERIFIED).exists()
     if marked and (folder / UNVERIFIED).read_bytes():
@@ -210,7 +250,7 @@ def _texts(folder: Path, expected: Expected) -> Iterator[str]:
         return
     unlike: list[list[str]] = []
     for seeded in (False, True):
-        made = expected.texts(not marked, seeded)
+        made = dict(contents.texts(folder, holds=not marked, seeded=seeded))
         there = [name for name in made if (folder / name).exists()]
         unlike.append([name for name in there if (folder / name).read_bytes() != made[name]])
         if not unlike[-1]:

@@ -1,0 +1,1 @@
+"""Releases of graphs under rules: (k,x)-isomorphism."""

@@ -1,0 +1,413 @@
+"""The folder of a release of links: read to be judged or attacked, and what kgreason writes into it.
+
+The tables are read as they stand: whoever gets the folder sees all rows. What is refused here is what `kgreason` does
+not write, whatever the release; whether the links are those of a strategy is for the checker.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.assess.links import conditions
+from kgreason.assess.verdict import Item
+from kgreason.choices import CLUSTERED, Strategy
+from kgreason.errors import DataError
+from kgreason.graph.io.plain_tables import cell, found_format, indented, width
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.labels import fresh
+from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
+from kgreason.graph.links.write import (
+    COUNTED,
+    HEADERS,
+    LINKS,
+    NODES,
+    SCHEMA,
+    VALUES,
+    WEIGHTED,
+    names_of,
+    write_links,
+)
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Attribute, Counts, Kind, Texts, attribute
+from kgreason.graph.people.parts import texts
+from kgreason.release.contents import BESIDE, README, UNVERIFIED, Contents, files
+from kgreason.release.written import UNCHANGED, check_kind
+from kgreason.rows import coded, labels_of, later, places, read_rows
+from kgreason.toml import parsed
+
+
+def read_released(folder: Path) -> Released:
+    """Read a release of links.
+
+    Raises
+    ------
+    DataError
+        If a file is missing or strange, a table is not whole or its columns are called otherwise, a row stands twice,
+        names an unknown node, relation or attribute, or holds a size, count or weight that is none.
+    """
+    tables = _check_files(folder)
+    described = read_description(folder / SCHEMA)
+    nodes = read_rows(folder / tables[NODES], HEADERS[NODES])
+    labels = labels_of(nodes, "node")
+    size = _whole(nodes, 1)
+    names = np.array([*labels.to_pylist(), None], dtype=object)[:-1]
+    attributes = _attributes(read_rows(folder / tables[VALUES], HEADERS[VALUES]), labels, described)
+    header, blank = (COUNTED + WEIGHTED, WEIGHTED) if described.weighted else (COUNTED, ())
+    observed = _observed(read_rows(folder / tables[LINKS], header, blank), labels, names, described)
+    return Released(LinkGraph(names, observed, attributes, size), described.strategy)
+
+
+def _check_files(folder: Path) -> dict[str, str]:
+    """Name of the file of each table."""
+    files = names_of(found_format(folder, NODES))
+    if not folder.is_dir():
+        hint = f"name a folder with {', '.join(files.values())}"
+        raise DataError(str(folder), "there is no such release folder", hint=hint)
+    check_kind(folder, "links")
+    for name in files.values():
+        if not (folder / name).is_file():
+            hint = "take an unchanged copy of the folder"
+            raise DataError(str(folder / name), "there is no such file", hint=hint)
+    for path in sorted(folder.iterdir()):
+        if path.name not in (*files.values(), *BESIDE):
+            hint = "take it out of the release: what it tells is not looked at"
+            raise DataError(str(path), "this is none of the files of a release of links", hint=hint)
+        if not path.is_file():
+            what = "a link that leads nowhere" if path.is_symlink() else "no file"
+            raise DataError(str(path), f"this is {what}", hint="take an unchanged copy of the folder")
+    return files
+
+
+def _whole(raw: Raw, column: int) -> Counts:
+    """A column of whole numbers of at least 1."""
+    code, said = coded(raw.columns[column])
+    numbers = np.zeros(len(said), dtype=np.int64)
+    for i, text in enumerate(said):
+        if text.isascii() and text.isdecimal() and len(text) < 16:  # whose sums are numbers, too
+            numbers[i] = int(text)
+    if (bad := np.flatnonzero(numbers[code] < 1)).size:
+        row = int(bad[0])
+        what = f"the {raw.names[column]} is {said[code[row]]!r}, not a whole number of at least 1"
+        raise raw.error(row, what, hint=UNCHANGED)
+    return numbers[code]
+
+
+def _known(raw: Raw, column: int, names: Sequence[str]) -> Vertices:
+    """Numbers of the relations or attributes named in a column."""
+    code, said = coded(raw.columns[column])
+    number = {name: i for i, name in enumerate(names)}
+    found = np.array([number.get(text, -1) for text in said], dtype=np.int64)[code]
+    if (bad := np.flatnonzero(found < 0)).size:
+        row = int(bad[0])
+        what = f"the {raw.names[column]} {said[code[row]]!r} is not in {SCHEMA}"
+        raise raw.error(row, what, hint=UNCHANGED)
+    return found
+
+
+def _refuse_again(raw: Raw, *columns: Vertices) -> None:
+    numbers = np.zeros(len(raw), dtype=np.int64)
+    for column in columns:  # numbered anew each time: products of many sizes do not fit
+        width = int(column.max(initial=0)) + 1
+        numbers = np.unique(numbers * width + column, return_inverse=True)[1]
+    if len(again := later(numbers)):
+        raise raw.error(int(again[0]), "a row that stands again", hint=UNCHANGED)
+
+
+def _nodes(raw: Raw) -> str:
+    """File of the nodes that stand in another table of the same release."""
+    return Path(raw.file).with_stem(NODES).name
+
+
+def _attributes(raw: Raw, labels: object, described: Description) -> dict[str, Attribute]:
+    node = places(raw, 0, labels, "node", _nodes(raw))
+    names = (*described.numeric, *described.categorical)
+    name = _known(raw, 1, names)
+    value, said = coded(raw.columns[2])
+    _refuse_again(raw, node, name, value)
+    domain = np.array([*said, None], dtype=object)[:-1]
+    found = {}
+    for i, text in enumerate(names):
+        rows = np.flatnonzero(name == i)
+        kind: Kind = "numeric" if text in described.numeric else "categorical"
+        if kind == "numeric":
+            _numbers(raw, 2, rows)
+        found[text] = attribute(kind, node[rows], domain[value[rows]])
+    return dict(sorted(found.items()))
+
+
+def _observed(raw: Raw, labels: object, names: Texts, described: Description) -> dict[str, Observations]:
+    source, target = (places(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
+    relations = described.relations
+    kind, count = _known(raw, 1, relations), _whole(raw, 3)
+    _check_direction(raw, source, target, names, np.isin(relations, described.mutual)[kind])
+    weight = _weights(raw, kind, np.isin(relations, described.weighted)) if described.weighted else None
+    same = () if weight is None else (np.unique(weight, return_inverse=True)[1],)
+    _refuse_again(raw, source, kind, target, *same)
+    found = {}
+    for i, name in enumerate(relations):
+        rows = np.flatnonzero(kind == i)
+        found[name] = observations(
+            source[rows],
+            target[rows],
+            count=count[rows],
+            mutual=name in described.mutual,
+            weight=weight[rows] if weight is not None and name in described.weighted else None,
+        )
+    return found
+
+
+def _check_direction(
+    raw: Raw, source: Vertices, target: Vertices, names: Texts, mutual: npt.NDArray[np.bool_]
+) -> None:
+    """Refuse links without direction that have one: which end comes first could tell something."""
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[np.argsort(names, kind="stable")] = np.arange(len(names))
+    if (bad := np.flatnonzero(mutual & (rank[source] > rank[target]))).size:
+        what = "the ends of a link without direction are not in the order of their names"
+        raise raw.error(int(bad[0]), what, hint=UNCHANGED)
+
+
+def _weights(raw: Raw, kind: Vertices, weighted: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """Weights of all rows; 0 for those of relations without weights, whose cells are empty."""
+    given = texts(raw.columns[4]).to_numpy(zero_copy_only=False) != ""
+    if (bad := np.flatnonzero(given != weighted[kind])).size:
+        what = "there is no weight" if not given[bad[0]] else "a weight of a relation that has none"
+        raise raw.error(int(bad[0]), what, hint=UNCHANGED)
+    weight = np.zeros(len(raw))
+    weight[given] = _numbers(raw, 4, np.flatnonzero(given))
+    return weight
+
+
+def _numbers(raw: Raw, column: int, rows: Vertices) -> npt.NDArray[np.float64]:
+    """Numbers of a column, in some rows."""
+    cells = texts(raw.columns[column]).to_numpy(zero_copy_only=False)[rows]
+    numbers = np.array([_number(text) for text in cells.tolist()], dtype=np.float64)
+    if (bad := np.flatnonzero(~np.isfinite(numbers))).size:
+        row = int(rows[bad[0]])
+        raise raw.error(row, f"{cells[bad[0]]!r} is no number", hint=UNCHANGED)
+    return numbers
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+# --- how the tables are to be taken
+
+_KEYS = {"relations": ("mutual", "directed", "weighted"), "attributes": ("numeric", "categorical")}
+
+
+@dataclass(frozen=True)
+class Description:
+    """What ``links.toml`` says of the tables.
+
+    Attributes
+    ----------
+    strategy
+        How the release was made.
+    mutual, directed
+        The relations: whose links have no direction, and the others.
+    weighted
+        Those of them with weights.
+    numeric, categorical
+        The attributes.
+    """
+
+    strategy: Strategy
+    mutual: tuple[str, ...]
+    directed: tuple[str, ...]
+    weighted: tuple[str, ...]
+    numeric: tuple[str, ...]
+    categorical: tuple[str, ...]
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """All relations, in the order of their names."""
+        return tuple(sorted((*self.mutual, *self.directed)))
+
+
+def read_description(path: Path) -> Description:
+    """Read ``links.toml``.
+
+    Raises
+    ------
+    DataError
+        If the file is not as `kgreason.graph.links.write` writes it.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        given = parsed(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        found = re.search(r" ?\(at line (\d+), column \d+\)", str(error))
+        said = f"not TOML: {str(error).replace(found[0], '')}" if found else f"cannot be read: {error}"
+        raise DataError(str(path), said, int(found[1]) if found else None, hint=UNCHANGED) from error
+
+    def refuse(key: str, message: str) -> NoReturn:
+        place = re.compile(rf"\s*(\[\s*)?[\"']?{re.escape(key)}[\"']?\s*[\]=]")
+        line = next((i for i, found in enumerate(text.splitlines(), 1) if place.match(found)), None)
+        raise DataError(str(path), message, line, hint=UNCHANGED)
+
+    def check_keys(section: Mapping[str, Any], known: Iterable[str]) -> None:
+        for key in {*known} ^ section.keys():
+            refuse(key, f"unknown key {key!r}" if key in section else f"it does not say {key}")
+
+    check_keys(given, ("strategy", *_KEYS))
+    if given["strategy"] not in get_args(Strategy):
+        names = ", ".join(get_args(Strategy))
+        refuse("strategy", f"unknown strategy {given['strategy']!r}: there are {names}")
+    lists: dict[str, tuple[str, ...]] = {}
+    for section, keys in _KEYS.items():
+        if not isinstance(given[section], dict):
+            refuse(section, f"{section} is no section")
+        check_keys(given[section], keys)
+        for key, names in given[section].items():
+            if not (isinstance(names, list) and all(isinstance(n, str) and n.strip() for n in names)):
+                refuse(key, f"{key} is a list of names, not {names!r}")
+            if len(set(names)) < len(names):
+                refuse(key, f"a name stands twice in {key}")
+            lists[key] = tuple(names)
+    for one, other in (("mutual", "directed"), ("numeric", "categorical")):
+        for both in {*lists[one]} & {*lists[other]}:
+            refuse(other, f"{both!r} is in {one} and in {other}")
+    for strange in {*lists["weighted"]} - {*lists["mutual"], *lists["directed"]}:
+        refuse("weighted", f"{strange!r} is no relation")
+    return Description(given["strategy"], **lists)
+
+
+# --- what stands in a folder
+
+_CLAIM = re.compile(r"at least ([0-9]{1,18})\b")
+DONE: dict[Strategy, str] = {
+    "intact": """Nodes are entities, and all links that are released stand here as they were: a count is the number
+of links of a pair.""",
+    "partial": """Nodes are entities. Of each relation a share of the links, chosen at random, was left out; the others
+stand here as they were: a count is the number of links of a pair that are left. That two nodes are not linked
+here does not say that they were not.""",
+    "cluster-edge": """Nodes are clusters of entities. A count is the number of links between all entities of one
+cluster and all of the other, or among the entities of one; which of them are linked is not told.""",
+    "constrained": """Nodes are clusters of entities. A count is the largest number of links that an entity of one
+cluster has with an entity of the other; how many of them are linked, and which, is not told.""",
+    "removed": """Nodes are entities. All links were left out.""",
+}
+TEXT = """Anonymized graph of links
+
+Made by the strategy {strategy}{k}.
+{checked}
+{done}
+
+NOT PROTECTED: links that are not released can be guessed with some probability from what is; how well, the
+owner of the original finds out with `kgreason attack`.{more}
+
+Files
+  {nodes}the nodes, and for how many entities each stands; labels are random
+  {values}their values{mixed}
+  {links}links between nodes{weights}
+  {schema}says what the tables hold; kgreason reads the release by it
+  {report}a page about the release, for reading; report.json is the same for programs
+"""
+DEGREES = """ With how many others a node is linked, and with whom,
+stands here as it was, or nearly: whoever knows that of an entity may find its node."""
+SHARED = """ Whoever knows links among
+several entities may find their nodes."""
+SIZE = ", with at least {k} entities in each cluster"
+ALIKE = "; each entity has the same values as others, at least {k} together"
+MIXED = """; entities that look alike have the values of all of them, so some are not
+                  their own"""
+UNITED = "; those of all entities of a node"
+MEANS = "; a weight is the mean of all of them"
+KEPT = """, with the weights that they had: whoever knows some of an entity may find
+                  its node"""
+NONE = ", of which there are none"
+
+
+def contents_of(released: Released, k: int | None, format: str) -> Contents:
+    """What kgreason writes into the folder of a release.
+
+    Parameters
+    ----------
+    k
+        Least number of entities of a cluster, as README.txt says it; `None` where there are none.
+    format
+        Of the tables.
+    """
+    from kgreason.report.links import public_report
+
+    return Contents(
+        tuple(names_of(format).values()),
+        lambda place: write_links(place, released, format),
+        partial(_readme, released, k, format),
+        partial(public_report, released, k),
+    )
+
+
+def _readme(released: Released, k: int | None, format: str, holds: bool) -> str:
+    """Text of README.txt: it does not even name the relation that was left out."""
+    graph, strategy = released.graph, released.strategy
+    merged = strategy in CLUSTERED
+    weighted = any(found.weight is not None for found in graph.observed.values())
+    valued = any(len(a) for a in graph.attributes.values())
+    size = "" if k is None else (SIZE if merged else ALIKE).format(k=k)
+    return TEXT.format(
+        strategy=strategy,
+        k=size,
+        checked="Confirmed by an exact check of these files.\n" if holds else "",
+        done=DONE[strategy],
+        more=SHARED if merged else "" if strategy == "removed" else DEGREES,
+        nodes=cell("nodes", format),
+        values=cell("attributes", format),
+        links=cell("links", format),
+        schema=f"{'links.toml':<{width(format)}}",
+        report=f"{'report.html':<{width(format)}}",
+        mixed=NONE if not valued else UNITED if merged else indented(MIXED, format),
+        weights=NONE
+        if strategy == "removed"
+        else ""
+        if not weighted
+        else MEANS
+        if merged
+        else indented(KEPT, format),
+    )
+
+
+def form(folder: Path, released: Released) -> Item:
+    """Whether a folder holds the files of a release and nothing else, not even in them: condition ``files``.
+
+    Parameters
+    ----------
+    released
+        What was read from it.
+    """
+    claimed = _claimed(folder, released)
+    contents = contents_of(released, claimed, found_format(folder, NODES))
+    return files(folder, contents, _told(folder, released, claimed))
+
+
+def _told(folder: Path, released: Released, claimed: int | None) -> Iterator[str]:
+    """Names that say something, and claims that are not so."""
+    yield from (
+        f"{label}: no name that kgreason draws" for label in released.graph.labels if not fresh(label)
+    )
+    if claimed is None or (folder / UNVERIFIED).exists():
+        return
+    if not conditions.clusters(released, claimed)[0].holds:
+        yield f"{README}: it claims clusters of {claimed:,}, and there are smaller ones"
+
+
+def _claimed(folder: Path, released: Released) -> int | None:
+    """Entities of a cluster at least, as README.txt says."""
+    file = folder / README
+    given = file.read_bytes().decode("utf-8", errors="replace") if file.is_file() else ""
+    claim = _CLAIM.search(given)
+    return int(claim[1]) if claim and conditions.shows_clusters(released) else None

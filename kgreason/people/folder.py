@@ -1,0 +1,368 @@
+"""The folder of a release of people: read to be judged, and what kgreason writes into it.
+
+Of a release folder the tables are read as they stand, not as its own schema wants them read: whoever gets the folder
+sees all rows. Only which attributes are numbers, and which relations have no links or are mutual, is taken from the
+schema; no link is completed by its reverse.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgreason.assess.people.information import distinct, paired
+from kgreason.assess.people.published import Published, Rows, Source
+from kgreason.assess.verdict import Item
+from kgreason.choices import Construction, PeopleModel
+from kgreason.errors import DataError
+from kgreason.graph.io.plain_tables import cell, found_format, indented, row_of, width
+from kgreason.graph.io.raw import Raw
+from kgreason.graph.labels import fresh
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links
+from kgreason.graph.people.read import read_people
+from kgreason.graph.people.schema import read_schema
+from kgreason.graph.people.sources import Schema
+from kgreason.graph.people.write import HEADERS, SCHEMA, TABLES, USERS, write_people
+from kgreason.progress import SILENT, Progress
+from kgreason.release.contents import BESIDE, README, Contents, files, is_of_kgreason
+from kgreason.release.mapping import REMOVED, UNLISTED, Names, names_of, numbers_of, read_mapping
+from kgreason.release.written import UNCHANGED, check_kind
+from kgreason.rows import coded, labels_of, later, places, read_rows
+
+if TYPE_CHECKING:
+    from kgreason.people.release import PeopleAnonymization
+
+SHOWN = 5
+
+
+def read_published(
+    release: Path,
+    original: Path | Schema | PeopleGraph | None = None,
+    mapping: Path | None = None,
+    progress: Progress = SILENT,
+) -> Published:
+    """Read a release, and if it is known its original with who is who.
+
+    Parameters
+    ----------
+    release
+        The folder.
+    original
+        The original, or its schema, perhaps a file.
+    mapping
+        The private folder, or a CSV file with the header ``original,released`` and a row for each original user, in
+        which the second field is empty for users who are removed.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        If a file is at fault, or the mapping does not fit the graphs.
+    """
+    progress.step(f"Reading {release}")
+    found = _read(release)
+    if original is None or mapping is None:
+        return found
+    graph = original if isinstance(original, PeopleGraph) else read_people(original, progress)
+    return _sourced(found, graph, mapping)
+
+
+def read_named(release: Path, mapping: Path) -> Published:
+    """Read a release with the names of its original users, and nothing else of them.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        As for `read_published`.
+    """
+    names = list(read_mapping(mapping, partial=True).released)
+    labels = np.array([*names, None], dtype=object)[:-1]
+    return _sourced(_read(release), PeopleGraph(labels, {}, {}), mapping)
+
+
+def _sourced(found: Published, graph: PeopleGraph, mapping: Path) -> Published:
+    return replace(found, source=source_of(found.graph, graph, read_mapping(mapping, partial=True)))
+
+
+Mapped = Mapping[str, str | None] | Vertices
+"""Released names by original ones, `None` or nothing for who is removed; or the numbers, -1 for who is removed."""
+
+
+def source_of(
+    released: PeopleGraph,
+    original: PeopleGraph,
+    mapping: Mapped | Names,
+    removed: Collection[str] | None = None,
+) -> Source:
+    """The original of a release, with the released user of each of its users.
+
+    Parameters
+    ----------
+    removed
+        Names of those who may be missing; `None`: all whom the mapping says to be removed.
+
+    Raises
+    ------
+    ReleaseError
+        If the mapping names somebody whom the original or the release does not have.
+    """
+    if (names := names_of(mapping)) is not None:
+        numbers = numbers_of(names, original.labels, released.labels, "user", partial=True)
+    else:
+        numbers = np.array(mapping, dtype=np.int64)
+    if removed is not None and len(numbers) == original.n:
+        listed = np.isin(original.labels.astype(str), np.array(list(removed), dtype=str))
+        numbers[numbers < 0] = np.where(listed, REMOVED, UNLISTED)[numbers < 0]
+    return Source(original, numbers)
+
+
+def _read(folder: Path) -> Published:
+    tables = _check_files(folder)
+    schema = read_schema(folder / SCHEMA)
+    parts = (schema.triples, schema.tables, schema.names)
+    named = {file.spec.path.name for part in parts for some in part for file in some.files}
+    if strange := sorted(named - set(tables.values())):
+        raise DataError(
+            str(folder / SCHEMA),
+            f"it names {strange[0]}, which is none of a release of people",
+            hint=UNCHANGED,
+        )
+    kinds = schema.kinds
+    users, values, links = (read_rows(folder / tables[name], HEADERS[name]) for name in TABLES)
+    labels = labels_of(users, "user")
+    owner, (name, attributes), (value, said) = (
+        places(values, 0, labels, "user", tables[USERS]),
+        *(coded(column) for column in values.columns[1:]),
+    )
+    source, (kind, relations), target = (
+        places(links, 0, labels, "user", tables[USERS]),
+        coded(links.columns[1]),
+        places(links, 2, labels, "user", tables[USERS]),
+    )
+    own = [f"{row_of(links, int(row))}: from a user to himself" for row in np.flatnonzero(source == target)]
+    again = [*_again(values, owner, name, value), *_again(links, source, kind, target)]
+    graph = PeopleGraph(
+        np.array(labels.to_pylist(), dtype=object),
+        {
+            text: _attribute(owner[name == i], value[name == i], said, numeric=text in kinds.numeric)
+            for i, text in enumerate(attributes)
+        },
+        {
+            text: distinct_links(len(labels), source[:0], target[:0], mutual=text in kinds.mutual)
+            for text in (*kinds.relations, *kinds.mutual)
+        }
+        | {
+            text: distinct_links(
+                len(labels), source[kind == i], target[kind == i], mutual=text in kinds.mutual
+            )
+            for i, text in enumerate(relations)
+        },
+    )
+    rows = Rows(len(again), len(own), tuple([*again, *own][:SHOWN]))
+    return Published(graph, rows=rows, name=str(folder), files=form(folder, graph))
+
+
+def _check_files(folder: Path) -> dict[str, str]:
+    """Name of the file of each table."""
+    format = found_format(folder, USERS)
+    files = {name: f"{name}.{format}" for name in TABLES}
+    if not folder.is_dir():
+        hint = f"name a folder with {', '.join(files.values())} and {SCHEMA}"
+        raise DataError(str(folder), "there is no such release folder", hint=hint)
+    check_kind(folder, "people")
+    for name in (*files.values(), SCHEMA):
+        if not (folder / name).is_file():
+            raise DataError(
+                str(folder / name), "there is no such file", hint="take an unchanged copy of the folder"
+            )
+    for path in sorted(folder.iterdir()):
+        if path.name not in (*files.values(), SCHEMA, *BESIDE):
+            hint = "take it out of the release: what it tells of users is not looked at"
+            raise DataError(str(path), "this is none of the files of a release of people", hint=hint)
+    return files
+
+
+def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric: bool) -> Attribute:
+    used = distinct(value)
+    key = distinct(user * len(used) + np.searchsorted(used, value))
+    domain = np.array([said[i] for i in used.tolist()], dtype=object)
+    return Attribute("numeric" if numeric else "categorical", domain, key // len(used), key % len(used))
+
+
+def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
+    """Rows that stand for the second time or more, in words."""
+    for row in later(reduce(paired, columns)):
+        yield f"{row_of(raw, int(row))}: a row that stands again"
+
+
+# --- what stands in a folder
+
+PROMISES: dict[PeopleModel, str] = {
+    "paired-k-degree": """The numbers of links of each kind that go out from a user here and come in are those of at
+least {k} users: whoever knows a person's is left with so many. They were changed for that; the true ones may not
+occur.""",
+    "k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go
+out and come in, finds at least {k} users here who agree in all of them.""",
+    "p-k-ad": """Whoever knows all attribute values of a person as they stand here, and how many links of each kind go
+out and come in, finds at least as many users here who agree in all of them as this person asked for.""",
+    "k-degree": """Each number of links that a user has here is that of at least {k} users: whoever knows with how many
+others a person is linked, and nothing else, is left with so many. Numbers were changed for that; the true one may not
+occur. That is all that is promised. Links run both ways; for graphs in which direction means something, kgreason has
+the method cdga.""",
+    "kw-tad": """Whoever lays any {w} consecutive releases of this series side by side, and knows of a person in which
+of them he is, with which values and how many links, finds at least {k} users with the same history.""",
+}
+TEXT = """Anonymized graph of people
+
+Guarantee: {guarantee}.
+{checked}
+{promise}
+
+NOT PROTECTED: {unprotected}
+{series}
+Files
+  {users}the users; labels are random
+  {values}their values{mixed}
+  {relations}links between users; {links}
+  {schema}says what the tables hold; kgreason reads the release by it
+  {report}a page about the release, for reading; report.json is the same for programs
+"""
+UNPROTECTED = """who is linked with whom (an attacker who knows links among several people may follow them), what all
+users who look alike have in common, and that a person with a rare value is among these people."""
+OF_DEGREES = """who is linked with whom (an attacker who knows links among several people may follow them), with
+how many others the neighbours of a person are linked, and whatever else is known of a place in the graph."""
+LINKS: dict[Construction, str] = {
+    "relaxed": "some were added, some left out",
+    "supergraph": "some were added, none left out",
+    "construct": "all drawn anew; each user has about as many as in the original",
+}
+MIXED = """; users who look alike have the values of all of them, so some are not their
+                  own: several ages of one user, for instance, are those of several people"""
+SERIES = """
+This is release {number} of its series. Users who are in several of its releases have the same label in all of them.
+"""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What README.txt says of a release.
+
+    Attributes
+    ----------
+    asked
+        The guarantee.
+    model, k, window
+        Of it; `k` is `None` where each user has his own, `window` how many releases are put together.
+    construction
+        How links came about, for the model k-degree.
+    releases
+        Which release of a series it is; `None`: of none.
+    """
+
+    asked: str
+    model: PeopleModel
+    k: int | None
+    window: int
+    construction: Construction = "relaxed"
+    releases: int | None = None
+
+    @classmethod
+    def of(cls, result: PeopleAnonymization) -> Claim:
+        """What is said of a result."""
+        verdict, history, settings = result.verdict, result.release.history, result.settings
+        series = None if history is None else history.releases
+        return cls(verdict.asked, verdict.model, verdict.k, settings.window, settings.construction, series)
+
+    @classmethod
+    def found(cls, text: str) -> Claim | None:
+        """What a README.txt says; `None`: nothing that kgreason says.
+
+        Examples
+        --------
+        >>> Claim.found("Guarantee: k-ad with k = 3.")
+        Claim(asked='k-ad with k = 3', model='k-ad', k=3, window=1, construction='relaxed', releases=None)
+        """
+        told = _ASKED.search(text)
+        if not told:
+            return None
+        model = next(model for model in PROMISES if model == told[2])
+        window, number = _WINDOW.search(text), _NUMBER.search(text)
+        made: Construction = next((way for way, words in LINKS.items() if f"; {words}" in text), "relaxed")
+        return cls(
+            told[1],
+            model,
+            int(told[3]) if told[3] else None,
+            int(window[1]) if window else 1,
+            made,
+            int(number[1]) if number else None,
+        )
+
+
+_ASKED = re.compile(
+    rf"^Guarantee: (({'|'.join(map(re.escape, PROMISES))}) with (?:k = ([1-9][0-9]{{0,8}})|each user’s own k)"
+    r"(?: over [1-9][0-9]{0,3} releases?)?)\.$",
+    re.MULTILINE,
+)
+_WINDOW = re.compile(r"any ([1-9][0-9]{0,3}) consecutive releases")
+_NUMBER = re.compile(r"This is release ([1-9][0-9]{0,5}) of its series")
+
+
+def contents_of(released: PeopleGraph, claim: Claim | None, format: str) -> Contents:
+    """What kgreason writes into the folder of a release.
+
+    Parameters
+    ----------
+    claim
+        What ``README.txt`` says; `None`: nothing that kgreason says.
+    format
+        Of the tables.
+    """
+    from kgreason.report.people import public_report
+
+    told = claim or Claim("", "k-ad", None, 1)
+    return Contents(
+        (*(f"{name}.{format}" for name in TABLES), SCHEMA),
+        lambda place: write_people(place, released, format),
+        None if claim is None else partial(_readme, claim, bool(released.attributes), format),
+        partial(public_report, released, told),
+    )
+
+
+def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
+    """Text of README.txt of users with attributes or without."""
+    kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
+    return TEXT.format(
+        guarantee=claim.asked,
+        checked="Confirmed by an exact check of these files.\n" if holds else "",
+        promise=PROMISES[kind].format(k=claim.k, w=claim.window),
+        unprotected=OF_DEGREES if kind == "k-degree" else UNPROTECTED,
+        links=LINKS[claim.construction if kind == "k-degree" else "relaxed"],
+        users=cell("users", format),
+        values=cell("attributes", format),
+        relations=cell("relations", format),
+        schema=f"{'people.toml':<{width(format)}}",
+        report=f"{'report.html':<{width(format)}}",
+        mixed=indented(MIXED, format) if valued else ", of which there are none",
+        series="" if claim.releases is None else SERIES.format(number=claim.releases),
+    )
+
+
+def form(folder: Path, released: PeopleGraph) -> Item:
+    """Whether a folder holds the files of a release and nothing else, not even in them: condition ``files``.
+
+    Parameters
+    ----------
+    released
+        What was read from it.
+    """
+    file = folder / README
+    claim = Claim.found(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
+    labels = released.labels.tolist() if is_of_kgreason(folder) else []
+    told = (f"{label}: no name that kgreason draws" for label in labels if not fresh(label))
+    return files(folder, contents_of(released, claim, found_format(folder, USERS)), told)

@@ -1,0 +1,201 @@
+"""Who is who in a release: the secret mapping in files, by names and in numbers, the same for all families."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.data.delimited import write_csv
+from kgreason.errors import CallError, ReleaseError
+from kgreason.release.written import read_pairs
+
+Vertices = npt.NDArray[np.int64]
+Labels = npt.NDArray[Any]
+REMOVED, UNLISTED = -1, -2
+"""Numbers of those who are said to be left out of the release, and of those of whom nothing is said."""
+OTHER_RELEASE = "is this of another release?"
+
+
+@dataclass(frozen=True)
+class Names:
+    """Released names by original ones.
+
+    Attributes
+    ----------
+    released
+        By original name; empty or `None`: left out of the release.
+    file, lines
+        Where each original name stands, for messages.
+    """
+
+    released: Mapping[str, str | None]
+    file: str = "mapping"
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def where(self, name: str) -> str:
+        """File and line of an original name."""
+        return f"{self.file}:{self.lines[name]}" if name in self.lines else self.file
+
+
+def write_mapping(path: Path, original: Labels, released: Labels, mapping: Vertices) -> None:
+    """Write ``original,released``, a row for every original, sorted by name; the second is empty of who is removed."""
+    order = np.argsort(original.astype(str), kind="stable")
+    place = mapping[order]
+    names = np.full(len(order), "", dtype=object)
+    names[place >= 0] = released[place[place >= 0]]
+    write_csv(path, ("original", "released"), (original[order], names))
+
+
+def read_mapping(path: Path, *, partial: bool = False) -> Names:
+    """Read ``original,released`` rows.
+
+    Parameters
+    ----------
+    path
+        The private folder, or the file in it.
+    partial
+        Whether some may be left out.
+
+    Raises
+    ------
+    ReleaseError
+        If the header differs, a row has not two fields, or an original name stands twice.
+    """
+    path = path / "mapping.csv" if path.is_dir() else path
+    cells = read_pairs(path, ("original", "released"), partial=partial)
+    texts = {label: cell.text for label, cell in cells.items()}
+    return Names(texts, str(path), {label: cell.line for label, cell in cells.items()})
+
+
+def names_of(given: object) -> Names | None:
+    """Names that are given in memory: pairs, or a table of two columns; `None`: something else is given.
+
+    Raises
+    ------
+    ReleaseError
+        If a table has other columns.
+    """
+    from kgreason.graph.interchange import as_table, is_table
+
+    if isinstance(given, Names):
+        return given
+    if isinstance(given, Mapping):
+        return Names(given)
+    if not is_table(given):
+        return None
+    columns = as_table(given)[1]
+    if len(columns) != 2:
+        raise ReleaseError(
+            f"the mapping has {len(columns)} columns, not the original's and the released label",
+            hint="choose these two, in this order",
+        )
+    ours, theirs = ([str(label) for label in column.to_pylist()] for column in columns)
+    return Names(dict(zip(ours, theirs, strict=True)))
+
+
+def numbers_of(
+    names: Names, original: Labels, released: Labels, who: str, *, partial: bool = False, others: bool = False
+) -> Vertices:
+    """Numbers in the release of what stands in the original, int64, shape (n,).
+
+    Parameters
+    ----------
+    names
+        Who is who.
+    original, released
+        All names.
+    who
+        What has the names: a vertex, a user, an entity.
+    partial
+        Whether some may be left out (`REMOVED`), or not be named at all (`UNLISTED`).
+    others
+        Whether names may stand in the mapping that the original does not have.
+
+    Raises
+    ------
+    ReleaseError
+        If an original name has no row, or a row names what the original or the release does not have.
+
+    Examples
+    --------
+    >>> numbers_of(Names({"Ken": "b", "Mary": "a"}), np.array(["Ken", "Mary"]), np.array(["a", "b"]), "user").tolist()
+    [1, 0]
+    """
+    number = {label: i for i, label in enumerate(released.tolist())}
+    labels, said = original.tolist(), names.released
+    if not others and (strange := next(iter(sorted(map(str, said.keys() - set(labels)))), None)):
+        what = f"{names.where(strange)}: {strange!r} is no {who} of the original"
+        raise ReleaseError(what, hint=OTHER_RELEASE)
+    lacking = [label for label in labels if label not in said]
+    if lacking and not partial:
+        hint = (
+            "it is one of the release: rules in its folder read the release; --rules or --data must name the original"
+            if lacking[0] in number
+            else f"the mapping must have a row original,released for every {who} of the original graph: is it cut off?"
+        )
+        what = f"{names.file}: the original {who} {lacking[0]!r} has no row{_more(lacking, labels, who)}"
+        raise ReleaseError(what, hint=hint)
+    known = number.keys() | ({None, ""} if partial else set())
+    unknown = [
+        label
+        for label in labels
+        if label in said and not (isinstance(said[label], str | None) and said[label] in known)
+    ]
+    if unknown:
+        what = (
+            f"{names.where(unknown[0])}: {unknown[0]!r} is mapped to {said[unknown[0]]!r}, which the release does not "
+            f"contain{_more(unknown, labels, who)}"
+        )
+        hint = OTHER_RELEASE if len(unknown) > 1 else "was this row, or the release, edited?"
+        raise ReleaseError(what, hint=hint)
+    found = (UNLISTED if label not in said else number.get(said[label] or "", REMOVED) for label in labels)
+    return np.fromiter(found, dtype=np.int64, count=len(labels))
+
+
+def _more(some: Sequence[str], labels: Sequence[str], who: str) -> str:
+    plural = {"vertex": "vertices", "entity": "entities"}.get(who, f"{who}s")
+    return f" ({len(some):,} such of {len(labels):,} {plural})" if len(some) > 1 else ""
+
+
+def whole_numbers(given: object) -> npt.NDArray[np.integer[Any]] | None:
+    """Whole numbers; `None` if they are none."""
+    try:
+        numbers = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        return None
+    if not numbers.size:
+        return numbers.astype(np.int64)
+    return numbers if numbers.dtype.kind in "iu" else None
+
+
+def checked_numbers(given: object, original: Labels, n: int) -> Vertices:
+    """Numbers in a release of `n` of all originals, given as such.
+
+    Raises
+    ------
+    CallError
+        If they are no whole numbers.
+    ReleaseError
+        If there are too many or too few, or one is none of the release.
+    """
+    numbers = whole_numbers(given)
+    if numbers is None or numbers.ndim != 1:
+        shape = f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else None
+        raise CallError(
+            "a mapping is released names by original ones, whole numbers of the release, or the private folder, not "
+            f"{shape or f'of type {type(given).__name__}'}",
+            hint="of a result it is result.mapping",
+        )
+    if len(numbers) != len(original):
+        raise ReleaseError(
+            f"mapping: {len(numbers):,} numbers for {len(original):,} names", hint=OTHER_RELEASE
+        )
+    if len(lost := np.flatnonzero((numbers < 0) | (numbers >= n))):
+        what = f"{original[lost[0]]!r} has the number {numbers[lost[0]]}, and there are {n:,}"
+        raise ReleaseError(f"mapping: {what}", hint=OTHER_RELEASE)
+    return numbers.astype(np.int64)
