@@ -134,7 +134,7 @@ def read_raw(file: File, progress: Progress) -> Raw:
     for note in (*raw.notes, raw.doubt):
         if note:
             progress.note(note)
-    if len(raw) and file.spec.kind() in ("edges", "konect"):
+    if len(raw) and file.table is None and file.spec.kind() in ("edges", "konect"):
         first, last = raw.line(0), raw.line(len(raw) - 1)
         between = 0 if first is None or last is None else last - first + 1 - len(raw)
         if between > 0:
