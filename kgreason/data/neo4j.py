@@ -167,7 +167,7 @@ class _Table:
         self.file = str(files[0][0] if len(files) == 1 else path)
         spaces: dict[str, list[Column]] = {}
         parts = [self._read(file, fields, spaces) for fields, some in groups for file in some]
-        if options.spaces is None:
+        if options.spaces is None and len(spaces) > 1:
             self._check_spaces(spaces)
         self.rows = pa.concat_tables(parts, promote_options="permissive")
         self.line: Lines = lambda row: _line(files[0], options, row) if len(files) == 1 else None
@@ -215,11 +215,11 @@ class _Table:
         for field, column in zip(fields, cells, strict=True):
             if field.role == "IGNORE":
                 continue
-            column = column.combine_chunks().cast(pa.large_string())
+            column = column.cast(pa.large_string())
             try:
                 if field.role in ("ID", "START_ID", "END_ID"):
                     if column.null_count:
-                        row = int(np.argmax(as_numpy(column.is_null())))
+                        row = int(np.argmax(as_numpy(column.combine_chunks().is_null())))
                         raise CastError(row, "", "", "give the node an id, or take the line out")
                     spaces.setdefault(field.space, []).append(column)
                     if self._options.spaces and field.space:
@@ -227,7 +227,7 @@ class _Table:
                         mark, nothing = pa.scalar(f"{field.space}:", large), pa.scalar("", large)
                         column = pc.binary_join_element_wise(mark, column, nothing)
                 elif not field.role:
-                    column = _typed(column, field)
+                    column = _typed(column.combine_chunks(), field)
             except CastError as error:
                 what = f"{error.value!r} is not {error.expected}" if error.expected else "the cell is empty"
                 line = _line(file, self._options, error.row)
@@ -240,7 +240,8 @@ class _Table:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        ids = {space: pa.chunked_array(columns).unique() for space, columns in spaces.items()}
+        chunks = {space: [chunk for c in columns for chunk in c.chunks] for space, columns in spaces.items()}
+        ids = {space: pa.chunked_array(some, pa.large_string()).unique() for space, some in chunks.items()}
         for one, two in itertools.combinations(ids, 2):
             both = ids[two].filter(pc.is_in(ids[two], ids[one]))
             if len(both):
@@ -384,6 +385,8 @@ def _values(column: Column, kind: Kind) -> Column:
         error.row = int(present[error.row])
         raise
     values = as_arrow(_numbers(codes, kind))
+    if not column.null_count:
+        return values
     return pc.if_else(column.is_valid(), values, pa.scalar(None, values.type))
 
 

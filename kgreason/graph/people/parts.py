@@ -190,10 +190,10 @@ def read_raw(file: File, progress: Progress) -> Raw:
     for note in (*raw.notes, raw.doubt):
         if note:
             progress.note(note)
-    if len(raw):
+    if len(raw) and file.table is None and file.spec.kind() in ("edges", "konect"):
         first, last = raw.line(0), raw.line(len(raw) - 1)
         between = 0 if first is None or last is None else last - first + 1 - len(raw)
-        if between > 0 and file.spec.kind() in ("edges", "konect"):
+        if between > 0:
             progress.note(
                 f"{raw.file}: {between:,} lines between others were passed over, blank or comments (% or #)"
             )
