@@ -667,7 +667,7 @@ PASSES_ON = {
     "engine.constraints": 2,  # the message is the rule's own
     "engine.seminaive": 2,
     "graph.io.weights": 1,
-    "lang.definitions": 3,  # what the user's own Python file raised
+    "lang.functions": 3,  # what the user's own Python file raised
     "reasoner": 1,
 }
 HINT_AT = {
