@@ -664,13 +664,8 @@ SAYS_WHAT_CAN_BE = {
 PASSES_ON = {
     "engine.constraints": 2,  # the message is the rule's own
     "engine.seminaive": 2,
-<<<<<<< /tmp/tmpsrvofj1v
     "graph.io.edges": 1,
-    "lang.definitions": 3,  # what the user's own Python file raised
-=======
-    "graph.io.weights": 1,
     "lang.functions": 3,  # what the user's own Python file raised
->>>>>>> /tmp/tmpp216q7zu
     "reasoner": 1,
 }
 HINT_AT = {
