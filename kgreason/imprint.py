@@ -139,9 +139,8 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
     )
     if whole != text:
         alike = text in (plain.replace("\n", "\r\n"), plain.replace("\n", "\r"), whole[:-1])
-        words = (
-            "the same lines end otherwise" if alike else "some lines end otherwise"
-        )  # which, could tell something
+        # Which lines do could tell something.
+        words = "the same lines with other line ends" if alike else "some lines end with CR"
         faults.append(Fault("other line ends", file, words, hint=NOTHING_LOST, harmless=alike))
     return faults if _digest(whole.encode()) == entry["sha256"] else [*faults, _changed(entry, file, plain)]
 

@@ -14,7 +14,7 @@ _SAID = re.compile(
     r"""(\b\w*(?:password|passwd|passphrase|pwd|token|secret)\s*=\s*)('[^']*'?|\\?"[^"]*"?|[^\s,&'"]+)""",
     re.IGNORECASE,
 )
-_IN_ADDRESS = re.compile(r"(postgres(?:ql)?:/+[^\s:/@?]*):(?!\d+(?:[/?,]|$))\S*@", re.IGNORECASE)
+_IN_ADDRESS = re.compile(r"(\b[a-z][a-z0-9+.-]*:/+[^\s:/@?]*):(?!\d+(?:[/?,]|$))\S*@", re.IGNORECASE)
 
 
 def names_password(option: str) -> bool:

@@ -171,7 +171,10 @@ def test_a_failure_leaves_nothing(here: Path) -> None:
         (("a.csv", "b.gml?names=x"), "unknown option 'names' of a gml output"),
         (("a.csv?delim=;", "b.gml"), "unknown option 'delim'"),
         (("a.csv", "b.csv", "--name", "Own it"), "--name: 'Own it' is no name of a predicate"),
-        (("a.csv", "b.csv", "--to", "xlsx"), "--to cannot be 'xlsx' help: one of csv, tsv, parquet, json"),
+        (
+            ("a.csv", "b.csv", "--to", "xlsx"),
+            "invalid value for '--to': 'xlsx' is not one of 'csv', 'tsv', 'parquet', 'json'",
+        ),
     ],
 )
 def test_mistakes_are_told(here: Path, words: tuple[str, ...], message: str) -> None:

@@ -195,7 +195,7 @@ THEIRS = "it is a folder; name a rule file in it, such as release/rules.vada"
         (
             "reason --rules control.vada --data own=empty",
             "empty: this is a folder, no file",
-            "name a file in it",
+            "the folder holds no files",
         ),
         (
             "anonymize --rules control.vada --keep-cuts --release r --private p",

@@ -167,7 +167,7 @@ def _is_file(word: str) -> bool:
 
 def original_of(words: Sequence[str]) -> str | None:
     """The given graph among words that stand alone, as FILE or PRED=FILE: the first file in no folder of a release."""
-    from kgreason import form
+    from kgreason.release.contents import README
 
     files = [file for word in words for file in (word, word.partition("=")[2]) if _is_file(file)]
-    return min(files, key=lambda file: (Path(file).parent / form.README).is_file(), default=None)
+    return min(files, key=lambda file: (Path(file).parent / README).is_file(), default=None)
