@@ -23,14 +23,10 @@ from resource import RUSAGE_SELF, getrusage
 import numpy as np
 
 from kgreason import anonymize_people, read_people, verify_people
-from kgreason.anonymizers.people.anonymization import AnonymizationDistance
-from kgreason.anonymizers.people.distance import Clusters, Levels
-from kgreason.anonymizers.people.generalize import generalize
-from kgreason.anonymizers.people.loss import AttributeDegreeLoss
-from kgreason.anonymizers.people.merge_split import merge_split
-from kgreason.anonymizers.people.publish import publish
-from kgreason.anonymizers.people.vac import vac
-from kgreason.anonymizers.people.validity import invalid_removal
+from kgreason.anonymizers.people.generalize import generalize, publish
+from kgreason.anonymizers.people.losses import AnonymizationDistance, AttributeDegreeLoss
+from kgreason.anonymizers.people.neighbours import Clusters, Levels
+from kgreason.anonymizers.people.valid_clusters import invalid_removal, merge_split, vac
 from kgreason.assess.people.utility import Utility, measure
 from kgreason.choices import Mode
 from kgreason.graph.people.model import PeopleGraph

@@ -97,8 +97,8 @@ def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
     import numpy as np
 
     from kgreason import api
+    from kgreason.anonymizers.assemble import publish
     from kgreason.anonymizers.choose import choose
-    from kgreason.anonymizers.publish import publish
     from kgreason.arguments import anonymizable
     from kgreason.progress import SILENT
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from kgreason import api
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.base import Release
 from kgreason.anonymizers.klone import Klone
-from kgreason.anonymizers.publish import publish
 from kgreason.arguments import anonymizable
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.verdict import Verdict

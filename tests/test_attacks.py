@@ -17,16 +17,20 @@ import kgreason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.refinement import degrees, neighbourhoods, refined
-from kgreason.attacks.hubs import fingerprints, hubs
-from kgreason.attacks.knowledge import PARTS, Part
-from kgreason.attacks.parts import draw_parts
-from kgreason.attacks.plausible import implausibility, synthetic, without_implausible
+from kgreason.attacks.known_parts import (
+    Means,
+    candidates,
+    draw_parts,
+    implausibility,
+    lasting,
+    synthetic,
+    without_implausible,
+)
+from kgreason.attacks.panel import redrawn, rewired
 from kgreason.attacks.results import Rate
-from kgreason.attacks.seeds import propagate
-from kgreason.attacks.sight import Means, candidates, lasting
-from kgreason.attacks.twins import redrawn, rewired
+from kgreason.attacks.seeds import fingerprints, hubs, propagate
+from kgreason.attacks.setting import PARTS, Part, World, induced, united
 from kgreason.attacks.vertices import vertex_candidates
-from kgreason.attacks.world import World, induced, united
 from kgreason.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph, Relation
@@ -598,7 +602,7 @@ def test_the_runs_tell_power_protection_and_population() -> None:
 @given(graph=graphs(most=6, edges=12))
 @settings(max_examples=inputs(40), deadline=None)
 def test_detours_are_counted(graph: KnowledgeGraph) -> None:
-    from kgreason.attacks.plausible import _detours
+    from kgreason.attacks.known_parts import _detours
 
     beside = near(graph)
     expected = []

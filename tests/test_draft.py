@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers import draft as drafts
+from kgreason.anonymizers import augmentation
 from kgreason.anonymizers.assemble import assemble, is_symmetric
-from kgreason.anonymizers.draft import Draft
+from kgreason.anonymizers.augmentation import Draft
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph
 from tests.examples import inputs
@@ -183,7 +183,7 @@ def test_no_two_synthetic_edges_join_the_same_vertices(
     """In a relation without weights they would be one."""
     draft = drafted(graph, x, seed)
     draft.apart = apart
-    with patch.object(drafts, "_TRIES", 10):
+    with patch.object(augmentation, "_TRIES", 10):
         for _ in range(3):
             for v in range(graph.n):
                 draft.tie_to_partner(v, incoming=incoming)

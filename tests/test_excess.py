@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_file, load_text
-from kgreason.anonymizers.excess import Excess, within_bound
-from kgreason.anonymizers.loss import Judge
-from kgreason.anonymizers.noise import WeightNoising
-from kgreason.anonymizers.sight import Cuts
+from kgreason.anonymizers.lowered_weights import Excess, Judge, within_bound
+from kgreason.anonymizers.weight_density import Cuts
+from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.graph.generators import scale_free
 from kgreason.progress import SILENT
 from kgreason.resources import resource

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers import standing as standings
-from kgreason.anonymizers.cover import Cover, Lack
-from kgreason.anonymizers.draft import Draft
-from kgreason.anonymizers.hosts import Choice, Hosts, Planned
-from kgreason.anonymizers.standing import Standing
+from kgreason.anonymizers import template_copies
+from kgreason.anonymizers.augmentation import Draft
+from kgreason.anonymizers.natural_cover import Cover, Lack
+from kgreason.anonymizers.template_copies import Choice, Hosts, Planned, Standing
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
@@ -141,7 +140,7 @@ def test_what_would_hurt() -> None:
 
 
 def test_high_degrees_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standings, "_MOST", 8)
+    monkeypatch.setattr(template_copies, "_MOST", 8)
     graph = build(30, [(0, v, 0.01) for v in range(1, 30)])
     draft, cover, lack = drafted(graph, 1)
     standing = Standing.of(draft, [(cover, lack)], np.arange(30))

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.anonymizers.k_degree import k_degree
-from kgreason.anonymizers.k_degree.k_degree import Figures, anonymize_degrees
-from kgreason.anonymizers.k_degree.noise import lowered, raised
-from kgreason.anonymizers.k_degree.realizable import obstacle
+from kgreason.anonymizers.k_degree.construct import obstacle
+from kgreason.anonymizers.k_degree.k_degree import Figures, anonymize_degrees, lowered, raised
 from kgreason.anonymizers.k_degree.realize import construct
 from kgreason.anonymizers.k_degree.sequence import anonymous
 from kgreason.choices import Construction, Sequence

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.k_degree import pair_kernels, row_kernels, switch_kernels
-from kgreason.anonymizers.k_degree.pair_kernels import ADDED, FREE, KEPT, LOST
+from kgreason.anonymizers.k_degree import alternating_rows
+from kgreason.anonymizers.k_degree.alternating_rows import ADDED, FREE, KEPT, LOST
 from kgreason.anonymizers.k_degree.workpiece import Workpiece
 from tests.degree_graphs import Edges, Pair, degrees_of, edges_of, rng, two_graphs
 from tests.examples import inputs
@@ -27,7 +27,7 @@ def state(graph: Workpiece) -> dict[int, set[Pair]]:
     found: dict[int, set[Pair]] = {KEPT: set(), LOST: set(), ADDED: set()}
     for pair in np.flatnonzero(graph.kind != FREE).tolist():
         found[int(graph.kind[pair])].add(frozenset(graph.ends[pair].tolist()))
-        at = pair_kernels.spot(graph.ends, graph._table, *graph.ends[pair].tolist())
+        at = alternating_rows.spot(graph.ends, graph._table, *graph.ends[pair].tolist())
         assert graph._table[at] == pair
     assert np.count_nonzero(graph._table >= 0) == sum(map(len, found.values()))
     assert graph._free[-1] == np.count_nonzero(graph.kind == FREE)
@@ -61,12 +61,12 @@ def test_pairs_are_put_and_taken(two: tuple[int, Edges, Edges], flips: list[tupl
         if a == b or max(a, b) >= n:
             continue
         pair = frozenset((a, b))
-        assert pair_kernels.present(graph.ends, graph.kind, graph._table, a, b) == (pair in there)
+        assert alternating_rows.present(graph.ends, graph.kind, graph._table, a, b) == (pair in there)
         if pair in there:
-            number = graph._table[pair_kernels.spot(graph.ends, graph._table, a, b)]
-            pair_kernels.take(*graph._arrays, int(number))
+            number = graph._table[alternating_rows.spot(graph.ends, graph._table, a, b)]
+            alternating_rows.take(*graph._arrays, int(number))
         else:
-            pair_kernels.put(*graph._arrays, a, b)
+            alternating_rows.put(*graph._arrays, a, b)
         there ^= {pair}
         assert state(graph) == {KEPT: there & originals, LOST: originals - there, ADDED: there - originals}
         lack_of(graph, np.full(n, n - 1), state(graph))
@@ -107,7 +107,7 @@ def test_rows_mend_both_ends(two: tuple[int, Edges, Edges], seed: int, cost: int
         lack = graph.lack.copy()
         lost = len(before[LOST])
         there = short_rows(graph, before, u, cost)
-        row_kernels.mend_all(*graph._arrays, *graph._scratch(cost), np.array([u]), 1, cost, cost, True)
+        alternating_rows.mend_all(*graph._arrays, *graph._scratch(cost), np.array([u]), 1, cost, cost, True)
         row = bool((graph.lack != lack).any())
         before = state(graph)
         lack_of(graph, target, before)
@@ -150,7 +150,7 @@ def test_edges_are_spread(two: tuple[int, Edges, Edges], seed: int) -> None:
                     vain = 0
                     break
                 vain += 1
-    row_kernels.spread(*graph._arrays, turns, halves, 20)
+    alternating_rows.spread(*graph._arrays, turns, halves, 20)
     after = state(graph)
     assert after[KEPT] | after[ADDED] == there
     assert graph.lack.tolist() == lack
@@ -173,7 +173,7 @@ def test_a_switch_gains_where_one_can(two: tuple[int, Edges, Edges], seed: int) 
             for d in range(n)
             if b != d and {a, b} in there and {c, d} in there and {b, d} not in there
         ]
-        gained = switch_kernels.gain(*graph._arrays, pair)
+        gained = alternating_rows.gain(*graph._arrays, pair)
         after = state(graph)
         lack_of(graph, degrees_of(other, n)[graph.vertices], after)
         assert gained == any(gain > 0 for gain in gains)
@@ -216,6 +216,6 @@ def test_mixing_keeps_degrees_and_original_edges(two: tuple[int, Edges, Edges], 
         if len({a, b, c, d}) == 4 and not new & taken:
             taken = (taken - {frozenset((a, b)), frozenset((c, d))}) | new
             pairs[q], pairs[p] = tuple(sorted((a, c))), tuple(sorted((b, d)))
-    switch_kernels.mix(*graph._arrays, one, two_, turn)
+    alternating_rows.mix(*graph._arrays, one, two_, turn)
     after = state(graph)
     assert after == {**found, ADDED: {frozenset(pair) for pair in pairs.values()}}

@@ -13,12 +13,10 @@ from typer.testing import CliRunner, Result
 
 import kgreason
 from kgreason.analysis.check import load_text
-from kgreason.anonymizers.align_kernels import align
+from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.base import Guarantee
-from kgreason.anonymizers.blocks import Arcs
-from kgreason.anonymizers.k_iso import KIso, agreed
-from kgreason.anonymizers.publish import publish
-from kgreason.assess.anonymity import delta
+from kgreason.anonymizers.k_iso import Arcs, KIso, agreed, align
+from kgreason.assess.alone import delta
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.k_iso import verify
 from kgreason.assess.search import Search

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from kgreason import cores
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers import cover, mending
-from kgreason.anonymizers.assemble import is_symmetric
+from kgreason.anonymizers import kguard, natural_cover
+from kgreason.anonymizers.assemble import is_symmetric, publish
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.kguard import Kguard
 from kgreason.anonymizers.klone import Klone
-from kgreason.anonymizers.publish import publish
 from kgreason.assess.verdict import Verdict
 from kgreason.assess.verify import verify
 from kgreason.errors import AnonymizationError
@@ -37,7 +36,7 @@ FRIENDS = load_text('@edge("knows"). friend(X,Y) :- knows(X,Y). @derived("friend
 
 @pytest.fixture(autouse=True)
 def one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mending, "_ATTEMPTS", 1)
+    monkeypatch.setattr(kguard, "_ATTEMPTS", 1)
 
 
 def made(
@@ -146,7 +145,7 @@ def test_not_more_than_klone() -> None:
 def test_the_same_seed_makes_the_same_release_on_one_core_and_on_four(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(mending, "_ATTEMPTS", 2)
+    monkeypatch.setattr(kguard, "_ATTEMPTS", 2)
     graph = scale_free(50, 3.0, np.random.default_rng(5), economic=True)
     found = []
     for count in (1, 4):
@@ -157,9 +156,9 @@ def test_the_same_seed_makes_the_same_release_on_one_core_and_on_four(
 
 
 def test_samples_come_first_where_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cover, "_COSTLY", 10)
-    monkeypatch.setattr(cover, "SAMPLE", 20)
-    monkeypatch.setattr(cover, "_CLOSELY", 5)
+    monkeypatch.setattr(natural_cover, "_COSTLY", 10)
+    monkeypatch.setattr(natural_cover, "SAMPLE", 20)
+    monkeypatch.setattr(natural_cover, "_CLOSELY", 5)
     graph = scale_free(200, 3.0, np.random.default_rng(6), economic=True)
     augmented = made(graph, RULES, 3, (3,))
     assert checked(graph, augmented, RULES, 3, (3,)).holds
@@ -217,7 +216,7 @@ def test_kinds_that_do_not_fit_into_a_word(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_degrees_are_counted_again_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mending.Draft, "_put", lambda *_: None)
+    monkeypatch.setattr(kguard.Draft, "_put", lambda *_: None)
     with pytest.raises(RuntimeError, match="lost count"):
         made(scale_free(100, 3.0, np.random.default_rng(5), economic=True), RULES, 3, (3,))
 

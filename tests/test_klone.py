@@ -11,12 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.anonymizers.assemble import is_symmetric
+from kgreason.anonymizers.assemble import fresh_labels, is_symmetric, publish
 from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.degrees import DegreeDistribution, choose_across, choose_apart
+from kgreason.anonymizers.degrees import (
+    DegreeDistribution,
+    between_copies,
+    choose_across,
+    choose_apart,
+    match_between,
+)
 from kgreason.anonymizers.klone import Klone, tie_pieces, to_new_vertices
-from kgreason.anonymizers.matching import between_copies, match_between
-from kgreason.anonymizers.publish import fresh_labels, publish
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.generators import erdos_renyi, scale_free

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.anonymizers.links.clusters import as_people, clusters_of, read_clusters
-from kgreason.anonymizers.links.publish import LinksRelease, publish
-from kgreason.anonymizers.links.strategies import apply, removed_links
+from kgreason.anonymizers.links.strategies import LinksRelease, apply, publish, removed_links
 from kgreason.choices import Strategy
 from kgreason.data.delimited import write_csv
 from kgreason.errors import AnonymizationError, DataError, ReleaseError

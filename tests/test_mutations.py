@@ -21,10 +21,10 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.anonymizers import mending
+from kgreason.anonymizers import kguard
+from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.kguard import Kguard
 from kgreason.anonymizers.klone import Klone
-from kgreason.anonymizers.publish import publish
 from kgreason.assess.certificate import Certificate, Donors
 from kgreason.assess.verdict import Verdict
 from kgreason.errors import AnonymizationError
@@ -115,7 +115,7 @@ def _anonymized(case: Case, rng: Random, number: int) -> Case:
     generator = np.random.default_rng(number)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(mending, "_ATTEMPTS", 1)
+            patch.setattr(kguard, "_ATTEMPTS", 1)
             augmented = algorithm.augment(graph, program, generator, SILENT)
     except AnonymizationError:
         return _by_hand(case)

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.anonymizers.density import GRID, WeightDensity
 from kgreason.anonymizers.fresh import Drawing
-from kgreason.anonymizers.loss import Judge, query_answers, symmetric_loss
-from kgreason.anonymizers.noise import WeightNoising
-from kgreason.anonymizers.sight import BLIND
+from kgreason.anonymizers.lowered_weights import Judge, query_answers, symmetric_loss
+from kgreason.anonymizers.weight_density import BLIND, GRID, WeightDensity
+from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT

@@ -8,15 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.anonymizers.people import clusterers
-from kgreason.anonymizers.people.adopt import adopted
-from kgreason.anonymizers.people.anonymization import AnonymizationDistance
-from kgreason.anonymizers.people.distance import MatrixDistance
-from kgreason.anonymizers.people.merge_split import merge_split
+from kgreason.anonymizers.people.losses import AnonymizationDistance
 from kgreason.anonymizers.people.merging import merge
-from kgreason.anonymizers.people.neighbours import neighbours
-from kgreason.anonymizers.people.partition import k_means_partition, k_medoids_partition
-from kgreason.anonymizers.people.vac import vac
-from kgreason.anonymizers.people.validity import invalid_removal, members, numbered
+from kgreason.anonymizers.people.neighbours import MatrixDistance, neighbours
+from kgreason.anonymizers.people.valid_clusters import (
+    adopted,
+    invalid_removal,
+    k_means_partition,
+    k_medoids_partition,
+    members,
+    merge_split,
+    numbered,
+    vac,
+)
 from kgreason.errors import AnonymizationError, TooLargeError
 from tests.examples import inputs
 

@@ -12,11 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess.people.clustering import clustering
-from kgreason.assess.people.clustering_kernels import triangles
-from kgreason.assess.people.distance_kernels import spread
-from kgreason.assess.people.distances import distances
-from kgreason.assess.people.pairs import degrees, linked, pairs, rows
+from kgreason.assess.people.structure import (
+    clustering,
+    degrees,
+    distances,
+    linked,
+    pairs,
+    rows,
+    spread,
+    triangles,
+)
 from kgreason.assess.people.utility import measure
 from kgreason.graph.people.model import Links, PeopleGraph, completed
 from tests.examples import inputs

@@ -11,13 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgreason.anonymizers.people import degree_clusters as annealing
-from kgreason.anonymizers.people import degree_kernels
-from kgreason.anonymizers.people.balance import balance
+from kgreason.anonymizers.people import degree_clusters as degree_kernels
 from kgreason.anonymizers.people.degree_clusters import degree_clusters
+from kgreason.anonymizers.people.degree_targets import KEEP, Targets, balance, excess
 from kgreason.anonymizers.people.generalize import Generalized, generalize
 from kgreason.anonymizers.people.realize import Unrealizable, realize
-from kgreason.anonymizers.people.targets import KEEP, Targets, excess
-from kgreason.anonymizers.people.unions import united
+from kgreason.anonymizers.people.values import united
 from kgreason.graph.people.model import Attribute, Links, PeopleGraph, distinct_links
 from tests.examples import inputs
 

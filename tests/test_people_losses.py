@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.people import bilinear
-from kgreason.anonymizers.people.distance import MatrixDistance
+from kgreason.anonymizers.people import indicator as bilinear
+from kgreason.anonymizers.people.clusterers import misfit, points
 from kgreason.anonymizers.people.indicator import Indicator, associations, learn
-from kgreason.anonymizers.people.loss import AttributeDegreeLoss, TruthDegreeLoss
-from kgreason.anonymizers.people.points import misfit, points
+from kgreason.anonymizers.people.losses import AttributeDegreeLoss, TruthDegreeLoss
+from kgreason.anonymizers.people.neighbours import MatrixDistance
 from kgreason.anonymizers.people.values import all_values
 from kgreason.assess.people.utility import measure
 from kgreason.errors import AnonymizationError, TooLargeError
@@ -409,7 +409,7 @@ def test_refusals_of_the_indicator(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_points_keep_distances_that_are_euclidean(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.anonymizers.people.points._LANDMARKS", 40)
+    monkeypatch.setattr("kgreason.anonymizers.people.clusterers._LANDMARKS", 40)
     real = np.random.default_rng(2).normal(size=(150, 3))
     distance = MatrixDistance(np.linalg.norm(real[:, None] - real[None], axis=2) / 1e5)
     for dimensions in (3, 5):
@@ -421,7 +421,7 @@ def test_points_keep_distances_that_are_euclidean(monkeypatch: pytest.MonkeyPatc
 
 
 def test_points_where_nearly_all_users_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.anonymizers.people.points._LANDMARKS", 2)
+    monkeypatch.setattr("kgreason.anonymizers.people.clusterers._LANDMARKS", 2)
     matrix = np.zeros((40, 40))
     matrix[7], matrix[:, 7], matrix[7, 7] = 3, 3, 0
     found = points(MatrixDistance(matrix), 4, np.random.default_rng(0))

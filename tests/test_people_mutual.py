@@ -15,10 +15,9 @@ from typer.testing import CliRunner
 
 import kgreason
 from kgreason import PeopleGraph, anonymize_people, read_people
-from kgreason.anonymizers.people.generalize import Generalized, generalize
-from kgreason.anonymizers.people.mutual import mutually_alike
-from kgreason.anonymizers.people.mutual import undirected as met
-from kgreason.anonymizers.people.targets import KEEP
+from kgreason.anonymizers.people.degree_targets import KEEP
+from kgreason.anonymizers.people.generalize import Generalized, generalize, mutually_alike
+from kgreason.anonymizers.people.generalize import undirected as met
 from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.verify import verify_people
 from kgreason.cli import app

@@ -6,14 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.people.anonymization import AnonymizationDistance
-from kgreason.anonymizers.people.cluster_kernels import changes, enter, leave
-from kgreason.anonymizers.people.columns import Columns
-from kgreason.anonymizers.people.distance import MatrixDistance
-from kgreason.anonymizers.people.refine import Search, nearest, refine
-from kgreason.anonymizers.people.tally_kernels import count_down, count_up, slot
-from kgreason.anonymizers.people.vac import vac
-from kgreason.anonymizers.people.validity import members
+from kgreason.anonymizers.people.cluster_columns import Columns, count_down, count_up, slot
+from kgreason.anonymizers.people.losses import AnonymizationDistance
+from kgreason.anonymizers.people.neighbours import MatrixDistance
+from kgreason.anonymizers.people.refine import Search, changes, enter, leave, nearest, refine
+from kgreason.anonymizers.people.valid_clusters import members, vac
 from kgreason.graph.people.model import PeopleGraph
 from tests.examples import inputs
 

@@ -13,17 +13,13 @@ from typer.testing import CliRunner
 
 from kgreason import anonymize_people
 from kgreason.anonymizers.people import degree_clusters
-from kgreason.anonymizers.people.anonymization import AnonymizationDistance
-from kgreason.anonymizers.people.balanced import between_medoids
-from kgreason.anonymizers.people.columns import Columns
-from kgreason.anonymizers.people.loss import AttributeDegreeLoss
-from kgreason.anonymizers.people.merge_split import merge_split
+from kgreason.anonymizers.people.cluster_columns import Columns
+from kgreason.anonymizers.people.losses import AnonymizationDistance, AttributeDegreeLoss
 from kgreason.anonymizers.people.methods import release_of
 from kgreason.anonymizers.people.refine import Search, nearest, refine
 from kgreason.anonymizers.people.removal import weigh
 from kgreason.anonymizers.people.settings import CLUSTERINGS, Settings
-from kgreason.anonymizers.people.vac import vac
-from kgreason.anonymizers.people.validity import members
+from kgreason.anonymizers.people.valid_clusters import between_medoids, members, merge_split, vac
 from kgreason.cli import app
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import PeopleGraph

@@ -17,12 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.people.distance import Clusters, Distance, MatrixDistance
-from kgreason.anonymizers.people.history import History, classes, fingerprint
-from kgreason.anonymizers.people.history_file import read_history, write_history
-from kgreason.anonymizers.people.loss import AttributeDegreeLoss
-from kgreason.anonymizers.people.sequence import NextRelease, next_release
-from kgreason.anonymizers.people.turnover import shown
+from kgreason.anonymizers.people.history import History, classes, fingerprint, read_history, write_history
+from kgreason.anonymizers.people.losses import AttributeDegreeLoss
+from kgreason.anonymizers.people.neighbours import Clusters, Distance, MatrixDistance
+from kgreason.anonymizers.people.sequence import NextRelease, next_release, shown
 from kgreason.api.people import verify_people
 from kgreason.choices import LeftOut
 from kgreason.errors import AnonymizationError, DataError

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.classes import Pairs
-from kgreason.assess.knowledge import knowledge
-from kgreason.assess.places import Sample, survey
-from kgreason.assess.places_kernels import least, stand, tally
-from kgreason.assess.risk import of_subgraphs, of_vertices, surveys
+from kgreason.assess.places import Sample, least, stand, survey, tally
+from kgreason.assess.risk import knowledge, of_subgraphs, of_vertices, surveys
 from kgreason.assess.space import Space
 from kgreason.errors import AnonymizationError
 from kgreason.graph.generators import erdos_renyi
@@ -116,7 +114,7 @@ def test_neighbourhoods_are_compared_in_blocks(monkeypatch: pytest.MonkeyPatch) 
     assert whole is not None
     assert parts is not None
     assert partition(whole) == partition(parts)
-    monkeypatch.setattr("kgreason.assess.knowledge.MOST", 8)
+    monkeypatch.setattr("kgreason.assess.risk.MOST", 8)
     assert dict(knowledge(graph))["neighbourhood"] is None
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from kgreason.anonymizers.cover import Cover
+from kgreason.anonymizers.natural_cover import Cover
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph

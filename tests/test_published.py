@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.anonymizers.assemble import is_symmetric
+from kgreason.anonymizers.augmentation import copied_edges, reweighed
 from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.copies import copied_edges, reweighed
 from kgreason.anonymizers.diversify import ball
-from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.natural_cover import choose_disjoint
 from kgreason.anonymizers.published import PublishedKguard
-from kgreason.anonymizers.select import choose_disjoint
+from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_within
 from kgreason.graph.model import KnowledgeGraph, Relation

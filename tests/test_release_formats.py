@@ -21,9 +21,9 @@ from typer.testing import CliRunner
 
 import kgreason
 from kgreason.analysis.check import load_text
+from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.base import Augmented, Guarantee, Release
-from kgreason.anonymizers.publish import publish
-from kgreason.assess.labels import CHANCE, labels
+from kgreason.assess.conditions import CHANCE, labels
 from kgreason.cli import app
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.io.loader import format_of

@@ -8,11 +8,11 @@ import pytest
 from kgreason import cores
 from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.choose import choose
-from kgreason.anonymizers.density import GRID
-from kgreason.anonymizers.loss import Judge
-from kgreason.anonymizers.noise import WeightNoising
-from kgreason.anonymizers.publish import publish
+from kgreason.anonymizers.lowered_weights import Judge
+from kgreason.anonymizers.weight_density import GRID
+from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.api import score
 from kgreason.choices import Method, Mode
 from kgreason.graph.generators import erdos_renyi, scale_free

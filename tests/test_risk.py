@@ -260,7 +260,7 @@ def test_estimates_of_parts_of_large_graphs() -> None:
 
 
 def test_neighbourhoods_may_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.assess.knowledge.MOST", 1)
+    monkeypatch.setattr("kgreason.assess.risk.MOST", 1)
     found = kgreason.risk(KNOWS, undirected(nx.cycle_graph(9)), x=2)
     assert found.left_out == {"neighbourhood": "its neighbourhoods have too many edges"}
 

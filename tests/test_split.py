@@ -20,14 +20,12 @@ import kgreason
 from kgreason import api, processes
 from kgreason.analysis.check import load_file
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import is_symmetric
+from kgreason.anonymizers.assemble import is_symmetric, publish
 from kgreason.anonymizers.base import Augmented
 from kgreason.anonymizers.klone import Klone
-from kgreason.anonymizers.merge import joints
 from kgreason.anonymizers.partition import _with_least, partition
-from kgreason.anonymizers.publish import publish
 from kgreason.anonymizers.published import PublishedKguard
-from kgreason.anonymizers.split_merge import SplitMerge
+from kgreason.anonymizers.split_merge import SplitMerge, joints
 from kgreason.assess.verify import verify
 from kgreason.errors import AnonymizationError, ReleaseError
 from kgreason.graph.generators import erdos_renyi, scale_free

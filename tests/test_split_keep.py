@@ -12,14 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import api, processes
-from kgreason.anonymizers.assemble import is_symmetric
+from kgreason.anonymizers.assemble import is_symmetric, publish
+from kgreason.anonymizers.diversify import Apart, ties
 from kgreason.anonymizers.klone import Klone
 from kgreason.anonymizers.partition import partition
-from kgreason.anonymizers.publish import publish
-from kgreason.anonymizers.seam import copies, seam
-from kgreason.anonymizers.split_keep import SplitKeep
+from kgreason.anonymizers.split_keep import SplitKeep, copies, seam
 from kgreason.anonymizers.stubs import with_stubs, without_stubs
-from kgreason.anonymizers.ties import Apart, ties
 from kgreason.assess.verify import verify
 from kgreason.errors import AnonymizationError
 from kgreason.graph.generators import erdos_renyi, scale_free

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.analysis.weights import Use, only_grows
-from kgreason.anonymizers.density import GRID
-from kgreason.anonymizers.sight import Cuts, sights
 from kgreason.anonymizers.sums import fitted_room, fitted_sums, room_below, sides_kept
+from kgreason.anonymizers.weight_density import GRID, Cuts, sights
 from tests.examples import inputs
 
 CUTS = [Cuts.of(cuts) for cuts in ([], [(0.5, False)], [(0.5, True)], [(0.25, True), (0.5, False)])]

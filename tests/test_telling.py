@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess.shape import NAMES, NONE, clustering, coreness, features, undirected
-from kgreason.assess.telling import FEWEST, area_under_curve, telling
+from kgreason.assess.detection import (
+    FEWEST,
+    NAMES,
+    NONE,
+    area_under_curve,
+    clustering,
+    coreness,
+    features,
+    telling,
+    undirected,
+)
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph, Relation
 from tests import reference

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.assess import closure_kernels
-from kgreason.assess.closure import Closure, closure, closure_rules
-from kgreason.assess.reach import compare
+from kgreason.assess import closure as closure_kernels
+from kgreason.assess.closure import Closure, closure, closure_rules, compare
 from kgreason.assess.utility import QueryUtility, Utility, utility
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.report.rules import utility_items

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.klone import Klone
-from kgreason.anonymizers.publish import publish
 from kgreason.assess import images, kernels, pools, search, visits
 from kgreason.assess.classes import Classes, Interner, Pairs
 from kgreason.assess.verdict import Delta, Verdict

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess import visit_kernels, visits
+from kgreason.assess import visits
+from kgreason.assess import visits as visit_kernels
 from kgreason.assess.adjacency import Bonds, undirected
 from kgreason.assess.classes import Pairs
-from kgreason.assess.visit_kernels import FREE
-from kgreason.assess.visits import ENDLESS, Orders, Tree, Walker, count_connected, shares
+from kgreason.assess.visits import ENDLESS, FREE, Orders, Tree, Walker, count_connected, shares
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.situations import Cells, Ties
 from tests.examples import inputs

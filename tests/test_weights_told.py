@@ -21,8 +21,8 @@ from kgreason.anonymizers import klone
 from kgreason.anonymizers.assemble import assemble
 from kgreason.anonymizers.choose import choose
 from kgreason.anonymizers.completion import Completer, Model
-from kgreason.anonymizers.density import GRID
-from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.weight_density import GRID
+from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.api import load, read_graph
 from kgreason.arguments import anonymizable
 from kgreason.choices import Method

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.between import Between
-from kgreason.anonymizers.cover import Cover, Lack
-from kgreason.anonymizers.draft import Draft
-from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.augmentation import Draft
+from kgreason.anonymizers.natural_cover import Cover, Lack
+from kgreason.anonymizers.partition import Between
+from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.subgraphs.catalogue import Catalogue

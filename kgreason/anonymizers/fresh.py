@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.density import GRID, Sample, Units, WeightDensity, nearest
-from kgreason.anonymizers.sight import Sight
 from kgreason.anonymizers.sums import check_sums, fitted_sums, sides_kept
+from kgreason.anonymizers.weight_density import GRID, Sample, Sight, Units, WeightDensity, nearest
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Relation, Vertices, Weights
 

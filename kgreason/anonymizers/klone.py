@@ -14,9 +14,8 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import Edges, Pairs, assemble, both_ways, is_symmetric
 from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.degrees import DegreeDistribution, Degrees, choose_across
-from kgreason.anonymizers.matching import match_between
-from kgreason.anonymizers.noise import WeightNoising
+from kgreason.anonymizers.degrees import DegreeDistribution, Degrees, choose_across, match_between
+from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.choices import MAX_VERTICES
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices

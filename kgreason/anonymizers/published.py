@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import Edges, Pairs, assemble, both_ways, is_symmetric
+from kgreason.anonymizers.augmentation import Copied, copied_edges, reweighed
 from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.copies import Copied, copied_edges, reweighed
 from kgreason.anonymizers.diversify import Diversifier
 from kgreason.anonymizers.klone import check_k, check_vertices, check_x
-from kgreason.anonymizers.noise import WeightNoising
-from kgreason.anonymizers.select import choose_disjoint
+from kgreason.anonymizers.natural_cover import choose_disjoint
+from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
 from kgreason.subgraphs.enumerate import attacked_subgraphs

@@ -1,4 +1,4 @@
-"""Split & merge: parts of a graph are anonymized on their own, in parallel, and put together without the edges between.
+"""Split & merge: parts of a graph are anonymized in parallel, and put together without the edges between them.
 
 What this gives up is named: the edges between parts are lost (item 1 of Definition 4.1), and what holds holds for the
 graph without them.
@@ -10,21 +10,174 @@ KGISO, split & merge; docs/anonymization.md, Split & merge.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import assemble, is_symmetric
+from kgreason.anonymizers.assemble import Pairs, assemble, is_symmetric, synthetic_labels
 from kgreason.anonymizers.base import Anonymizer, Augmented, Guarantee
 from kgreason.anonymizers.klone import check_vertices
-from kgreason.anonymizers.merge import Mask, joints, merge, total, with_one_constant
-from kgreason.anonymizers.noise import WeightNoising
-from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.graph.parts import Piece, inside, pieces
+from kgreason.anonymizers.weight_noise import WeightNoising
+from kgreason.errors import AnonymizationError
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.parts import Piece, grouped, inside, pieces
 from kgreason.processes import in_processes
 from kgreason.progress import SILENT, Progress
+
+Mask = npt.NDArray[np.bool_]
+
+
+def merge(
+    graph: KnowledgeGraph, divided: Sequence[Piece], augmented: Sequence[KnowledgeGraph]
+) -> tuple[KnowledgeGraph, list[Vertices]]:
+    """Unite the augmented pieces of a graph; edges between pieces are left out.
+
+    Parameters
+    ----------
+    augmented
+        Of each piece: its vertices and, in each relation, its edges come first.
+
+    Returns
+    -------
+    graph, numbers
+        The vertices of `graph`, then the synthetic ones, in each relation the original edges inside pieces in their
+        order, then the others; and for each piece what number each of its vertices has there.
+    """
+    numbers, n = [], graph.n
+    for piece, found in zip(divided, augmented, strict=True):
+        new = found.n - len(piece.vertices)
+        numbers.append(np.concatenate([piece.vertices, np.arange(n, n + new)]))
+        n += new
+    relations = {name: _merged(graph, name, divided, augmented, numbers) for name in graph.relations}
+    new_labels = np.array(synthetic_labels(graph, n - graph.n), dtype=object)
+    return KnowledgeGraph(np.concatenate([graph.labels, new_labels]), relations), numbers
+
+
+def _merged(
+    graph: KnowledgeGraph,
+    name: str,
+    divided: Sequence[Piece],
+    augmented: Sequence[KnowledgeGraph],
+    numbers: Sequence[Vertices],
+) -> Relation:
+    relation = graph.relations[name]
+    found = [g.relations[name] for g in augmented]
+    rows = [piece.rows[name] for piece in divided]
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    own = np.concatenate(rows)[order]
+    weight = None
+    if relation.weight is not None:
+        weights = [r.weight for r in found if r.weight is not None]
+        first = np.concatenate([w[: len(row)] for w, row in zip(weights, rows, strict=True)])[order]
+        weight = np.concatenate([first, *(w[len(row) :] for w, row in zip(weights, rows, strict=True))])
+    cases = list(zip(found, rows, numbers, strict=True))
+    return replace(
+        relation,
+        source=np.concatenate([relation.source[own], *(n[r.source[len(row) :]] for r, row, n in cases)]),
+        target=np.concatenate([relation.target[own], *(n[r.target[len(row) :]] for r, row, n in cases)]),
+        weight=weight,
+    )
+
+
+def joints(
+    graph: KnowledgeGraph,
+    part: Vertices,
+    barred: Vertices,
+    full: Mask,
+    rng: np.random.Generator,
+    *,
+    symmetric: bool = False,
+) -> Pairs:
+    """Choose random edges that make a tree of the parts and leave images different in degree.
+
+    A degree is raised by one only where no vertex of the part has the degree that it becomes: vertices of a part that
+    differ in degree before differ then, too.
+
+    Parameters
+    ----------
+    part
+        Part of each vertex, from 0, none left out; each part is weakly connected.
+    barred
+        Edges that must not be chosen, as ``source * n + target``, ascending.
+    full
+        Vertices that take no further incoming edge if others do.
+    symmetric
+        Whether the reverse of each edge will be added, too.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are no such edges.
+    """
+    degrees = graph.out_degree(), graph.in_degree()
+    members = grouped(part, int(part.max(initial=-1)) + 1)
+    order = rng.permutation(len(members)).tolist()
+    phis = ((0, 1), (1, 0)) if symmetric else ((0,), (1,))
+    edges = []
+    for i in range(1, len(order)):
+        ends = order[i], order[int(rng.integers(i))]
+        forth = rng.random() < 0.5
+        for own, other in (ends, ends[::-1]) if forth else (ends[::-1], ends):
+            sources, targets = (
+                rng.permutation(_free(members[p], [degrees[phi] for phi in directions]))
+                for p, directions in zip((own, other), phis, strict=True)
+            )
+            targets = targets[np.argsort(full[targets], kind="stable")]
+            edge = _first_allowed(sources, targets, barred, graph.n)
+            if edge is not None:
+                break
+        else:
+            raise AnonymizationError(
+                "no edge was found that joins two parts and leaves their images different in degree",
+                hint="choose larger parts, or leave --split out",
+            )
+        edges.append(edge)
+        for v, directions in zip(edge, phis, strict=True):
+            for phi in directions:
+                degrees[phi][v] += 1
+    chosen = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    return chosen[:, 0].copy(), chosen[:, 1].copy()
+
+
+def _free(members: Vertices, degrees: Sequence[Vertices]) -> Vertices:
+    """Members of which no other has any of the degrees that they get by one more edge."""
+    free = np.ones(len(members), dtype=np.bool_)
+    for degree in degrees:
+        mine = degree[members]
+        present = np.bincount(mine, minlength=int(mine.max()) + 2) > 0
+        free &= ~present[mine + 1]
+    return members[free]
+
+
+def _first_allowed(sources: Vertices, targets: Vertices, barred: Vertices, n: int) -> tuple[int, int] | None:
+    for source in sources.tolist():
+        allowed = targets[~np.isin(source * n + targets, barred, assume_unique=True)]
+        if len(allowed):
+            return source, int(allowed[0])
+    return None
+
+
+def total(found: Sequence[Augmented]) -> dict[str, float]:
+    """Add up the figures of all parts."""
+    total: Counter[str] = Counter()
+    for augmented in found:
+        total.update(augmented.figures)
+    return dict(total)
+
+
+def with_one_constant(graph: KnowledgeGraph, noising: WeightNoising) -> KnowledgeGraph:
+    """Where all edges of a relation had one weight, every part has drawn its own; take that of the first."""
+    weights = {}
+    for name, density in noising.densities.items():
+        weight = graph.relations[name].weight
+        if len(density.constants) and name not in noising.program.incoming_sums and weight is not None:
+            weights[name] = np.full(len(weight), weight[0] if len(weight) else 0.0)
+    return graph.with_weights(weights)
+
 
 _ROOM = 0.99  # of a bound: vertices whose incoming weights sum to more take no joint if others can
 

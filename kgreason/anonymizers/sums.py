@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.density import GRID, Units, floored, nearest
-from kgreason.anonymizers.sight import Cuts
+from kgreason.anonymizers.weight_density import GRID, Cuts, Units, floored, nearest
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices, Weights
 

@@ -181,7 +181,7 @@ def _k_iso(
 ) -> Verdict:
     """Decide what k-Iso promises, and count δ; the verdict lacks it where there are too many subgraphs."""
     from kgreason.assess import k_iso
-    from kgreason.assess.anonymity import delta
+    from kgreason.assess.alone import delta
 
     check_numbers(k=(k, 1))
     verdict = replace(k_iso.verify(released, program, k, sizes[-1], original, mapping), also=sizes[:-1])
@@ -246,8 +246,8 @@ def score(
     DataError
         If the graphs do not fit the rules.
     """
+    from kgreason.assess.detection import telling
     from kgreason.assess.fidelity import fidelity
-    from kgreason.assess.telling import telling
     from kgreason.assess.utility import utility
     from kgreason.isomorphism.release import Score
 

@@ -1,4 +1,4 @@
-"""Which weakly connected components of a graph are isomorphic.
+"""Isomorphic weakly connected components, by colour refinement; whether a release is copies of the original.
 
 Two are if a bijection of their vertices keeps, for every ordered pair, the number of edges of each relation. Colours
 are refined for all components together; isomorphic ones then have as many vertices of each colour. The converse holds
@@ -12,16 +12,147 @@ are refined for all components together; isomorphic ones then have as many verti
 
 In other cases a vertex of a shared colour is matched with each vertex of this colour in the other component in turn,
 and colours are refined again, until they differ or the second condition holds.
+
+Let k places be named for each vertex of the graph that is attacked, itself the first, and all places be different.
+Suppose that for each weakly connected component C of this graph the ground edges of the release inside C and inside
+each copy of it are the same, weights included, and that the k places of each vertex differ in in-degree, out-degree
+and label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the same from the same
+edges and weights, so they are KG-isomorphic to it: item 4 of Definition 4.1 holds for every x, and for any rules. All
+this is looked up in time linear in the release, but for sorting.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
-from kgreason.assess.colours import Arcs, same_colours, shared
-from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.assess.classes import Pairs
+from kgreason.assess.witness import listing
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """The ordered pairs of different vertices with edges, as each end sees them.
+
+    Attributes
+    ----------
+    begin
+        Arcs of vertex v are those from ``begin[v]`` to ``begin[v + 1]``; int64, shape (n + 1,).
+    neighbour, kind
+        Who is at the other end, and what the edges are: the same number for as many of each relation in the same
+        direction; int64.
+    loops
+        What the loops of each vertex are, int64, shape (n,).
+    """
+
+    begin: Vertices
+    neighbour: Vertices
+    kind: Vertices
+    loops: Vertices
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> Arcs:
+        """List the arcs of a graph."""
+        pairs = Pairs(graph)
+        source, target = np.divmod(pairs.keys, max(graph.n, 1))
+        types = pairs.types_at(pairs.keys)
+        straight = source != target
+        source, target, types = source[straight], target[straight], types[straight]
+        end, neighbour = np.concatenate([source, target]), np.concatenate([target, source])
+        kind = np.concatenate([2 * types, 2 * types + 1])
+        order = np.lexsort((neighbour, end))
+        begin = np.searchsorted(end[order], np.arange(graph.n + 1)).astype(np.int64)
+        loops = pairs.types_at(np.arange(graph.n) * (graph.n + 1))
+        return cls(begin, neighbour[order], kind[order], loops)
+
+    def within(self, vertices: Vertices) -> Arcs:
+        """The arcs of whole components, their vertices numbered as they are given."""
+        number = np.empty(len(self.loops), dtype=np.int64)
+        number[vertices] = np.arange(len(vertices))
+        degree = np.diff(self.begin)[vertices]
+        begin = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
+        rows = np.arange(begin[-1]) + np.repeat(self.begin[vertices] - begin[:-1], degree)
+        return Arcs(begin, number[self.neighbour[rows]], self.kind[rows], self.loops[vertices])
+
+    def layers(self) -> Vertices:
+        """In which round each vertex is taken off, if all with one neighbour or none go at once; -1 for the core.
+
+        Returns
+        -------
+        ndarray
+            int64, shape (n,).
+
+        Examples
+        --------
+        A path, and a cycle with a leaf:
+
+        >>> edges = [("a", "b"), ("b", "c"), ("p", "q"), ("q", "r"), ("r", "p"), ("p", "s")]
+        >>> Arcs.of(KnowledgeGraph.from_edges(edges)).layers().tolist()
+        [0, 1, 0, -1, -1, -1, 0]
+        """
+        n = len(self.loops)
+        keys = np.unique(np.repeat(np.arange(n), np.diff(self.begin)) * n + self.neighbour)
+        end, other = np.divmod(keys, max(n, 1))
+        layer = np.full(n, -1, dtype=np.int64)
+        number = 0
+        while True:
+            degree = np.bincount(end, minlength=n)
+            leaves = (degree <= 1) & (layer < 0)
+            if not leaves.any():
+                return layer
+            layer[leaves] = number
+            number += 1
+            left = ~(leaves[end] | leaves[other])
+            end, other = end[left], other[left]
+
+    def refined(self, colours: Vertices) -> tuple[Vertices, int]:
+        """Refine colours until nothing changes.
+
+        Returns
+        -------
+        colours, looked_at
+            The colours, int64, shape (n,), and the number of arcs looked at on the way. Colours are numbered by their
+            first vertex, so they are comparable within this graph alone.
+
+        Examples
+        --------
+        >>> path = Arcs.of(KnowledgeGraph.from_edges([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")]))
+        >>> path.refined(np.zeros(3, dtype=np.int64))[0].tolist()
+        [0, 1, 0]
+        """
+        n, looked_at = len(colours), 0
+        owner = np.repeat(np.arange(n), np.diff(self.begin))
+        bounds = self.begin.tolist()
+        found = len(np.unique(colours))
+        while True:
+            looked_at += len(owner) + n
+            seen = self.kind * (int(colours.max(initial=0)) + 1) + colours[self.neighbour]
+            seen = seen[np.lexsort((seen, owner))]
+            told: dict[tuple[int, bytes], int] = {}
+            each = enumerate(colours.tolist())
+            signs = ((colour, seen[bounds[v] : bounds[v + 1]].tobytes()) for v, colour in each)
+            colours = np.array([told.setdefault(sign, len(told)) for sign in signs], dtype=np.int64)
+            if len(told) == found:
+                return colours, looked_at
+            found = len(told)
+
+
+def shared(colours: Vertices) -> npt.NDArray[np.bool_]:
+    """Whether some other vertex has the same colour."""
+    alone: npt.NDArray[np.bool_] = np.bincount(colours)[colours] > 1 if len(colours) else colours > 0
+    return alone
+
+
+def same_colours(one: Vertices, other: Vertices) -> bool:
+    """Whether both have as many vertices of each colour."""
+    return Counter(one.tolist()) == Counter(other.tolist())
+
 
 BUDGET = 50_000_000  # arcs that all searches together look at; about a minute
 
@@ -126,3 +257,97 @@ def _matched(colours: Vertices, v: int, cut: int) -> Iterator[Vertices]:
         matched = colours.copy()
         matched[[v, cut + w]] = colours.max() + 1
         yield matched
+
+
+Ints = npt.NDArray[np.int64]
+
+
+def faults_of_copies(
+    attacked: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints, copies: Ints, k: int
+) -> tuple[str, ...]:
+    """Say why named copies do not show that every subgraph stands at k places; nothing if they do.
+
+    Parameters
+    ----------
+    attacked
+        The original graph, without the edges that are given up.
+    mapping
+        Vertices of the release, int64 (n,).
+    copies
+        Their copies in the release, int64 (K - 1, n) with K >= k.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.5)])
+    >>> edges = [("p", "q", 0.7), ("r", "s", 0.7), ("p", "s", 0.1), ("q", "r", 0.2)]
+    >>> released = KnowledgeGraph.from_edges(edges)
+    >>> faults_of_copies(graph, released, np.array([0, 1]), np.array([[2, 3]]), 2)
+    ()
+    """
+    places = np.concatenate([mapping[None], copies[: k - 1]])
+    if len(places) < k:
+        return (f"it names {len(places)} places of each vertex, not {k}",)
+    if places.shape[1] != attacked.n or (places < 0).any() or (places >= released.n).any():
+        return ("its copies are not of vertices of this release",)
+    _, component = attacked.components()
+    return listing(
+        [
+            *_meetings(released, places),
+            *_alike(attacked, released, places),
+            *_differences(component, released, places),
+        ]
+    )
+
+
+def _meetings(released: KnowledgeGraph, places: Ints) -> Iterator[str]:
+    """Vertices that are the places of several."""
+    vertices, count = np.unique(places, return_counts=True)
+    for v in vertices[count > 1].tolist():
+        yield f"{released.labels[v]} is the place of several vertices"
+
+
+def _alike(attacked: KnowledgeGraph, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
+    """Vertices of which two places have a degree or a label in common."""
+    _, label = np.unique(released.labels.astype(str), return_inverse=True)
+    traits = {"in-degree": released.in_degree(), "out-degree": released.out_degree(), "label": label}
+    for name, trait in traits.items():
+        held = trait.reshape(-1)[places]
+        for i, j in combinations(range(len(places)), 2):
+            for v in np.flatnonzero(held[i] == held[j]).tolist():
+                a, b = (released.labels[places[p, v]] for p in (i, j))
+                yield f"the places {a}, {b} of original {attacked.labels[v]} have equal {name}"
+
+
+def _differences(component: Ints, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
+    """Edges inside a component that some copy lacks, or has besides."""
+    for name, relation in released.relations.items():
+        first, *others = (_inside(relation, component, row, released.n) for row in places)
+        for number, other in enumerate(others, start=1):
+            for source, target, weight in _difference(first, other):
+                ends = " -> ".join(str(released.labels[places[0, v]]) for v in (source, target))
+                yield f"{name}: {ends} with weight {weight} is not the same in copy {number}"
+
+
+def _inside(relation: Relation, component: Ints, place: Ints, n: int) -> npt.NDArray[np.float64]:
+    """Source, target and weight of the edges inside the places of components, as the original numbers them, sorted."""
+    original = np.full(n, -1, dtype=np.int64)
+    original[place] = np.arange(len(place))
+    ends = original[relation.source], original[relation.target]
+    mine = np.flatnonzero((ends[0] >= 0) & (ends[1] >= 0))
+    source, target = (end[mine] for end in ends)
+    weight = np.zeros(len(mine)) if relation.weight is None else relation.weight[mine]
+    same = component[source] == component[target]
+    rows = np.stack([source, target, weight], axis=1)[same]
+    ordered: npt.NDArray[np.float64] = rows[np.lexsort(rows.T[::-1])]
+    return ordered
+
+
+def _difference(
+    first: npt.NDArray[np.float64], other: npt.NDArray[np.float64]
+) -> list[tuple[int, int, float]]:
+    """Rows of which the one has more than the other."""
+    if np.array_equal(first, other):
+        return []
+    counts = Counter(map(tuple, first.tolist()))
+    counts.subtract(map(tuple, other.tolist()))
+    return [(int(u), int(v), w) for (u, v, w), count in counts.items() if count]

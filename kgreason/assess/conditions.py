@@ -1,18 +1,215 @@
-"""The items of Definition 4.1 but for the images, and what kgreason asks of a release besides."""
+"""The items of Definition 4.1 but for the images, and what kgreason asks of a release besides.
+
+What k-Iso changes besides is counted here, too.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import exp, lgamma
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.augmentation import kept_edges, kept_weights, lost_edges
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import listing
-from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.imprint import Fault
+
+
+def kept_edges(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> Iterator[str]:
+    """Say which pairs of vertices have fewer edges of a relation in the release than in the original."""
+    keys, counts, present = _pairs(original, released, mapping, name)
+    for i in np.flatnonzero(present < counts):
+        edge = _edge(original, released, mapping, name, int(keys[i]))
+        yield f"{edge}: {counts[i]} in the original, {present[i]} in the release"
+
+
+def lost_edges(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> int:
+    """Count the original edges that the release lacks."""
+    lost = 0
+    for name in original.relations:
+        _, counts, present = _pairs(original, released, mapping, name)
+        lost += int(np.maximum(counts - present, 0).sum())
+    return lost
+
+
+def _pairs(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> tuple[Vertices, Vertices, Vertices]:
+    """Pairs of vertices with original edges of a relation, and how many these have there and in the release."""
+    mine, theirs = original.relations[name], released.relations.get(name)
+    keys, counts = np.unique(_keys(mine, mapping, released.n), return_counts=True)
+    present = np.zeros(len(keys), dtype=np.int64)
+    if theirs is not None:
+        known, numbers = np.unique(_keys(theirs, np.arange(released.n), released.n), return_counts=True)
+        position = np.searchsorted(known, keys)
+        found = np.isin(keys, known)
+        present[found] = numbers[position[found]]
+    return keys, counts, present
+
+
+def standing_weights(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> Iterator[str]:
+    """Say which weights the release has where the original has them, whichever edges of a pair are left."""
+    mine, theirs = original.relations[name], released.relations.get(name)
+    if mine.weight is None or theirs is None or theirs.weight is None:
+        return
+    before = zip(_keys(mine, mapping, released.n).tolist(), mine.weight.tolist(), strict=True)
+    after = zip(
+        _keys(theirs, np.arange(released.n), released.n).tolist(), theirs.weight.tolist(), strict=True
+    )
+    for key, weight in sorted(set(before) & set(after)):
+        yield f"{_edge(original, released, mapping, name, key)} still has the weight {weight}"
+
+
+def kept_weights(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> Iterator[str]:
+    """Say which original weights cannot be told from released ones.
+
+    Of parallel edges the release does not say which is which: it is enough that each original edge can be
+    given a released one of another weight. By Hall's theorem this fails only if some weight occurs more often
+    among the originals of a pair than the release has other weights there. Pairs that lack edges are left to
+    item 1.
+    """
+    mine, theirs = original.relations[name], released.relations.get(name)
+    if mine.weight is None or theirs is None:
+        return
+    if theirs.weight is None:
+        yield f"{name}: the release has no weights"
+        return
+    keys = _keys(mine, mapping, released.n)
+    their_keys = _keys(theirs, np.arange(released.n), released.n)
+    shared = np.isin(their_keys, keys)
+    their_keys = their_keys[shared]
+    _, pair = np.unique(np.concatenate([keys, their_keys]), return_inverse=True)
+    values, weight = np.unique(
+        np.concatenate([mine.weight, theirs.weight[shared]]), return_inverse=True, equal_nan=False
+    )
+    edge, first, which = np.unique(
+        pair.reshape(-1) * len(values) + weight.reshape(-1), return_index=True, return_inverse=True
+    )
+    before, after = np.split(which.reshape(-1), [len(keys)])
+    number, there = (np.bincount(part, minlength=len(edge)) for part in (before, after))
+    pairs = edge // max(len(values), 1)
+    total, count = (np.bincount(pairs, part).astype(np.int64)[pairs] for part in (number, there))
+    kept = np.flatnonzero((number > 0) & (total <= count) & (number > count - there))
+    for i in kept[np.argsort(first[kept])]:
+        words = _edge(original, released, mapping, name, int(keys[first[i]]))
+        yield f"{words} still has the weight {float(mine.weight[first[i]])}"
+
+
+def _keys(relation: Relation, mapping: Vertices, n: int) -> Vertices:
+    return mapping[relation.source] * n + mapping[relation.target]
+
+
+def _edge(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str, key: int) -> str:
+    """Name an edge by its released labels and, in brackets, the original ones."""
+    ends = []
+    for v in divmod(key, released.n):
+        (u,) = np.flatnonzero(mapping == v)
+        ends.append(f"{released.labels[v]} (original {original.labels[u]})")
+    return f"{name}: {' -> '.join(ends)}"
+
+
+CHANCE = 1e-6
+"""What is less likely than this, if numbers are given at random, is no chance."""
+_GIVEN = "labels are the numbers 1 to {n:,}"
+
+
+def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices | None = None) -> Item:
+    """Item 2: whether no original label is in the release, or numbers are given anew.
+
+    Some formats know vertices by the numbers 1 to n alone. Such a label says nothing if it is given at random; then it
+    may be that of an original vertex, too, by chance. So of labels 1 to n it is asked whether more vertices keep
+    their number, or more of their order, than chance would let them.
+
+    Parameters
+    ----------
+    mapping
+        Original vertex v is released vertex ``mapping[v]``; `None`: not known, or broken.
+
+    Examples
+    --------
+    >>> original = KnowledgeGraph.from_edges([("acme", "bolt")])
+    >>> print(labels(original, KnowledgeGraph.from_edges([("p", "bolt")])).detail)
+    1 original labels are in the release
+    >>> numbers = [str(number) for number in range(1, 13)]
+    >>> path = KnowledgeGraph.from_edges(list(zip(numbers, numbers[1:])))
+    >>> print(labels(path, path, np.arange(12)).detail)
+    labels are the numbers 1 to 12, but 12 of 12 vertices keep theirs
+    """
+    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
+    if are_numbers(released):
+        if mapping is not None:
+            return _given_anew(original, released, mapping)
+        if kept:
+            detail = _GIVEN.format(n=released.n)
+            return Item("labels", False, f"{detail}; a mapping would tell if they are new", undecided=True)
+    if kept:
+        return Item("labels", False, f"{len(kept):,} original labels are in the release", listing(kept))
+    return Item("labels", True, "no original label is in the release")
+
+
+def are_numbers(graph: KnowledgeGraph) -> bool:
+    """Whether the labels of a graph are 1 to n.
+
+    Examples
+    --------
+    >>> are_numbers(KnowledgeGraph.from_edges([("2", "1")])), are_numbers(KnowledgeGraph.from_edges([("2", "3")]))
+    (True, False)
+    """
+    return set(map(str, graph.labels)) == set(map(str, range(1, graph.n + 1)))
+
+
+def _given_anew(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Item:
+    old, new = original.labels.astype(str), released.labels.astype(str)[mapping]
+    given, n = _GIVEN.format(n=released.n), original.n
+    same = old[old == new].tolist()
+    if _keeping(n, released.n, len(same)) < CHANCE:
+        verb = "keep theirs" if len(same) > 1 else "keeps its own"
+        return Item("labels", False, f"{given}, but {len(same):,} of {n:,} vertices {verb}", listing(same))
+    numbers = new.astype(np.int64)
+    for order, what in ((np.arange(n), "rows"), (_sorted(old), "labels")):
+        if _following(numbers[order]) < CHANCE:
+            return Item("labels", False, f"{given}, but they follow the order of the original's {what}")
+    keep = (
+        f"by chance {len(same):,} of {n:,} vertices keep{'s' * (len(same) == 1)} the number" if same else ""
+    )
+    return Item("labels", True, f"{given}, given anew; {keep or 'no vertex keeps its own'}")
+
+
+def _keeping(n: int, among: int, kept: int) -> float:
+    """Bound of the chance that so many of n vertices, or more, keep their number if all are drawn at random.
+
+    There are C(n, kept) choices of those that keep theirs, and each is as likely as that as many given numbers are
+    drawn in their order.
+    """
+    choices = lgamma(n + 1) - lgamma(kept + 1) - lgamma(n - kept + 1)
+    return min(1.0, exp(choices + lgamma(among - kept + 1) - lgamma(among + 1)))
+
+
+def _following(numbers: npt.NDArray[np.int64]) -> float:
+    """Chance that a random order has as many or as few inversions as this one (Kendall's rank correlation)."""
+    from scipy.stats import kendalltau
+
+    if len(numbers) < 2:
+        return 1.0
+    return float(kendalltau(np.arange(len(numbers)), numbers).pvalue)
+
+
+def _sorted(names: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
+    """The order of labels: of their numbers, if all are numbers."""
+    if all(name.isascii() and name.isdecimal() for name in names.tolist()):
+        return np.array(sorted(range(len(names)), key=lambda i: int(names[i])), dtype=np.int64)
+    return np.argsort(names, kind="stable").astype(np.int64)
+
 
 ROUGH = 1e-9  # by which, in parts of the sum, a sum in any order may be off
 TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound

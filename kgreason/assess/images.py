@@ -25,8 +25,7 @@ from kgreason.assess.population import small_components
 from kgreason.assess.proof import Proof
 from kgreason.assess.search import Search
 from kgreason.assess.space import Catalogue, Space
-from kgreason.assess.visit_kernels import CHECKED, FREE
-from kgreason.assess.visits import ENDLESS, SHARES, Orders, Share, Walker, shares
+from kgreason.assess.visits import CHECKED, ENDLESS, FREE, SHARES, Orders, Share, Walker, shares
 from kgreason.cores import together
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress

@@ -11,9 +11,8 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess import conditions
-from kgreason.assess.augmentation import lost_edges, standing_weights
 from kgreason.assess.components import Components
-from kgreason.assess.labels import labels
+from kgreason.assess.conditions import labels, lost_edges, standing_weights
 from kgreason.assess.verdict import Edits, Item, Verdict
 from kgreason.assess.witness import listing
 from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -42,7 +41,7 @@ def verify(
     rules
         Those whose ``@incoming_sum`` is to be kept; what they derive does not matter.
     x
-        Number of vertices for which δ is told (`kgreason.assess.anonymity`).
+        Number of vertices for which δ is told (`kgreason.assess.alone`).
     original
         If it is known, no label of it may be in the release.
     mapping

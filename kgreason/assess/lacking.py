@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.classes import scrambled
-from kgreason.assess.confidence import NORMAL
 from kgreason.assess.images import Outcome, decide, decide_each
 from kgreason.assess.places import Survey
-from kgreason.assess.population import small_components
+from kgreason.assess.population import NORMAL, small_components
 from kgreason.assess.space import Space
 from kgreason.progress import SILENT, Progress
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from kgreason.assess.adjacency import Adjacency
 from kgreason.assess.space import Catalogue
-from kgreason.assess.visit_kernels import FREE, HANDED, SKIPPED
-from kgreason.assess.visits import Orders, Share, Tree, Walker
+from kgreason.assess.visits import FREE, HANDED, SKIPPED, Orders, Share, Tree, Walker
 from kgreason.cores import together
 
 Ints = npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Where vertices stand in the connected subgraphs of a graph: how many candidates an attacker has for each of them.
+"""Candidates for each vertex of the connected subgraphs of a graph, as an attacker counts them.
 
 An attacker who knows X, with the vertex v in it, finds all places of the graph that look like X. The candidates for v
 are the vertices that stand at one of them where v stands in X. A *position* is a class of KG-isomorphism with an orbit
@@ -17,16 +17,58 @@ import numpy.typing as npt
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.classes import Classes, scrambled
 from kgreason.assess.patterns import Patterns
-from kgreason.assess.places_kernels import least, stand, tally
 from kgreason.assess.space import Catalogue, Space
-from kgreason.assess.visit_kernels import HANDED
-from kgreason.assess.visits import ENDLESS, SHARES, Orders, Walker, count_connected, shares
+from kgreason.assess.visits import ENDLESS, HANDED, SHARES, Orders, Walker, count_connected, shares
 from kgreason.choices import MAX_SUBGRAPHS
 from kgreason.cores import together
 from kgreason.errors import AnonymizationError
+from kgreason.jit import Bytes, Ints, Rows, kernel
 from kgreason.progress import Progress
 
-Ints = npt.NDArray[np.int64]
+
+@kernel
+def stand(rows: Rows, places: Rows, width: int, bits: Bytes) -> None:
+    """Note that vertex ``rows[i, p]`` stands at place ``places[i, p]``; a place has `width` bytes of `bits`."""
+    for i in range(rows.shape[0]):
+        for p in range(rows.shape[1]):
+            v = rows[i, p]
+            bits[places[i, p] * width + (v >> 3)] |= 1 << (v & 7)
+
+
+@kernel
+def least(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> None:
+    """Give each vertex the count of the first place, in an order of ascending counts, where it stands.
+
+    `found` is -1 where nothing is known yet; a vertex that stands nowhere stays so.
+    """
+    left = len(found)
+    i = 0
+    while i < len(order) and left > 0:
+        place = order[i]
+        for b in range(width):
+            byte = bits[place * width + b]
+            if byte:
+                for r in range(8):
+                    v = 8 * b + r
+                    if byte >> r & 1 and found[v] < 0:
+                        found[v] = counts[place]
+                        left -= 1
+        i += 1
+
+
+@kernel
+def tally(width: int, bits: Bytes, mask: Bytes, counts: Ints) -> None:
+    """Count the vertices of a mask that stand at each place."""
+    for place in range(len(counts)):
+        total = 0
+        for b in range(width):
+            byte = bits[place * width + b] & mask[b]
+            if byte:
+                for r in range(8):
+                    total += byte >> r & 1
+        counts[place] = total
+
+
 Bits = npt.NDArray[np.uint8]
 
 SAMPLED = 1 << 6  # subgraphs of each class that are kept

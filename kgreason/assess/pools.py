@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.space import Catalogue
-from kgreason.assess.visit_kernels import HANDED, SKIPPED, fill, settle
-from kgreason.assess.visits import Orders, Share, Walker
+from kgreason.assess.visits import HANDED, SKIPPED, Orders, Share, Walker, fill, settle
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

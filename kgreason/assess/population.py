@@ -1,4 +1,4 @@
-"""All attacked subgraphs of a graph in a fixed order, counted but not stored, and random ones of them."""
+"""All attacked subgraphs of a graph in a fixed order, counted but not stored, and random samples of them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from kgreason.assess.visits import SHARES, Share, count_connected, pick, shares
 from kgreason.cores import each
 from kgreason.errors import TooLargeError
 from kgreason.graph.model import KnowledgeGraph
+
+CONFIDENCE = 0.95
+NORMAL = 1.959963984540054  # standard errors on either side of a normal mean that hold so much of it
+
 
 Ints = npt.NDArray[np.int64]
 

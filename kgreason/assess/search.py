@@ -16,8 +16,7 @@ from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import Pools
 from kgreason.assess.scarcity import Scarcity
 from kgreason.assess.space import Catalogue
-from kgreason.assess.visit_kernels import HANDED, SKIPPED
-from kgreason.assess.visits import ENDLESS, Orders, Share, Walker, pick, shares
+from kgreason.assess.visits import ENDLESS, HANDED, SKIPPED, Orders, Share, Walker, pick, shares
 from kgreason.cores import each
 from kgreason.progress import Progress
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.closure import closure, closure_rules
-from kgreason.assess.reach import compare
+from kgreason.assess.closure import closure, closure_rules, compare
 from kgreason.displayed import Displayed
 from kgreason.distinct import first_rows
 from kgreason.graph.facts import answers

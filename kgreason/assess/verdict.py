@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kgreason.assess.certificate import Certificate
-from kgreason.assess.confidence import CONFIDENCE
+from kgreason.assess.population import CONFIDENCE
 from kgreason.choices import Model
 from kgreason.displayed import Displayed
 

@@ -17,9 +17,9 @@ from kgreason.analysis.commute import hidden_vertices
 from kgreason.assess import conditions
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.certificate import Certificate
-from kgreason.assess.copies import faults_of_copies
+from kgreason.assess.components import faults_of_copies
+from kgreason.assess.conditions import labels
 from kgreason.assess.images import Outcome, attacked, decide
-from kgreason.assess.labels import labels
 from kgreason.assess.population import Drawn, small_components
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict

@@ -12,10 +12,9 @@ from kgreason.assess.images import decide
 from kgreason.assess.packing import packs, placements, tokens
 from kgreason.assess.space import Space
 from kgreason.assess.visits import ENDLESS
-from kgreason.attacks.knowledge import PARTS, Part
+from kgreason.attacks.known_parts import Candidates, Loose, space_of
 from kgreason.attacks.results import Promise
-from kgreason.attacks.sight import Candidates, Loose, space_of
-from kgreason.attacks.world import World
+from kgreason.attacks.setting import PARTS, Part, World
 from kgreason.progress import SILENT
 
 Ints = npt.NDArray[np.int64]

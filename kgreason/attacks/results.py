@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.confidence import NORMAL
+from kgreason.assess.population import NORMAL
 from kgreason.displayed import Displayed
 
 Floats = npt.NDArray[np.float64]

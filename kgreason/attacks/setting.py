@@ -1,20 +1,154 @@
-"""What is attacked and how, and what is refused beforehand."""
+"""Attacks: the knowledge of the attacker, the graphs, and the settings that are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.arguments import attacked_sizes, check_numbers
-from kgreason.attacks.knowledge import LARGEST, PARTS, SEEDS, known_as
 from kgreason.errors import AnonymizationError, ReleaseError
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.parts import beside
+
+Sees = Literal["edges", "derived", "rules", "other"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Knowledge of a part X of the graph: a row of Table 4 of the KGISO paper.
+
+    Attributes
+    ----------
+    name, formula
+        What it is called here and in the paper.
+    sees
+        The edges alone; also what the rules derive from them, without the rules; the rules; or other rules.
+    weighted
+        Whether what is derived from X is derived with weights.
+    """
+
+    name: str
+    formula: str
+    sees: Sees
+    weighted: bool
+
+    @property
+    def key(self) -> tuple[Sees, bool]:
+        """What decides the candidates: where no rules are run, weights, all of which are changed, tell nothing."""
+        return self.sees, self.weighted and self.sees in {"rules", "other"}
+
+
+PARTS = (
+    Part("part:edges", "Gᵘ[X]", "edges", False),
+    Part("part:edges+derived", "Σ(Gᵘ[X])", "derived", False),
+    Part("part:edges+rules", "(Gᵘ[X],Σ)", "rules", False),
+    Part("part:edges+other", "(Gᵘ[X],Σ*)", "other", False),
+    Part("part:weights", "G[X]", "edges", True),
+    Part("part:weights+derived", "Σ(G[X])", "derived", True),
+    Part("part:weights+rules", "(G[X],Σ)", "rules", True),
+    Part("part:weights+other", "(G[X],Σ*)", "other", True),
+)
+"""Table 4, top to bottom."""
+
+VERTEX = ("degree", "neighbourhood", "hubs", "refinement:2", "refinement:4")
+"""Knowledge of single vertices in the default panel; ``refinement:I`` goes for every I from 0 to 9."""
+
+SEEDS = "seeds"
+LARGEST = 8  # vertices of a known part; canonical forms try all permutations
+
+
+def known_as(name: str) -> tuple[str, ...]:
+    """Names of the kinds of knowledge that a name stands for; none if it is no name.
+
+    Examples
+    --------
+    >>> known_as("degree"), known_as("refinement"), known_as("part")[0], known_as("everything")
+    (('degree',), ('refinement:2',), 'part:edges', ())
+    """
+    parts = tuple(part.name for part in PARTS)
+    if name == "all":
+        return (*parts, *VERTEX, SEEDS)
+    if name == "part":
+        return parts
+    if name == "refinement":
+        return ("refinement:2",)
+    rounds = name.removeprefix("refinement:")
+    fine = name in (*parts, *VERTEX, SEEDS) or (rounds != name and rounds in set("0123456789"))
+    return (name,) if fine else ()
+
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """One run of an attack.
+
+    Attributes
+    ----------
+    known
+        The graph of which the attacker knows something.
+    released
+        The graph in which he looks for it.
+    truth
+        Vertex v of `known` stands at ``truth[v]`` in `released`; int64, shape (n,).
+    drawn
+        The graph in which a known part is connected: `known`, or what of it the guarantee is about.
+    """
+
+    known: KnowledgeGraph
+    released: KnowledgeGraph
+    truth: Ints
+    drawn: KnowledgeGraph
+
+
+def united(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
+    """Put two graphs beside each other, with labels of their own: both may be the same graph.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b")])
+    >>> united(graph, graph).labels.tolist()
+    ['0', '1', '2', '3']
+    """
+    labels = np.arange(one.n + other.n).astype(str).astype(object)
+    return replace(beside(one, other), labels=labels)
+
+
+def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:
+    """The subgraph on some vertices, numbered in their order.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c")])
+    >>> induced(graph, np.array([2, 1])).ends
+    (array([1]), array([0]))
+    """
+    number = np.full(graph.n, -1, dtype=np.int64)
+    number[vertices] = np.arange(len(vertices))
+    relations = {
+        name: kept(replace(r, source=number[r.source], target=number[r.target]), _inside(r, number))
+        for name, r in graph.relations.items()
+    }
+    return KnowledgeGraph(graph.labels[vertices], relations)
+
+
+def _inside(relation: Relation, number: Ints) -> Flags:
+    inside: Flags = (number[relation.source] >= 0) & (number[relation.target] >= 0)
+    return inside
+
+
+def kept(relation: Relation, rows: Flags) -> Relation:
+    """Some edges of a relation."""
+    weight = None if relation.weight is None else relation.weight[rows]
+    return replace(relation, source=relation.source[rows], target=relation.target[rows], weight=weight)
+
 
 DRAWN = 10  # seeds, if nothing else is said
 WORDS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kgreason.attacks.knowledge import PARTS
 from kgreason.attacks.results import Attack, Attacks, Rate
+from kgreason.attacks.setting import PARTS
 
 HEAD = (
     "attacker knows",

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.refinement import degrees, neighbourhoods, refined
-from kgreason.attacks.hubs import fingerprints, hubs
 from kgreason.attacks.results import Attack, Exposed, Rate, Run, quantiles
-from kgreason.attacks.seeds import propagate
-from kgreason.attacks.world import World, united
+from kgreason.attacks.seeds import fingerprints, hubs, propagate
+from kgreason.attacks.setting import World, united
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

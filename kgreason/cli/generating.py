@@ -113,8 +113,8 @@ def generate_school(
     """Students with classmates, groupmates and friends: triples user, relation, target, a row for each shared class."""
     import numpy as np
 
+    from kgreason.graph.links.read import write_triples
     from kgreason.graph.links.school import school
-    from kgreason.graph.links.triples import write_triples
 
     check_free(out, force)
     drawn = school(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.anonymizers.base import Anonymizer, Release
+    from kgreason.assess.detection import Telling
     from kgreason.assess.fidelity import Fidelity
-    from kgreason.assess.telling import Telling
     from kgreason.assess.utility import Utility
     from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
@@ -143,7 +143,7 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
 
     def anonymize(self) -> Release:
         """Augment the graph, and give it random labels or, where a format wants them, numbers."""
-        from kgreason.anonymizers.publish import publish
+        from kgreason.anonymizers.assemble import publish
 
         augmented = self.algorithm.augment(self.graph, self.program, self.rng, self.progress)
         numbered = self.layout is not None and self.layout.numbered

@@ -20,7 +20,7 @@ from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Clock, Family, Result
 
 if TYPE_CHECKING:
-    from kgreason.anonymizers.links.publish import LinksRelease
+    from kgreason.anonymizers.links.strategies import LinksRelease
     from kgreason.assess.verdict import Item
     from kgreason.choices import Strategy
     from kgreason.graph.links.model import LinkGraph, Original, Released
@@ -196,8 +196,7 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
 
     def anonymize(self) -> LinksRelease:
         """Leave out what the strategy leaves out, and give nodes random labels."""
-        from kgreason.anonymizers.links.publish import publish
-        from kgreason.anonymizers.links.strategies import apply
+        from kgreason.anonymizers.links.strategies import apply, publish
 
         graph, strategy = self.original.graph, self.asked.strategy
         alone = np.arange(graph.n) if self.clusters is None else self.clusters

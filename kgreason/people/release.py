@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgreason.anonymizers.people.history import fingerprint
-from kgreason.anonymizers.people.history_file import read_history, write_history
+from kgreason.anonymizers.people.history import fingerprint, read_history, write_history
 from kgreason.assess.people import conditions
 from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.utility import Utility, measure
@@ -27,7 +26,7 @@ from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Clock, Family, Result
 
 if TYPE_CHECKING:
-    from kgreason.anonymizers.people.publish import PeopleRelease
+    from kgreason.anonymizers.people.generalize import PeopleRelease
     from kgreason.anonymizers.people.settings import Settings
     from kgreason.graph.model import Vertices
     from kgreason.graph.people.model import Counts, PeopleGraph

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.confidence import NORMAL
+from kgreason.assess.population import NORMAL
 from kgreason.report.data import Figure, Item, Table
 
 Ints = npt.NDArray[np.int64]

@@ -11,11 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.knowledge import knowledge
-from kgreason.attacks.knowledge import PARTS, Part
-from kgreason.attacks.parts import Parts, draw_parts
-from kgreason.attacks.sight import Means, candidates
-from kgreason.attacks.world import World, induced, united
+from kgreason.assess.risk import knowledge
+from kgreason.attacks.known_parts import Means, Parts, candidates, draw_parts
+from kgreason.attacks.setting import PARTS, Part, World, induced, united
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress

@@ -1,7 +1,14 @@
-"""Graphs from degrees alone: a random vertex after the other is joined with those who lack most.
+"""Simple undirected graphs from degrees alone, and why there is none for some degrees.
+
+`order` holds the vertices by what they lack, most first, `place` says where each of them is, and `head[r]` where those
+begin that lack at most r. Whoever gets an edge changes places with the last of those who lack as much, and the border
+moves over him: no sorting is needed.
 
 References
 ----------
+Erdős and Gallai, "Graphs with prescribed degrees of vertices", 1960.
+KDEGREE, "Construct Graph Algorithm": there the answer is "No".
+
 KDEGREE, Algorithm 1 (ConstructGraph).
 Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, section 6.
 Hakimi, SIAM J. Appl. Math. 10, 1962: whichever vertex is next, that finds a graph if there is one.
@@ -9,12 +16,175 @@ Hakimi, SIAM J. Appl. Math. 10, 1962: whichever vertex is next, that finds a gra
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.k_degree import join_kernels
-from kgreason.anonymizers.k_degree.realizable import obstacle
 from kgreason.errors import NotRealizable
+from kgreason.graph.people.model import Counts
+from kgreason.jit import Ints, Rows, kernel
+
+
+@kernel
+def lower(lack: Ints, order: Ints, place: Ints, head: Ints, v: int) -> None:
+    """Let v lack one edge less."""
+    last = head[lack[v] - 1] - 1
+    other = order[last]
+    order[place[v]], place[other] = other, place[v]
+    order[last], place[v] = v, last
+    lack[v] -= 1
+    head[lack[v]] = last
+
+
+@kernel
+def join_all(
+    start: Ints, near: Ints, lack: Ints, turns: Ints, order: Ints, place: Ints, head: Ints, taken: Ints, chosen: Ints,
+    stuck: Ints, made: Rows,
+) -> int:  # fmt: skip
+    """Join each vertex, in its turn, with as many others as it lacks: those who lack most and are not linked with it.
+
+    Nobody lacks anything after its turn. Whoever finds too few others is stuck, as all who lack an edge are linked with
+    it by then; it is joined with nobody any more.
+
+    Parameters
+    ----------
+    start, near
+        Who is linked with whom from the beginning: row v is `near[start[v] : start[v + 1]]`.
+    lack
+        Edges that each vertex lacks, shape (n,); zero throughout at the end.
+    turns
+        The vertices that lack an edge, in the order of their turns, shape (l,).
+    order, place, head
+        As above; shapes (l,), (n,), (most + 1,).
+    taken, chosen
+        Scratch, shape (n,); `taken` -1 throughout.
+    stuck
+        What each vertex lacks after all goes here, shape (n,).
+    made
+        The new pairs go here, in no order, shape (at least half of what is lacking, 2).
+
+    Returns
+    -------
+    count
+        How many pairs were made.
+    """
+    count = 0
+    for u in turns:
+        wanted = lack[u]
+        if wanted == 0:
+            continue
+        for _ in range(wanted):
+            lower(lack, order, place, head, u)
+        taken[u] = u
+        for i in range(start[u], start[u + 1]):
+            taken[near[i]] = u
+        some = 0
+        for i in range(head[0]):
+            if some == wanted:
+                break
+            if taken[order[i]] != u:
+                chosen[some] = order[i]
+                some += 1
+        for i in range(some):  # only now, as the order changes
+            v = chosen[i]
+            lower(lack, order, place, head, v)
+            made[count, 0], made[count, 1] = u, v
+            count += 1
+        stuck[u] = wanted - some
+    return count
+
+
+_LISTED = 6  # degrees that a sentence can bear
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """What stands between degrees and a graph.
+
+    Attributes
+    ----------
+    reason
+        In words, as a clause that can stand after a colon.
+    short
+        How many ends of edges some largest degrees want at most beyond those there are; 0 if the trouble is another
+        one. So many other degrees at least have to rise by one, or of these degrees to fall.
+    largest
+        How many largest degrees want that: not always those of `reason`, the first that want too much.
+    """
+
+    reason: str
+    short: int = 0
+    largest: int = 0
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def obstacle(degrees: Counts) -> Obstacle | None:
+    """Find why no simple undirected graph has these degrees, in O(n log n).
+
+    Parameters
+    ----------
+    degrees
+        Degree of each vertex, int64, shape (n,).
+
+    Returns
+    -------
+    Obstacle or None
+        `None` if there is such a graph; else the first of: a degree that no vertex can have, an odd sum, the smallest
+        number of largest degrees that want too much.
+
+    Examples
+    --------
+    >>> print(obstacle(np.array([2, 2, 2])))
+    None
+    >>> print(obstacle(np.array([3, 2, 2])))
+    a degree is 3, but each of the 3 vertices has only 2 others
+    >>> print(obstacle(np.array([4, 4, 4, 1, 1])))
+    the 2 largest degrees, 4, 4, want 8 ends of edges; 2 can lie between these 2 and 4 at the others, which makes 6
+    """
+    n = len(degrees)
+    if n == 0:
+        return None
+    falling = np.sort(degrees)[::-1]
+    if falling[-1] < 0:
+        return Obstacle(f"a degree is {falling[-1]}, but no degree is negative")
+    if falling[0] >= n:
+        each = f"each of the {n} vertices has only {n - 1} others" if n > 1 else "there is one vertex only"
+        return Obstacle(f"a degree is {falling[0]}, but {each}")
+    if falling.sum() % 2:
+        return Obstacle(f"the sum of all degrees is {falling.sum()}, but every edge has two ends")
+    r = np.arange(1, n + 1)
+    sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(falling)])
+    many = np.maximum(
+        r, np.searchsorted(-falling, -r, side="right")
+    )  # have r or more, or are among the first r
+    inside = r * (r - 1)
+    outside = r * (many - r) + sums[-1] - sums[many]
+    short = sums[1:] - inside - outside
+    worst = int(short.argmax())
+    if short[worst] <= 0:
+        return None
+    i = int(np.argmax(short > 0))
+    reason = _wanting(falling[: i + 1].tolist(), int(inside[i]), int(outside[i]))
+    return Obstacle(reason, int(short[worst]), worst + 1)
+
+
+def _wanting(largest: list[int], inside: int, outside: int) -> str:
+    """Say how the largest degrees want more than there is."""
+    r, wanted = len(largest), sum(largest)
+    named = [str(d) for d in largest]
+    if r > _LISTED:
+        named = [*named[: _LISTED - 2], "...", named[-1]]
+    listed = ", ".join(named)
+    if r == 1:
+        return f"the largest degree, {listed}, wants {wanted} ends of edges, but only {outside} of the others have any"
+    return (
+        f"the {r} largest degrees, {listed}, want {wanted} ends of edges; {inside} can lie between these {r} and "
+        f"{outside} at the others, which makes {inside + outside}"
+    )
+
 
 Edges = npt.NDArray[np.int64]
 """Edges of an undirected simple graph: rows u < v in ascending order, none twice; int64, shape (m, 2)."""
@@ -95,7 +265,7 @@ def joined(
     )
     stuck = np.zeros(n, dtype=np.int64)
     made = np.empty((int(lack.sum()) // 2, 2), dtype=np.int64)
-    count = join_kernels.join_all(
+    count = join_all(
         start, near, lack.copy(), turns, order, place, head,
         np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64), stuck, made,
     )  # fmt: skip

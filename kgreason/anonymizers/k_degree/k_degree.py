@@ -1,4 +1,4 @@
-"""k-degree anonymity of an undirected simple graph: whoever knows how many edges somebody has finds k vertices or more.
+"""k-degree anonymity of an undirected simple graph: every degree is that of at least k vertices.
 
 1. The degrees are made k-anonymous at the least cost (sequence.py).
 2. A graph with these degrees is made (realize.py): one that keeps all edges, as many as possible, or any.
@@ -21,14 +21,49 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.anonymizers.k_degree.noise import lowered, raised
-from kgreason.anonymizers.k_degree.realizable import Obstacle, obstacle
+from kgreason.anonymizers.k_degree.construct import Obstacle, obstacle
 from kgreason.anonymizers.k_degree.realize import Edges, construct, relaxed, supergraph
 from kgreason.anonymizers.k_degree.sequence import anonymous_degrees
 from kgreason.choices import Construction, Sequence
 from kgreason.errors import AnonymizationError, NotRealizable
 from kgreason.graph.people.model import Counts
 from kgreason.progress import SILENT, Progress
+
+
+def raised(degrees: Counts, amount: int, rng: np.random.Generator) -> Counts:
+    """Add one to the degrees of so many vertices, the lowest first; to all and then again where they are too few.
+
+    Low degrees mend most, and drawing from all would raise some of them again and again.
+
+    Examples
+    --------
+    >>> raised(np.array([3, 0, 2, 3, 1]), 2, np.random.default_rng(0)).tolist()
+    [3, 1, 2, 3, 2]
+    """
+    n = len(degrees)
+    rounds, rest = divmod(amount, max(n, 1))
+    noisy = np.minimum(degrees + min(rounds, n), n - 1)
+    able = np.flatnonzero(noisy < n - 1)
+    lowest = np.lexsort((rng.random(len(able)), noisy[able]))
+    noisy[able[lowest[:rest]]] += 1
+    return noisy
+
+
+def lowered(degrees: Counts, amount: int, largest: int, rng: np.random.Generator) -> Counts:
+    """Take so much from so many largest degrees, from each of them as much as from the others.
+
+    Examples
+    --------
+    >>> lowered(np.array([3, 0, 2, 4, 1]), 5, 2, np.random.default_rng(0)).tolist()
+    [1, 0, 2, 1, 1]
+    """
+    top = np.lexsort((rng.random(len(degrees)), -degrees))[:largest]
+    rounds, rest = divmod(amount, max(len(top), 1))
+    noisy = degrees.copy()
+    noisy[top] -= min(rounds, len(degrees))
+    noisy[top[:rest]] -= 1
+    return np.maximum(noisy, 0)
+
 
 _DOUBLED = 5  # tries after which the least noise doubles, for new degrees may swallow what is lacking
 _FEW = 8  # lacking ends for which chance may do: which of equal degrees are changed is drawn again

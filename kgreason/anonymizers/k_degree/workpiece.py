@@ -1,6 +1,6 @@
 """A graph on its way to given degrees, and what can be done to it.
 
-The loops are in pair_kernels (its state), row_kernels (alternating rows) and switch_kernels.
+The loops are in pair_kernels (its state), row_kernels (alternating rows) and alternating_rows.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.k_degree import pair_kernels, row_kernels, switch_kernels
+from kgreason.anonymizers.k_degree import alternating_rows
+from kgreason.anonymizers.k_degree.alternating_rows import ADDED, FREE, KEPT, LOST
 from kgreason.anonymizers.k_degree.construct import Degrees, Edges, joined, ordered
-from kgreason.anonymizers.k_degree.pair_kernels import ADDED, FREE, KEPT, LOST
 
 _ROUNDS = 8  # switches that each added edge takes part in, on average
 _LOOKS = 10_000  # looks at an edge or a vertex, for one more edge
@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Scratch(NamedTuple):
-    """What `row_kernels.search` needs besides the graph; shapes are told there."""
+    """What `alternating_rows.search` needs besides the graph; shapes are told there."""
 
     before: Ints
     seen: Ints
@@ -67,7 +67,7 @@ class Workpiece:
         self.lack = degrees[self.vertices] - np.bincount(there.ravel(), minlength=self.n)
 
     def _enter(self, pairs: Edges, kinds: Ints, more: int) -> None:
-        """Make the arrays of pair_kernels, with room for some pairs more."""
+        """Make the arrays of alternating_rows, with room for some pairs more."""
         room = len(pairs) + more + 4
         self.ends = np.zeros((room, 2), dtype=np.int64)
         self.ends[: len(pairs)] = pairs
@@ -77,7 +77,7 @@ class Workpiece:
         self._chain = np.empty((2 * room, 2), dtype=np.int64)
         self._table = np.full(1 << (room + room // 4).bit_length(), -1, dtype=np.int64)
         self._free = np.concatenate([np.arange(room - 1, -1, -1), [room - len(pairs)]])
-        pair_kernels.enter(self.ends, self.kind, self._first, self._chain, self._table, len(pairs))
+        alternating_rows.enter(self.ends, self.kind, self._first, self._chain, self._table, len(pairs))
 
     @property
     def _arrays(self) -> tuple[Edges, Ints, Edges, Edges, Ints, Ints, Ints]:
@@ -97,13 +97,13 @@ class Workpiece:
     def drop(self) -> None:
         """Remove edges of those who have too many: at first between two of them, as many as can be."""
         self._mend(np.flatnonzero(self.lack < 0), top=1, most=1, fresh=False)
-        pair_kernels.drop(*self._arrays)
+        alternating_rows.drop(*self._arrays)
 
     def join(self, turns: Ints) -> None:
         """Join those who lack edges; `turns` are all of them, in the order in which they choose others."""
         there = (self.kind == KEPT) | (self.kind == ADDED)
         made, _ = joined(self.ends[there], self.lack, turns, self.rng)
-        pair_kernels.put_all(*self._arrays, made)
+        alternating_rows.put_all(*self._arrays, made)
 
     def mend(self, cost: int, ahead: int = 0) -> None:
         """Carry out alternating rows, each of which removes no more than `cost` original edges on balance.
@@ -118,11 +118,11 @@ class Workpiece:
         kept = self.rng.permutation(np.flatnonzero(self.kind == KEPT))
         if len(turns) and len(kept):
             halves = 2 * kept + self.rng.integers(2, size=len(kept))
-            row_kernels.spread(*self._arrays, turns, halves, _LOOKS)
+            alternating_rows.spread(*self._arrays, turns, halves, _LOOKS)
 
     def _mend(self, turns: Ints, top: int, most: int, fresh: bool) -> None:
         if len(turns):
-            row_kernels.mend_all(
+            alternating_rows.mend_all(
                 *self._arrays, *self._scratch(top), self.rng.permutation(turns), 1, top, most, fresh
             )
 
@@ -141,7 +141,7 @@ class Workpiece:
 
     def switch(self) -> None:
         """Bring original edges back by switches of two edges, as long as that can be."""
-        while switch_kernels.gain_all(*self._arrays, self._lost()):
+        while alternating_rows.gain_all(*self._arrays, self._lost()):
             pass
 
     def restore(self, steps: int) -> None:
@@ -157,12 +157,12 @@ class Workpiece:
                     continue
                 stamp += 1
                 ends = self.ends[pair : pair + 1]
-                pair_kernels.put_all(*self._arrays, ends)
-                row_kernels.mend_all(*self._arrays, *scratch, ends[0, :1], stamp, 1, 0, True)
+                alternating_rows.put_all(*self._arrays, ends)
+                alternating_rows.mend_all(*self._arrays, *scratch, ends[0, :1], stamp, 1, 0, True)
                 if self.lack[ends[0, 0]] == 0:
                     gained = True
                 else:
-                    pair_kernels.take(*self._arrays, pair)
+                    alternating_rows.take(*self._arrays, pair)
                     scratch.seen[scratch.queue[: scratch.size[0]]] = 0
 
     def _lost(self) -> Ints:
@@ -173,4 +173,4 @@ class Workpiece:
         added = np.flatnonzero(self.kind == ADDED)
         if len(added) > 1:
             one, other = self.rng.choice(added, (2, _ROUNDS * len(added)))
-            switch_kernels.mix(*self._arrays, one, other, self.rng.random(len(one)) < 0.5)
+            alternating_rows.mix(*self._arrays, one, other, self.rng.random(len(one)) < 0.5)

@@ -13,10 +13,10 @@ import numpy as np
 from kgreason.anonymizers.links.strategies import Clusters
 from kgreason.anonymizers.people.methods import Clustering
 from kgreason.anonymizers.people.settings import CLUSTERINGS, Settings
-from kgreason.anonymizers.people.validity import numbered
+from kgreason.anonymizers.people.valid_clusters import numbered
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph
-from kgreason.graph.people.beside import read_beside
+from kgreason.graph.people.levels import read_beside
 from kgreason.graph.people.model import Links, PeopleGraph, completed, distinct_links
 from kgreason.progress import SILENT, Progress
 

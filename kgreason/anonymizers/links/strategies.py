@@ -7,8 +7,8 @@ LINKS, section 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, fsum
@@ -16,10 +16,11 @@ from math import ceil, fsum
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.people.unions import collected, united
+from kgreason.anonymizers.people.values import collected, united
 from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import AnonymizationError
-from kgreason.graph.links.model import LinkGraph, Observations, observations
+from kgreason.graph.labels import fresh_labels, permutation
+from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts
 
@@ -180,3 +181,57 @@ def _check(graph: LinkGraph, clusters: Clusters) -> None:
         )
     if clusters.min(initial=0) < 0:
         raise AnonymizationError("an entity is in no cluster", hint="nobody can be left out of links")
+
+
+@dataclass(frozen=True)
+class LinksRelease:
+    """Links to publish, and the secret that connects them with the original.
+
+    Attributes
+    ----------
+    released
+        Nodes in random order, under labels that are opaque.
+    mapping
+        Original entity v is in node ``mapping[v]``; int64, shape (n,).
+    """
+
+    released: Released
+    mapping: Vertices
+
+
+def publish(
+    graph: LinkGraph,
+    strategy: Strategy,
+    mapping: Vertices,
+    labels: Collection[str],
+    rng: np.random.Generator | None,
+) -> LinksRelease:
+    """Give the nodes of an anonymized graph random numbers and labels.
+
+    Parameters
+    ----------
+    strategy
+        How it was made.
+    mapping
+        Node of each original entity, int64, shape (n,).
+    labels
+        Names of the original entities, which must not occur.
+    rng
+        For experiments. `None`: the operating system's source, as labels are seen.
+
+    Examples
+    --------
+    >>> from kgreason.graph.links.model import Observations
+    >>> links = {"knows": Observations(np.array([0]), np.array([1]), np.array([1]))}
+    >>> graph = LinkGraph(np.array(["Ann", "Bob"], dtype=object), links)
+    >>> made = publish(graph, "intact", np.arange(2), graph.labels, None)
+    >>> made.released.graph.observed["knows"].source.tolist() == [made.mapping[0]]
+    True
+    >>> "Ann" in made.released.graph.labels
+    False
+    """
+    order = permutation(graph.n, rng)
+    place = np.empty(graph.n, dtype=np.int64)
+    place[order] = np.arange(graph.n)
+    shown = replace(graph.renumbered(order), labels=fresh_labels(graph.n, rng, set(labels)))
+    return LinksRelease(Released(shown, strategy), place[mapping])

@@ -1,23 +1,32 @@
-"""Clusterings of other libraries: k-medoids, HDBSCAN, k-means, and whatever scikit-learn has.
+"""Clusterings of other libraries (k-medoids, HDBSCAN, k-means, scikit-learn), and users as points for them.
 
 They know no levels; `merge_split` or a partition strategy makes their clusters valid.
+
+The text minimises the s-stress J2 = Σ (|x_u - x_v|² - loss(u, v)²)², which only minds the largest losses: its minimum
+over Freebase is the same for 2 and for 50 dimensions. What the text then measures, how far distances are off, is least
+where Σ (|x_u - x_v| - loss(u, v))² is, the raw stress; that is minimised here.
+
+References
+----------
+THESIS, sections 4.4.1 and 4.5.2, equation 4.2. Start: classical scaling (Torgerson, "Multidimensional scaling: I.
+Theory and method", 1952). Users beside landmarks: de Silva and Tenenbaum, "Sparse multidimensional scaling using
+landmark points", 2004.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from kgreason.anonymizers.people.balanced import Points
-from kgreason.anonymizers.people.distance import Among, Clusters, Distance, Distances, Levels
-from kgreason.anonymizers.people.neighbours import rows_of
+from kgreason.anonymizers.people.neighbours import Among, Clusters, Distance, Distances, Levels, rows_of
 from kgreason.anonymizers.people.settings import CLUSTERINGS
-from kgreason.anonymizers.people.validity import numbered
+from kgreason.anonymizers.people.valid_clusters import Points, numbered
 from kgreason.errors import AnonymizationError, TooLargeError
 
 MATRIX_USERS = 20_000
@@ -200,3 +209,162 @@ def _check_count(count: int, n: int) -> None:
 def _clusters(labels: Any) -> Clusters:
     found = np.asarray(labels).astype(np.int64)
     return numbered(np.maximum(found, -1))
+
+
+_LANDMARKS = 1000
+_BLOCK = 2000  # users placed at a time, beside all landmarks
+_LANDMARK_STEPS, _STEPS = 150, 60
+_NEAR = 1e-14  # squared distance, where the mean is 1, below which rounding leaves nothing of it
+
+
+def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Points:
+    """Points whose Euclidean distances approximate a distance of users.
+
+    Parameters
+    ----------
+    distance
+        Distance of n users.
+    dimensions
+        Number d of coordinates, at least 1; 50 is usual.
+    rng
+        Draws the landmarks, and where there is no better start.
+
+    Returns
+    -------
+    Points
+        float64, shape (n, d).
+
+    Raises
+    ------
+    AnonymizationError
+        If `dimensions` is less than 1.
+
+    Examples
+    --------
+    >>> from kgreason.anonymizers.people.neighbours import MatrixDistance
+    >>> line = MatrixDistance([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    >>> found = points(line, 1, np.random.default_rng(0))
+    >>> [round(abs(float(found[a, 0] - found[b, 0])), 3) for a, b in ((0, 1), (1, 2), (0, 2))]
+    [1.0, 2.0, 3.0]
+    """
+    if dimensions < 1:
+        raise AnonymizationError(f"points need at least 1 dimension, not {dimensions}", hint="50 is usual")
+    landmarks = rng.permutation(distance.n)[:_LANDMARKS]
+    wanted = distance.between(landmarks, landmarks).astype(np.float64)
+    scale = math.sqrt(float(np.mean(wanted**2))) if wanted.size else 0.0
+    placed = np.zeros((distance.n, dimensions))
+    if scale == 0:  # the landmarks, and so nearly all users, are alike
+        if len(landmarks):
+            placed[:, 0] = distance.between(landmarks[:1])[0]
+        return placed
+    wanted /= scale
+    start, back = _classical(wanted**2, dimensions, rng)
+    fixed = _least(start, lambda x: _stress_among(x, wanted), _LANDMARK_STEPS)
+    placed[landmarks] = fixed
+    others = np.setdiff1d(np.arange(distance.n), landmarks)
+    for first in range(0, len(others), _BLOCK):
+        some = others[first : first + _BLOCK]
+        beside = distance.between(some, landmarks).astype(np.float64) / scale
+        placed[some] = _placed(beside, wanted, fixed, start, back)
+    return placed * scale
+
+
+def misfit(
+    distance: Distance, found: Points, rng: np.random.Generator, pairs: int = 1 << 20
+) -> tuple[float, float]:
+    """Mean and standard deviation of the differences between Euclidean distances and those that were wanted.
+
+    Parameters
+    ----------
+    distance, found
+        The distance and the points, shape (n, d).
+    rng
+        Draws the users whose distances to all users are compared.
+    pairs
+        About how many pairs to compare; no user is compared with himself.
+
+    Returns
+    -------
+    tuple[float, float]
+        Mean and standard deviation of the absolute differences, 0 for less than two users.
+
+    References
+    ----------
+    THESIS, section 4.5.2 and Table 4.1.
+    """
+    n = distance.n
+    if n < 2:
+        return 0.0, 0.0
+    rows = rng.permutation(n)[: max(1, pairs // n)]
+    off = np.empty((len(rows), n - 1))
+    for i, row in enumerate(rows):
+        apart = np.linalg.norm(found - found[row], axis=1)
+        off[i] = np.delete(np.abs(apart - distance.between(rows[i : i + 1])[0]), row)
+    return float(off.mean()), float(off.std())
+
+
+def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tuple[Points, Points]:
+    """Points of landmarks by classical scaling, and the map that places others by their squared distances.
+
+    Directions in which the wanted distances are not Euclidean begin with a little noise.
+    """
+    from scipy.linalg import eigh
+
+    m = len(wanted)
+    means = wanted.mean(axis=0)
+    product = -0.5 * (wanted - means[:, None] - means[None, :] + means.mean())
+    first = max(0, m - dimensions)
+    values, vectors = eigh(product, subset_by_index=[first, m - 1])
+    kept = values > 1e-9 * max(values[-1], 1e-300)
+    start = rng.normal(0, 1e-3, (m, dimensions))
+    back = np.zeros((m, dimensions))
+    columns = np.flatnonzero(kept)
+    start[:, : len(columns)] = vectors[:, columns] * np.sqrt(values[columns])
+    back[:, : len(columns)] = vectors[:, columns] / np.sqrt(values[columns])
+    return start, back
+
+
+def _placed(beside: Points, wanted: Points, fixed: Points, start: Points, back: Points) -> Points:
+    """Points of some users, given their distances to landmarks and the points of these."""
+    first = -0.5 * (beside**2 - (wanted**2).mean(axis=0)) @ back
+    near = np.argmin(beside, axis=1)
+    first += fixed[near] - start[near]  # as far as the nearest landmark has moved from its start
+    same = beside[np.arange(len(beside)), near] == 0
+    first[same] = fixed[near[same]]
+    return _least(first, lambda x: _stress_beside(x, fixed, beside), _STEPS)
+
+
+def _least(start: Points, stress: Callable[[Points], tuple[float, Points]], steps: int) -> Points:
+    """Minimise a stress from some points on."""
+    from scipy.optimize import minimize
+
+    def flat(x: Points) -> tuple[float, Points]:
+        value, slope = stress(x.reshape(start.shape))
+        return value, slope.ravel()
+
+    found = minimize(
+        flat, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 20}
+    )
+    placed: Points = found.x.reshape(start.shape)
+    return placed
+
+
+def _stress_among(x: Points, wanted: Points) -> tuple[float, Points]:
+    """Raw stress of points, over their number, and its gradient."""
+    value, pull = _pull(x, x, wanted)
+    return value, 4 * (x * pull.sum(axis=1)[:, None] - pull @ x) / len(x)
+
+
+def _stress_beside(x: Points, fixed: Points, wanted: Points) -> tuple[float, Points]:
+    """Raw stress of points beside points that stay, over the number of these, and its gradient."""
+    value, pull = _pull(x, fixed, wanted)
+    return value, 2 * (x * pull.sum(axis=1)[:, None] - pull @ fixed) / len(fixed)
+
+
+def _pull(x: Points, y: Points, wanted: Points) -> tuple[float, Points]:
+    """Raw stress over the number of points y, and how far each distance is off, as a share of it."""
+    apart = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :] - 2 * (x @ y.T)
+    apart = np.sqrt(np.maximum(apart, _NEAR, out=apart), out=apart)
+    off = apart - wanted
+    value = float(np.vdot(off, off)) / len(y)
+    return value, np.divide(off, apart, out=off)

@@ -1,6 +1,6 @@
 """The methods of the attribute family: distances, clusters, valid clusters; one pipeline, four ways through it.
 
-Besides them k-degree anonymity of undirected graphs, which needs no clusters (undirected.py).
+Besides them k-degree anonymity of k_degree_release graphs, which needs no clusters (k_degree_release.py).
 
 References
 ----------
@@ -17,12 +17,11 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.people.anonymization import AnonymizationDistance
-from kgreason.anonymizers.people.columns import Columns
-from kgreason.anonymizers.people.distance import Among, Clusters, Distance, Levels
-from kgreason.anonymizers.people.generalize import Generalized, generalize
+from kgreason.anonymizers.people.cluster_columns import Columns
+from kgreason.anonymizers.people.generalize import Generalized, PeopleRelease, generalize, publish
 from kgreason.anonymizers.people.history import History
-from kgreason.anonymizers.people.publish import PeopleRelease, publish
+from kgreason.anonymizers.people.losses import AnonymizationDistance
+from kgreason.anonymizers.people.neighbours import Among, Clusters, Distance, Levels
 from kgreason.anonymizers.people.sequence import next_release
 from kgreason.anonymizers.people.settings import Settings
 from kgreason.cores import cores
@@ -70,9 +69,9 @@ def release_of(
     _check(graph, levels, settings)
     secret = rng if seeded else None
     if settings.method == "k-degree":
-        from kgreason.anonymizers.people.undirected import undirected
+        from kgreason.anonymizers.people.undirected import k_degree_release
 
-        return undirected(graph, int(levels.max()), settings, rng, progress, secret)
+        return k_degree_release(graph, int(levels.max()), settings, rng, progress, secret)
     if settings.method == "ctkga":
         work = Clustering(graph, levels, settings, rng, progress)
         return _next(work, history, work.most if graph.n else k, secret)
@@ -159,7 +158,7 @@ class Clustering:
     def distance(self) -> Distance:
         """What is lost if two users are made alike."""
         from kgreason.anonymizers.people.indicator import learn
-        from kgreason.anonymizers.people.loss import AttributeDegreeLoss, TruthDegreeLoss
+        from kgreason.anonymizers.people.losses import AttributeDegreeLoss, TruthDegreeLoss
 
         if self.settings.loss == "adm" or not self.graph.attributes:
             return AttributeDegreeLoss(self.graph, self.settings.alpha)
@@ -175,7 +174,7 @@ class Clustering:
     @cached_property
     def points(self) -> Points:
         """A point for each user; their distances are about those of the users."""
-        from kgreason.anonymizers.people.points import points
+        from kgreason.anonymizers.people.clusterers import points
 
         self.progress.step("Placing users as points")
         return points(self.distance, self.settings.dimensions, self.rng)
@@ -229,7 +228,7 @@ class Clustering:
 
     def certain(self, clusters: Clusters) -> float:
         """What clusters cost by removed users and by values, or their truth, whatever becomes of degrees."""
-        from kgreason.anonymizers.people.loss import TruthDegreeLoss
+        from kgreason.anonymizers.people.losses import TruthDegreeLoss
         from kgreason.anonymizers.people.refine import Search
 
         removed = np.count_nonzero(clusters < 0) * self.settings.removal_price
@@ -267,16 +266,16 @@ class Clustering:
         """Clusters of like users, whatever their numbers."""
         self.progress.step(f"Clustering ({self.settings.clustering}{', as published' * literal})")
         if self.settings.clustering == "vac":
-            from kgreason.anonymizers.people.vac import vac
+            from kgreason.anonymizers.people.valid_clusters import vac
 
             return vac(self.far, literal)
         return self.clustered(np.arange(self.graph.n), self.levels, self.rng)
 
     def bettered(self, found: Clusters) -> Clusters:
         """Clusters with less loss; where removal is weighed, of more or of fewer users."""
-        from kgreason.anonymizers.people.balanced import between_medoids
         from kgreason.anonymizers.people.refine import refine
         from kgreason.anonymizers.people.removal import weigh
+        from kgreason.anonymizers.people.valid_clusters import between_medoids
 
         self.progress.step("Bettering clusters")
         found = refine(self.columns, found, self.near)
@@ -314,7 +313,7 @@ class Clustering:
         from kgreason.anonymizers.people import clusterers
         from kgreason.anonymizers.people.degree_clusters import degree_clusters
         from kgreason.anonymizers.people.merging import merge
-        from kgreason.anonymizers.people.vac import vac
+        from kgreason.anonymizers.people.valid_clusters import vac
 
         settings, most = self.settings, int(levels.max(initial=1))
         count = max(len(users) // most, 1)
@@ -345,30 +344,29 @@ class Clustering:
 
     def valid(self, found: Clusters, tau: float = 1.0) -> Clusters:
         """Clusters of enough users, and not of far too many."""
-        from kgreason.anonymizers.people import partition
-        from kgreason.anonymizers.people.merge_split import merge_split
-        from kgreason.anonymizers.people.validity import invalid_removal
+        from kgreason.anonymizers.people import valid_clusters
+        from kgreason.anonymizers.people.valid_clusters import invalid_removal, merge_split
 
         match self.settings.partition:
             case "merge-split":
                 return merge_split(self.far, found, tau, self.rng)
             case "k-means":
-                return partition.k_means_partition(self.points, found, self.most, tau)
+                return valid_clusters.k_means_partition(self.points, found, self.most, tau)
             case "k-medoids":
-                return partition.k_medoids_partition(self.distance, found, self.most, self.rng)
+                return valid_clusters.k_medoids_partition(self.distance, found, self.most, self.rng)
             case _:
                 return invalid_removal(found, self.levels)
 
     def parted(self, part: Distance, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
         """Valid clusters of users with the same history, with less loss in exact mode."""
-        from kgreason.anonymizers.people.partition import k_medoids_partition
+        from kgreason.anonymizers.people.valid_clusters import k_medoids_partition
 
         valid = k_medoids_partition(part, found, k, rng)
         return valid if self.settings.mode == "published" else self.better(valid, cast(Among, part), k)
 
     def better(self, found: Clusters, part: Among, k: int) -> Clusters:
         """Clusters with less loss by values and degrees; none that are less truthful where truth counts."""
-        from kgreason.anonymizers.people.loss import TruthDegreeLoss
+        from kgreason.anonymizers.people.losses import TruthDegreeLoss
         from kgreason.anonymizers.people.refine import nearest, refine
 
         levels = np.full(part.n, k, dtype=np.int64)

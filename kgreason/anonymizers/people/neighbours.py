@@ -1,16 +1,110 @@
-"""The nearest users of each user, found in blocks of rows: no n x n matrix."""
+"""Distances between users by rows, without an n x n matrix, and the nearest users of each user.
+
+A distance says how much information is lost if two users are made alike. Clusterings ask for the rows they need; only
+those of other libraries, which want the whole matrix, ask for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from kgreason.anonymizers.people.distance import Distance, Distances
-from kgreason.anonymizers.people.neighbour_kernels import nearest_rows
 from kgreason.cores import cores, each
 from kgreason.graph.model import Vertices
+from kgreason.jit import Ints, SingleRows, Singles, kernel
+
+Distances = npt.NDArray[np.float32]
+Clusters = Vertices
+"""Cluster of each user, int64, shape (n,); -1: in none, so the user will be removed."""
+Levels = npt.NDArray[np.int64]
+"""Anonymity level k of each user, shape (n,)."""
+
+
+class Distance(Protocol):
+    """A symmetric distance of the users 0 .. n-1."""
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        """Distances from some users to some others (`None`: to all), float32, shape (rows, columns)."""
+
+
+class MatrixDistance:
+    """A distance that is known as a matrix.
+
+    Examples
+    --------
+    >>> MatrixDistance(np.array([[0, 2], [2, 0]])).between(np.array([1])).tolist()
+    [[2.0, 0.0]]
+    """
+
+    def __init__(self, matrix: npt.ArrayLike) -> None:
+        self.matrix = np.ascontiguousarray(matrix, dtype=np.float32)
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return len(self.matrix)
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        """See `Distance.between`."""
+        return self.matrix[rows] if columns is None else self.matrix[np.ix_(rows, columns)]
+
+
+@dataclass(frozen=True, eq=False)
+class Among:
+    """A distance of some users only, numbered anew."""
+
+    distance: Distance
+    users: Vertices
+
+    @property
+    def n(self) -> int:
+        """Number of these users."""
+        return len(self.users)
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        """See `Distance.between`."""
+        return self.distance.between(self.users[rows], self.users if columns is None else self.users[columns])
+
+
+@kernel
+def nearest_rows(rows: SingleRows, users: Ints, start: Ints, found: Ints, near: Singles) -> None:
+    """Find the nearest others of some users, ascending; of equally near ones those of the lowest number.
+
+    Parameters
+    ----------
+    rows
+        Distances to everybody, shape (users, n).
+    start
+        Those of user u go to ``start[u] .. start[u + 1] - 1`` of `found` and `near`; at most n-1.
+    """
+    for i in range(len(users)):
+        u = users[i]
+        first = start[u]
+        room = start[u + 1] - first
+        if room == 0:
+            continue
+        held = 0
+        for v in range(rows.shape[1]):
+            d = rows[i, v]
+            if v == u or (held == room and d >= near[first + room - 1]):
+                continue
+            at = held if held < room else room - 1
+            while at > 0 and near[first + at - 1] > d:
+                near[first + at] = near[first + at - 1]
+                found[first + at] = found[first + at - 1]
+                at -= 1
+            near[first + at] = d
+            found[first + at] = v
+            held = min(held + 1, room)
+
 
 _BLOCK = 1 << 22  # distances held at a time by one core: 16 MB
 
@@ -42,7 +136,7 @@ def neighbours(distance: Distance, counts: Vertices) -> Neighbours:
 
     Examples
     --------
-    >>> from kgreason.anonymizers.people.distance import MatrixDistance
+    >>> from kgreason.anonymizers.people.neighbours import MatrixDistance
     >>> line = MatrixDistance([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
     >>> neighbours(line, np.array([1, 1, 2])).user.tolist()
     [1, 0, 1, 0]

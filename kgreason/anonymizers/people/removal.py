@@ -11,12 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgreason.anonymizers.people.balanced import Pull, split
-from kgreason.anonymizers.people.cluster_kernels import SIZE
-from kgreason.anonymizers.people.columns import Columns, Table
-from kgreason.anonymizers.people.distance import Clusters
-from kgreason.anonymizers.people.refine import Search
-from kgreason.anonymizers.people.validity import members, numbered
+from kgreason.anonymizers.people.cluster_columns import Columns, Table
+from kgreason.anonymizers.people.neighbours import Clusters
+from kgreason.anonymizers.people.refine import SIZE, Search
+from kgreason.anonymizers.people.valid_clusters import Pull, members, numbered, split
 from kgreason.graph.model import Vertices
 
 _LEAST = 1e-9  # smaller gains are noise of sums

@@ -1,4 +1,4 @@
-"""k-degree anonymity of a graph of people that is undirected: of one relation, whose links run both ways.
+"""k-degree anonymity of a graph of people that is k_degree_release: of one relation, whose links run both ways.
 
 References
 ----------
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.anonymizers.k_degree.k_degree import anonymize_degrees
-from kgreason.anonymizers.people.publish import PeopleRelease, relabelled
+from kgreason.anonymizers.people.generalize import PeopleRelease, relabelled
 from kgreason.anonymizers.people.settings import Settings
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import Links, PeopleGraph, completed
@@ -20,7 +20,7 @@ from kgreason.progress import Progress
 Edges = npt.NDArray[np.int64]
 
 
-def undirected(
+def k_degree_release(
     graph: PeopleGraph,
     k: int,
     settings: Settings,
@@ -28,7 +28,7 @@ def undirected(
     progress: Progress,
     secret: np.random.Generator | None,
 ) -> PeopleRelease:
-    """Anonymize the degrees of an undirected graph; all users are released.
+    """Anonymize the degrees of an k_degree_release graph; all users are released.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def edges_of(n: int, links: Links) -> Edges:
 
 
 def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
-    """The one relation of an undirected graph."""
+    """The one relation of an k_degree_release graph."""
     if len(graph.relations) != 1:
         raise AnonymizationError(
             f"k-degree is of graphs with one relation, and this one has {len(graph.relations)} "
@@ -82,7 +82,7 @@ def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
     ((name, links),) = graph.relations.items()
     if not links.mutual:
         raise AnonymizationError(
-            f"k-degree is of undirected graphs, and links of {name} have a direction",
+            f"k-degree is of k_degree_release graphs, and links of {name} have a direction",
             hint=f"say --mutual {name} (in a schema: mutual) if direction means nothing, or --method cdga for a "
             "directed graph",
         )

@@ -10,8 +10,8 @@ LINKS, section 4.
 from __future__ import annotations
 
 from kgreason.assess.links import conditions
+from kgreason.assess.links.conditions import sensitive
 from kgreason.assess.links.counts import links
-from kgreason.assess.links.secrecy import sensitive
 from kgreason.assess.links.source import Source
 from kgreason.assess.links.verdict import LinksVerdict
 from kgreason.assess.verdict import Item

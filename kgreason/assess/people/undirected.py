@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from kgreason.assess.people import conditions
-from kgreason.assess.people.pairs import degrees, keys, linked, pairs
+from kgreason.assess.people.information import shared
 from kgreason.assess.people.published import Published, Source
-from kgreason.assess.people.sharing import shared
+from kgreason.assess.people.structure import degrees, keys, linked, pairs
 from kgreason.assess.people.verdict import Figures, PeopleVerdict
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing

@@ -15,15 +15,164 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.people.associations import Truth, new_associations
-from kgreason.assess.people.clustering import clustering
-from kgreason.assess.people.edges import Changes, changed_edges
-from kgreason.assess.people.gains import gains
-from kgreason.assess.people.structure import Structure, structure
+from kgreason.assess.people.structure import Changes, Structure, changed_edges, clustering, structure
 from kgreason.displayed import Displayed
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import PeopleGraph
+from kgreason.graph.people.model import Attribute, PeopleGraph
+
+Truth = npt.NDArray[np.bool_]
+
+
+def new_associations(
+    original: PeopleGraph, released: PeopleGraph, truth: Truth | None = None
+) -> tuple[int, int]:
+    """Untruthful associations that are new in a release, and all untruthful pairs of values of the original.
+
+    Parameters
+    ----------
+    original, released
+        The graphs. Values that only the release has are untruthful beside all others.
+    truth
+        Which ordered pairs of values of the original are truthful; a pair is if it is either way. Those of values that
+        somebody has in the original are in any case.
+
+    Raises
+    ------
+    AnonymizationError
+        If `truth` is of another shape than (p, p).
+    """
+    number = {
+        (name, text): i
+        for i, (name, text) in enumerate((n, t) for n, a in original.attributes.items() for t in a.domain)
+    }
+    p = len(number)
+    if truth is not None and truth.shape != (p, p):
+        raise AnonymizationError(
+            f"truthful associations of {len(truth):,} values are given, but the original has {p:,}",
+            hint="learn the indicator on the original",
+        )
+    new = {
+        (name, text): number.setdefault((name, text), len(number))
+        for name, a in released.attributes.items()
+        for text in a.domain
+    }
+    old = _pairs(original, {key: number[key] for key in list(number)[:p]}, len(number))
+    fresh = np.setdiff1d(_pairs(released, new, len(number)), old, assume_unique=True)
+    if truth is None:
+        return len(fresh), p * (p - 1) // 2 - len(old)
+    true = truth | truth.T
+    first, second = fresh // len(number), fresh % len(number)
+    known = (first < p) & (second < p)
+    untrue = len(fresh) - int(np.count_nonzero(true[first[known], second[known]]))
+    true[old // len(number), old % len(number)] = True
+    true |= true.T
+    return untrue, int(np.count_nonzero(np.triu(~true, 1)))
+
+
+def _pairs(graph: PeopleGraph, number: dict[tuple[str, str], int], size: int) -> Vertices:
+    """Associations of a graph, as ``smaller * size + greater``, ascending."""
+    from scipy.sparse import csr_array, triu
+
+    user, value = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for name, a in graph.attributes.items():
+        user.append(a.user)
+        value.append(np.array([number[name, text] for text in a.domain], dtype=np.int64)[a.value])
+    who, what = np.concatenate(user), np.concatenate(value)
+    has = csr_array((np.ones(len(who), dtype=np.float32), (who, what)), shape=(graph.n, size))
+    pairs = triu(has.T @ has, k=1).tocoo()
+    return np.sort(pairs.row.astype(np.int64) * size + pairs.col)
+
+
+Doubles = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Costs of users, summed over attributes, and values that have changed hands.
+
+    Attributes
+    ----------
+    loss
+        AL' times the number of attributes, of each user; 0 for removed ones; shape (n,).
+    am
+        The same of AM', of which every denominator is greater by 1.
+    added, removed
+        Values that users who remain have only in the release, and only in the original.
+    """
+
+    loss: Doubles
+    am: Doubles
+    added: int
+    removed: int
+
+
+def gains(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Gains:
+    """Compare the values of the users that remain; `mapping` is as for `measure`.
+
+    A numeric attribute costs the change of both bounds of the range over the largest change possible. Who has no value
+    of it gains each unit of his new range, out of those of the domain.
+    """
+    loss, am = np.zeros(original.n), np.zeros(original.n)
+    added = removed = 0
+    back = np.full(released.n, -1, dtype=np.int64)
+    back[mapping[mapping >= 0]] = np.flatnonzero(mapping >= 0)
+    for name, old in original.attributes.items():
+        new = released.attributes.get(name)
+        ours, theirs, size = _keys(old, new, mapping, back)
+        extra = np.setdiff1d(theirs, ours, assume_unique=True)
+        added += len(extra)
+        removed += len(np.setdiff1d(ours, theirs, assume_unique=True))
+        if old.kind == "categorical":
+            gained = np.bincount(extra // max(size, 1), minlength=original.n).astype(np.float64)
+            room = len(old.domain) - np.bincount(old.user, minlength=original.n).astype(np.float64)
+        else:
+            gained, room = _widened(original.n, old, new, back)
+        loss += gained / np.maximum(np.maximum(room, gained), np.finfo(np.float64).tiny)
+        am += gained / (room + 1)
+    return Gains(loss, am, added, removed)
+
+
+def _keys(
+    old: Attribute, new: Attribute | None, mapping: Vertices, back: Vertices
+) -> tuple[Vertices, Vertices, int]:
+    """Pairs (user, value) of the users that remain before and after, as numbers, and how many values there are."""
+    place = {text: i for i, text in enumerate(old.domain)}
+    if new is None:
+        new_user = new_value = np.empty(0, dtype=np.int64)
+    else:
+        texts = [place.setdefault(text, len(place)) for text in new.domain]
+        known = back[new.user] >= 0
+        new_user = back[new.user[known]]
+        new_value = np.array(texts, dtype=np.int64)[new.value[known]]
+    size = len(place)
+    stays = mapping[old.user] >= 0
+    return old.user[stays] * size + old.value[stays], new_user * size + new_value, size
+
+
+def _widened(n: int, old: Attribute, new: Attribute | None, back: Vertices) -> tuple[Doubles, Doubles]:
+    """Change of the range of each user in a numeric attribute, and the largest change possible."""
+    low, high = _bounds(n, old.user, old.numbers[old.value])
+    if new is None:
+        return np.zeros(n), np.ones(n)
+    known = back[new.user] >= 0
+    new_low, new_high = _bounds(n, back[new.user[known]], new.numbers[new.value[known]])
+    least, most = (old.numbers.min(), old.numbers.max()) if len(old.domain) else (0.0, 0.0)
+    had, has = low <= high, new_low <= new_high
+    room = np.full(n, most - least + 1)
+    room[had] = np.abs(low - least)[had] + np.abs(most - high)[had]
+    gained = np.zeros(n)
+    gained[has & ~had] = (new_high - new_low)[has & ~had] + 1
+    both = has & had
+    gained[both] = np.abs(new_low[both] - low[both]) + np.abs(new_high[both] - high[both])
+    return gained, room
+
+
+def _bounds(n: int, user: Vertices, number: Doubles) -> tuple[Doubles, Doubles]:
+    low, high = np.full(n, np.inf), np.full(n, -np.inf)
+    np.minimum.at(low, user, number)
+    np.maximum.at(high, user, number)
+    return low, high
 
 
 @dataclass(frozen=True)

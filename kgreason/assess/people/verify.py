@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgreason.assess.people import conditions
-from kgreason.assess.people.information import degrees, history, information
+from kgreason.assess.people.information import degrees, history, information, shared, shared_by_anyone
 from kgreason.assess.people.published import Published, Source
-from kgreason.assess.people.sharing import shared, shared_by_anyone
 from kgreason.assess.people.undirected import k_degree
 from kgreason.assess.people.verdict import PeopleVerdict
 from kgreason.assess.verdict import Item

@@ -1,4 +1,4 @@
-"""Read observed and sensitive links from files, which a schema describes as those of people."""
+"""Read observed and sensitive links from files that a schema describes, and write them as triples."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kgreason.graph.links.amiss import tell_amiss, tell_both_ways, tell_unknown
+from kgreason.data.delimited import write_csv
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive, observations
+from kgreason.graph.links.program import tell_amiss, tell_both_ways, tell_unknown
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.read import Statements, read_statements
-from kgreason.graph.people.sources import LINKS, Schema
+from kgreason.graph.people.sources import LINKS, ROLES, Schema
 from kgreason.lang.names import suggest
+from kgreason.output.place import replacing
 from kgreason.progress import SILENT, Progress
 
 
@@ -114,3 +116,22 @@ def counted_once(found: Observations, n: int) -> Observations:
     count = np.zeros(len(key), dtype=np.int64)
     np.maximum.at(count, place, found.count)
     return Observations(key // max(n, 1), key % max(n, 1), count, mutual=True)
+
+
+def write_triples(path: Path, original: Original) -> None:
+    """Write a row ``user,relation,target`` for each link, the sensitive ones last; weights and attributes are left out.
+
+    Entities without any link are not in the file.
+    """
+    graph, secret = original.graph, original.sensitive
+    source, name, target = [], [], []
+    for relation, found in graph.observed.items():
+        source.append(np.repeat(found.source, found.count))
+        target.append(np.repeat(found.target, found.count))
+        name.append(np.full(found.total, relation, dtype=object))
+    source.append(secret.source)
+    target.append(secret.target)
+    name.append(np.full(len(secret), secret.name, dtype=object))
+    ends = graph.labels[np.concatenate(source)], graph.labels[np.concatenate(target)]
+    with replacing(path) as temporary:
+        write_csv(temporary, ROLES, (ends[0], np.concatenate(name), ends[1]))
