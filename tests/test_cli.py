@@ -425,6 +425,7 @@ main()
 """
 IMPORT_WITH_A_SIGNAL = """
 import os, signal, sys
+from kgreason.__main__ import main
 number = int(sys.argv.pop())
 if number == signal.SIGINT:
     signal.signal(number, signal.default_int_handler)

@@ -57,7 +57,9 @@ def parquet(path: Path, **columns: Any) -> Path:
 
 READ = """
 import sys
+from kgreason.errors import DataError
 from kgreason.graph.io.formats import read_table
+from kgreason.graph.io.source import parse_file
 try:
     read_table(parse_file(sys.argv[1]))
 except DataError as error:

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 import kgreason
 from kgreason import PeopleGraph, anonymize_people, read_people
 from kgreason.anonymizers.people.degree_targets import KEEP
-from kgreason.anonymizers.people.generalize import Generalized, generalize, mutually_alike
-from kgreason.anonymizers.people.generalize import undirected as met
+from kgreason.anonymizers.people.generalize import Generalized, generalize, mutual_links, mutually_alike
 from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.verify import verify_people
 from kgreason.cli import app
@@ -117,12 +116,12 @@ def test_degrees_are_met_exactly_if_any_graph_has_them(
     n, pairs, _ = case
     target = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n)), dtype=np.int64)
     if nx.is_graphical(target.tolist()):
-        made = met(undirected(n, pairs), target, rng)
+        made = mutual_links(undirected(n, pairs), target, rng)
         assert made.mutual
         assert (np.bincount(made.source, minlength=n) == target).all()
     else:
         with pytest.raises(NotRealizable):
-            met(undirected(n, pairs), target, rng)
+            mutual_links(undirected(n, pairs), target, rng)
 
 
 @given(st.integers(20, 60), st.data(), seeds)
