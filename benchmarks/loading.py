@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from kgreason.analysis.check import load_text
+from kgreason.data.load import load_facts
 from kgreason.distinct import first_rows
-from kgreason.graph.io.load import load_facts
 
 PROGRAM = load_text('held(X,Y) :- own(X,Y,W). @input("own").')
 MEGABYTE = 1_000_000

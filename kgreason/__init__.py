@@ -42,6 +42,16 @@ if TYPE_CHECKING:
     )
     from kgreason.attacks.results import Attacks
     from kgreason.changes import Changes
+    from kgreason.data.interchange import (
+        from_igraph,
+        from_networkx,
+        to_arrow,
+        to_igraph,
+        to_networkx,
+        to_pandas,
+        to_polars,
+    )
+    from kgreason.data.interchange.people import people_schema
     from kgreason.engine.limits import Limits
     from kgreason.errors import (
         AnonymizationError,
@@ -52,16 +62,6 @@ if TYPE_CHECKING:
         ProgramError,
         ReleaseError,
     )
-    from kgreason.graph.interchange import (
-        from_igraph,
-        from_networkx,
-        to_arrow,
-        to_igraph,
-        to_networkx,
-        to_pandas,
-        to_polars,
-    )
-    from kgreason.graph.interchange.people import people_schema
     from kgreason.graph.links.model import LinkGraph
     from kgreason.graph.links.read import read_links
     from kgreason.graph.model import KnowledgeGraph, Relation

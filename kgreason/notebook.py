@@ -302,7 +302,7 @@ def _(found: Facts) -> View:
 
 
 def _facts(found: Facts, reasoned: Reasoned | None = None) -> Iterator[Table | str]:
-    from kgreason.output.names import column_names
+    from kgreason.data.target import column_names
 
     for predicate, data in islice(found.tables.items(), PREDICATES):
         if not data.arity:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kgreason.api import Rules, load
 from kgreason.arguments import check_data, check_limits, output_names
 from kgreason.changes import ByPredicate, Changes, Difference, Outputs, Row, compared
+from kgreason.data.load import complete_nodes, load_facts
 from kgreason.engine.expressions import CODED
 from kgreason.engine.incremental.anew import Anew, apart, together
 from kgreason.engine.incremental.store import Deltas
@@ -21,7 +22,6 @@ from kgreason.engine.seminaive import prepare
 from kgreason.engine.stats import Stats
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import DataError, EvaluationError
-from kgreason.graph.io.load import complete_nodes, load_facts
 from kgreason.interrupts import deferred
 from kgreason.memory import Exhausted, limited
 from kgreason.plan.types import NAMES, join

@@ -86,8 +86,8 @@ class Reasoned(Displayed):
 
     def to_arrow(self, predicate: str) -> pyarrow.Table:
         """Facts of a predicate as an Arrow table; columns are named as head variables where the rules agree."""
-        from kgreason.graph.interchange import facts_to_arrow
-        from kgreason.output.names import column_names
+        from kgreason.data.interchange import facts_to_arrow
+        from kgreason.data.target import column_names
 
         self._known(predicate)
         arity = self.facts.tables[predicate].arity
@@ -101,7 +101,7 @@ class Reasoned(Displayed):
         DataError
             If pandas is not installed.
         """
-        from kgreason.graph.interchange import as_frame
+        from kgreason.data.interchange import as_frame
 
         return as_frame(self.to_arrow(predicate))
 
@@ -113,7 +113,7 @@ class Reasoned(Displayed):
         DataError
             If Polars is not installed.
         """
-        from kgreason.graph.interchange.arrow import as_polars
+        from kgreason.data.interchange.arrow import as_polars
 
         return as_polars(self.to_arrow(predicate))
 
@@ -128,8 +128,8 @@ class Reasoned(Displayed):
         DataError
             If the facts have fewer than two arguments.
         """
-        from kgreason.graph.interchange.graphs import as_networkx
-        from kgreason.graph.interchange.plain import edges_of
+        from kgreason.data.interchange.graphs import as_networkx
+        from kgreason.data.interchange.plain import edges_of
 
         made = as_networkx(edges_of(self.to_arrow(predicate), predicate))
         return cast("networkx.MultiDiGraph[str]", made)
@@ -142,7 +142,7 @@ class Reasoned(Displayed):
         DataError
             If the facts have fewer than two arguments, or igraph is not installed.
         """
-        from kgreason.graph.interchange.graphs import as_igraph
-        from kgreason.graph.interchange.plain import edges_of
+        from kgreason.data.interchange.graphs import as_igraph
+        from kgreason.data.interchange.plain import edges_of
 
         return as_igraph(edges_of(self.to_arrow(predicate), predicate))

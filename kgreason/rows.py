@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from kgreason.data.plain_tables import read_table
+from kgreason.data.raw import Raw
 from kgreason.errors import DataError
-from kgreason.graph.io.plain_tables import read_table
-from kgreason.graph.io.raw import Raw
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.parts import empty, texts, texts_of
 from kgreason.release.written import UNCHANGED, as_written, check_whole

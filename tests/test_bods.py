@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_text
 from kgreason.data import json_rows
 from kgreason.data.json_rows import JsonFile
+from kgreason.data.load import load_facts
+from kgreason.data.source import SourceSpec, parse_file
+from kgreason.data.target import Target
 from kgreason.data.vertex_names import _told_apart
+from kgreason.data.write import write_output
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.load import load_facts
-from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.lang.values import Value
-from kgreason.output.target import Target
-from kgreason.output.write import write_output
 from tests.examples import inputs
 
 PAIR = load_text("q(X) :- p(X, Y).")

@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 from kgreason import exchange
 from kgreason.cli import app
 from kgreason.cli.options import Format, _sizes
-from kgreason.output.target import FORMATS
+from kgreason.data.target import FORMATS
 from tests.conftest import OWNERSHIP, ROOT
 
 REPORT = "report.html", "report.json"

@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 
 from kgreason.analysis.check import load_text
 from kgreason.cli import app
-from kgreason.graph.io.load import load_facts
-from kgreason.graph.io.source import parse_file
+from kgreason.data.load import load_facts
+from kgreason.data.source import parse_file
 from kgreason.lang.values import Value
 
 Row = tuple[Value, ...]
@@ -197,11 +197,11 @@ def test_formats_of_the_commands_are_those_of_the_writers() -> None:
     from typing import get_args
 
     from kgreason.cli.options import Format
-    from kgreason.graph.io.formats import READERS
-    from kgreason.graph.io.options import FORMATS
+    from kgreason.data.formats import READERS
+    from kgreason.data.options import FORMATS
+    from kgreason.data.target import FORMATS as WRITTEN
+    from kgreason.data.write import _FILES, _TABLES
     from kgreason.lang.names import SERVERS, SOURCES, TARGETS
-    from kgreason.output.target import FORMATS as WRITTEN
-    from kgreason.output.write import _FILES, _TABLES
 
     assert {*get_args(Format)} == {*WRITTEN} == {*_FILES, *_TABLES} - SERVERS
     assert {*READERS} == {*FORMATS} >= {*_FILES, *_TABLES}

@@ -22,9 +22,9 @@ from typer.testing import CliRunner
 
 from kgreason.analysis.check import load_text
 from kgreason.cli import app
+from kgreason.data.load import load_facts, load_graph
+from kgreason.data.source import parse_file
 from kgreason.errors import DataError
-from kgreason.graph.io.load import load_facts, load_graph
-from kgreason.graph.io.source import parse_file
 from kgreason.graph.people.read import read_people
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.fuzz import run
@@ -58,8 +58,8 @@ def parquet(path: Path, **columns: Any) -> Path:
 READ = """
 import sys
 from kgreason.errors import DataError
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.source import parse_file
+from kgreason.data.formats import read_table
+from kgreason.data.source import parse_file
 try:
     read_table(parse_file(sys.argv[1]))
 except DataError as error:

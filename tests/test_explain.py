@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
+from kgreason.data.load import load_facts
+from kgreason.data.origin import sources
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, KgreasonError, ProgramError
-from kgreason.graph.io.load import load_facts
-from kgreason.graph.io.origin import sources
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Null
 from kgreason.provenance import Explanation, Proof, WhyNot, explain, explain_fact

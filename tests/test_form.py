@@ -20,9 +20,9 @@ import pytest
 import kgreason
 from kgreason.analysis.check import load_text
 from kgreason.anonymizers.base import Guarantee
+from kgreason.data.target import FORMATS
 from kgreason.imprint import account, not_of_account
 from kgreason.isomorphism.folder import claim_of, form
-from kgreason.output.target import FORMATS
 from kgreason.people.folder import Claim
 from kgreason.release.contents import Contents, _same_duckdb, files
 from kgreason.release.layout import Layout
@@ -309,7 +309,7 @@ def test_what_is_written_has_the_form(tmp_path: Path, method: str, seed: int | N
         folders=folders,  # type: ignore[arg-type]
     )
     released = kgreason.isomorphism.reading.read_released(
-        rules, {"own": [kgreason.graph.io.source.SourceSpec(folders.release)]}
+        rules, {"own": [kgreason.data.source.SourceSpec(folders.release)]}
     )
     assert form(folders.release, released, rules, ownership("csv")).holds
     (folders.release / "UNVERIFIED").touch()
@@ -325,7 +325,7 @@ def test_names_of_columns_are_those_of_the_original(tmp_path: Path) -> None:
     for name in ("README.txt", "rules.vada", "report.html", "report.json"):
         (folders.release / name).unlink()
     released = kgreason.isomorphism.reading.read_released(
-        rules, {"own": [kgreason.graph.io.source.SourceSpec(folders.release)]}
+        rules, {"own": [kgreason.data.source.SourceSpec(folders.release)]}
     )
     assert form(folders.release, released, rules).holds
     found = form(folders.release, released, rules, graph)

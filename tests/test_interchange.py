@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.engine.table import Facts
-from kgreason.errors import DataError
-from kgreason.graph.interchange import (
+from kgreason.data.interchange import (
     as_table,
     facts_to_arrow,
     from_networkx,
@@ -26,7 +24,9 @@ from kgreason.graph.interchange import (
     to_networkx,
     to_pandas,
 )
-from kgreason.graph.io.load import load_facts, load_graph
+from kgreason.data.load import load_facts, load_graph
+from kgreason.engine.table import Facts
+from kgreason.errors import DataError
 from kgreason.graph.model import KnowledgeGraph, Relation
 
 EDGES = [("A", "D", 0.6), ("D", "E", 0.8), ("A", "D", 0.2)]

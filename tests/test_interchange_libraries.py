@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import kgreason
 from kgreason import KnowledgeGraph, LinkGraph, PeopleGraph, Relation
+from kgreason.data.interchange import as_table
+from kgreason.data.interchange.plain import plain
 from kgreason.errors import CallError, DataError, ReleaseError
-from kgreason.graph.interchange import as_table
-from kgreason.graph.interchange.plain import plain
 from kgreason.graph.links.model import Observations
 from tests.examples import inputs
 

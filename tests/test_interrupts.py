@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 import kgreason
+from kgreason.data.formats import read_table
+from kgreason.data.source import SourceSpec
 from kgreason.errors import DataError
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.source import SourceSpec
 from kgreason.interrupts import deferred
 
 

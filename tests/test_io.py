@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram
 from kgreason.api import reason
+from kgreason.data.cast import numbers, plain
 from kgreason.data.delimited import write_csv
+from kgreason.data.load import load_facts, load_graph
+from kgreason.data.source import SourceSpec, parse_source, read_options
 from kgreason.distinct import first_rows
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, Span
-from kgreason.graph.io.cast import numbers, plain
-from kgreason.graph.io.load import load_facts, load_graph
-from kgreason.graph.io.source import SourceSpec, parse_source, read_options
 from tests.examples import inputs
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"

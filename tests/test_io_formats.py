@@ -17,12 +17,12 @@ import pytest
 from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram, Mapped, Query
 from kgreason.api import reason
+from kgreason.data.load import load_facts
+from kgreason.data.source import SourceSpec
+from kgreason.data.target_checks import examine_whole
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, Span
-from kgreason.graph.io.load import load_facts
-from kgreason.graph.io.source import SourceSpec
 from kgreason.lang.values import Null, Value
-from kgreason.output.annotated import examine_whole
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyoxigraph")

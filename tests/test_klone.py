@@ -21,10 +21,10 @@ from kgreason.anonymizers.degrees import (
     match_between,
 )
 from kgreason.anonymizers.klone import Klone, tie_pieces, to_new_vertices
+from kgreason.data.load import load_graph
 from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import derived_edges
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.io.load import load_graph
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
 from tests.conftest import ROOT

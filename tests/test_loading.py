@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_text
 from kgreason.arrays import as_arrow, as_numpy, strings
 from kgreason.data import delimited
+from kgreason.data.cast import numeric
+from kgreason.data.load import load_facts
+from kgreason.data.options import Options
 from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
-from kgreason.graph.io.cast import numeric
-from kgreason.graph.io.load import load_facts
-from kgreason.graph.io.options import Options
 from kgreason.lang.values import Null
 from tests import reference
 from tests.examples import inputs

@@ -14,8 +14,8 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import kgreason
+from kgreason.data.source import SourceSpec
 from kgreason.errors import KgreasonError
-from kgreason.graph.io.source import SourceSpec
 from kgreason.imprint import differences, imprint
 from kgreason.isomorphism.reading import read_pair
 from tests.definition import Graph, decide, read

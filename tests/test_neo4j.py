@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from kgreason.analysis.check import load_text
+from kgreason.data.load import load_facts, load_graph
 from kgreason.data.neo4j import fields_of
+from kgreason.data.source import parse_file
+from kgreason.data.target import Target
+from kgreason.data.write import write_output
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.load import load_facts, load_graph
-from kgreason.graph.io.source import parse_file
 from kgreason.lang.values import Value
-from kgreason.output.target import Target
-from kgreason.output.write import write_output
 
 Row = tuple[Value, ...]
 GRAPH = load_text('@node("company"). @edge("own"). q(X) :- company(X). r(X) :- own(X, Y, W).')

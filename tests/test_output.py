@@ -22,18 +22,17 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram, Mapped
 from kgreason.data import columns as tables
+from kgreason.data import write as output
+from kgreason.data.interchange import facts_to_arrow
+from kgreason.data.load import load_facts
+from kgreason.data.source import SourceSpec
+from kgreason.data.target import Target, column_names
+from kgreason.data.target_checks import check_outputs
+from kgreason.data.values import text
+from kgreason.data.write import write_facts, write_output, write_targets
 from kgreason.engine.table import Facts, Table
 from kgreason.errors import DataError, ReleaseError, Span
-from kgreason.graph.interchange import facts_to_arrow
-from kgreason.graph.io.load import load_facts
-from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value, identity
-from kgreason.output import write as output
-from kgreason.output.beforehand import check_outputs
-from kgreason.output.names import column_names
-from kgreason.output.target import Target
-from kgreason.output.write import write_facts, write_output, write_targets
 
 HERE = Span("a.vada", 1, 1, 1, 2)
 Row = tuple[Value, ...]

@@ -22,14 +22,14 @@ from typer.testing import CliRunner, Result
 from kgreason import api
 from kgreason.analysis import check
 from kgreason.cli import app
+from kgreason.data.formats import read_table
+from kgreason.data.load import load_graph
 from kgreason.data.postgresql import one_select
+from kgreason.data.source import SourceSpec, parse_file
+from kgreason.data.target import Target
+from kgreason.data.target_checks import check_outputs
+from kgreason.data.write import write_targets
 from kgreason.errors import DataError, KgreasonError, ProgramError, ReleaseError
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.load import load_graph
-from kgreason.graph.io.source import SourceSpec, parse_file
-from kgreason.output.beforehand import check_outputs
-from kgreason.output.target import Target
-from kgreason.output.write import write_targets
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.postgres import Server
 from tests.test_interrupts import interrupted

@@ -107,7 +107,7 @@ def slow(program: CheckedProgram, facts: Tables) -> tuple[Tables, None]:
     if program.posts:
         pytest.skip("what @post does is no part of the evaluation")
     if connected(program):
-        from kgreason.graph.io.load import load_facts
+        from kgreason.data.load import load_facts
 
         loaded = load_facts(program, {})
         facts = {p: set(loaded.rows(p)) for p in loaded.tables}

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
+from kgreason.data.load import load_facts
+from kgreason.data.source import SourceSpec
+from kgreason.data.target import Target
+from kgreason.data.write import write_output
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.load import load_facts
-from kgreason.graph.io.source import SourceSpec
 from kgreason.lang.values import Value
-from kgreason.output.target import Target
-from kgreason.output.write import write_output
 from tests.examples import inputs
 
 pytest.importorskip("pyoxigraph")

@@ -25,13 +25,13 @@ from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.base import Augmented, Guarantee, Release
 from kgreason.assess.conditions import CHANCE, labels
 from kgreason.cli import app
+from kgreason.data.program_tables import format_of
+from kgreason.data.source import SourceSpec
+from kgreason.data.target import FORMATS
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.loader import format_of
-from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.isomorphism.reading import read_release
 from kgreason.isomorphism.tables import fitting, planned, write_tables
-from kgreason.output.target import FORMATS
 from kgreason.progress import SILENT, Progress
 from kgreason.release.layout import LISTING, NUMBERED, Layout
 from kgreason.release.mapping import write_mapping

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import kgreason
 from kgreason.cli import app
+from kgreason.data.plain_tables import FORMATS, read_table, write_table
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.plain_tables import FORMATS, read_table, write_table
 from kgreason.graph.links.model import LinkGraph, Released, observations
 from kgreason.graph.links.write import write_links
 from kgreason.links.folder import contents_of, form, read_released

@@ -172,7 +172,7 @@ def test_the_public_report_is_a_function_of_what_is_published(
 ) -> None:
     made, folders = released
     program = kgreason.load(folders.release / "rules.vada")
-    from kgreason.graph.io.source import SourceSpec
+    from kgreason.data.source import SourceSpec
 
     graph = read_released(program, {"own": [SourceSpec(folders.release / "own.csv")]})
     promise = Promise(str(made.release.guarantee), 2, "every x", ("own", "control"))

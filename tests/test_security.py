@@ -27,11 +27,11 @@ from kgreason import caches
 from kgreason.analysis.check import examine_file, load_file
 from kgreason.cli import app
 from kgreason.data.duckdb_files import _opened
+from kgreason.data.formats import read_table
 from kgreason.data.postgresql import one_select
+from kgreason.data.source import SourceSpec
+from kgreason.data.write import write_targets
 from kgreason.errors import DataError, KgreasonError, ProgramError
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.source import SourceSpec
-from kgreason.output.write import write_targets
 from kgreason.runlog import Log
 from tests.conftest import ROOT
 from tests.test_interrupts import ENDLESS, endless, interrupted

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from kgreason import reason
 from kgreason.cli import app
+from kgreason.data.spelling import alike, normal, note
 from kgreason.errors import DataError
-from kgreason.graph.io.spelling import alike, normal, note
 
 SPACED, JOINED = "ธนาคาร กรุงเทพ", "ธนาคารกรุงเทพ"
 

@@ -14,15 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.data import graph_builder, json_rows, sqlite
+from kgreason.data import graph_builder, json_rows, sqlite, xml_blocks
+from kgreason.data.formats import read_table
+from kgreason.data.gathered import Gathered
+from kgreason.data.raw import Raw
+from kgreason.data.raw import texts as blocks_of
+from kgreason.data.source import SourceSpec
+from kgreason.data.values import CastError, Objects, arrow_column
 from kgreason.errors import DataError
-from kgreason.graph.io import xmlparse
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.gathered import Gathered
-from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.raw import texts as blocks_of
-from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.io.values import CastError, Objects, arrow_column
 from tests.conftest import ROOT
 from tests.examples import inputs
 
@@ -108,7 +107,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes the pieces in which files are read as small as one likes."""
 
     def cut(size: int) -> None:
-        for module in (json_rows, xmlparse):
+        for module in (json_rows, xml_blocks):
             monkeypatch.setattr(module, "_BLOCK", size)
         for module in (graph_builder, json_rows, sqlite):
             monkeypatch.setattr(module, "PIECE", size)

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import reason
+from kgreason.data.formats import read_table
+from kgreason.data.options import read_options
+from kgreason.data.source import parse_file, parse_source
+from kgreason.data.where import parse
 from kgreason.errors import DataError
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.options import read_options
-from kgreason.graph.io.source import parse_file, parse_source
-from kgreason.graph.io.where import parse
 
 REGISTER = """owner,company,share,kind,since
 Ada,Ash,60%,owner,2020-01-01

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 def is_graph_like(given: object) -> bool:
     """Whether something stands for a graph by itself, so that no predicate need be named."""
-    from kgreason.graph.interchange import is_table
+    from kgreason.data.interchange import is_table
     from kgreason.graph.model import KnowledgeGraph
 
     return isinstance(given, KnowledgeGraph) or (not isinstance(given, Mapping) and is_table(given))
@@ -69,8 +69,8 @@ def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
     >>> graph_of(pa.table({"by": ["A"], "of": ["D"], "share": [0.6]}), load_text('@edge("own").'))
     <KnowledgeGraph with 2 vertices; own: 1 edges>
     """
-    from kgreason.graph.interchange.tables import as_foreign
-    from kgreason.graph.io.load import load_graph
+    from kgreason.data.interchange.tables import as_foreign
+    from kgreason.data.load import load_graph
     from kgreason.graph.model import KnowledgeGraph
 
     if isinstance(given, KnowledgeGraph):

@@ -93,7 +93,7 @@ def anonymize_links(
     >>> result.holds, len(result.cluster_sizes), result.utility
     (True, 6, 1.0)
     """
-    from kgreason.graph.io.plain_tables import check_plain, plain_format
+    from kgreason.data.plain_tables import check_plain, plain_format
     from kgreason.graph.people.read import schema_of
     from kgreason.links.arguments import check_links
     from kgreason.links.release import Asked, Links
@@ -130,7 +130,7 @@ def anonymize_links(
 
 def _kept(data: object, rules: Rules | None) -> str | None:
     """Format of the first file of the data, if they are files."""
-    from kgreason.graph.io.loader import first_files, format_of
+    from kgreason.data.program_tables import first_files, format_of
     from kgreason.graph.people.sources import Schema
 
     if isinstance(data, Schema):

@@ -108,7 +108,7 @@ def anonymize_people(
     (True, [], 0.0)
     """
     from kgreason.anonymizers.people.settings import Settings
-    from kgreason.graph.io.plain_tables import check_plain, plain_format
+    from kgreason.data.plain_tables import check_plain, plain_format
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.graph.people.read import read_people, schema_of
     from kgreason.graph.people.sources import Schema

@@ -117,10 +117,10 @@ def reason(
     >>> sorted(reason(closure, {"edge": [("a", "b"), ("b", "c")]}).rows("reach"))
     [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
+    from kgreason.data.load import load_facts
     from kgreason.engine.limits import Limits
     from kgreason.engine.post import apply_posts
     from kgreason.engine.seminaive import evaluate
-    from kgreason.graph.io.load import load_facts
     from kgreason.memory import limited
 
     program = load(rules, allow_files=allow_files)
@@ -166,9 +166,9 @@ def explain(
     >>> found.holds, found.proofs[0].height
     (True, 2)
     """
+    from kgreason.data.load import load_facts
+    from kgreason.data.origin import sources
     from kgreason.engine.limits import Limits
-    from kgreason.graph.io.load import load_facts
-    from kgreason.graph.io.origin import sources
     from kgreason.memory import limited
     from kgreason.provenance.explanation import explain_fact
 
@@ -198,8 +198,8 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
         If the file cannot be read or parsed; it stays as it is.
     """
     from kgreason.analysis.include import read_text
+    from kgreason.data.whole_files import replacing
     from kgreason.lang.format import format_text
-    from kgreason.output.place import replacing
 
     text, unreadable = read_text(path)
     if unreadable:

@@ -201,7 +201,7 @@ def read_graph(
 
 
 def _graph(program: CheckedProgram, data: GraphData | None, progress: Progress) -> KnowledgeGraph:
-    from kgreason.graph.io.load import load_graph
+    from kgreason.data.load import load_graph
 
     if data is None or not is_graph_like(data):
         check_data(data)

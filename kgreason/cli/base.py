@@ -130,7 +130,7 @@ def warn(warnings: Sequence[Diagnostic], program: CheckedProgram) -> None:
 
 def sources(data: Sequence[str] | None) -> dict[str, list[Any]]:
     """Read the values of ``--data``."""
-    from kgreason.graph.io.source import parse_source
+    from kgreason.data.source import parse_source
 
     found: dict[str, list[Any]] = {}
     for text in data or ():

@@ -13,8 +13,8 @@ import typer
 
 from kgreason.analysis.reach import files_of
 from kgreason.cli.run import tell
+from kgreason.data.source import parse_file
 from kgreason.errors import DataError
-from kgreason.graph.io.source import parse_file
 from kgreason.lang.names import suggest
 from kgreason.runlog import SUFFIX
 from kgreason.toml import parsed
@@ -259,7 +259,7 @@ def find_config(named: Path | None) -> Config | None:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        from kgreason.graph.io.raw import no_file
+        from kgreason.data.raw import no_file
 
         raise no_file(file) from None
     except UnicodeDecodeError as error:

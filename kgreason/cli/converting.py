@@ -45,10 +45,10 @@ def convert(
     """Write a table or graph in another format."""
     from dataclasses import replace
 
-    from kgreason.graph.io.source import parse_file
+    from kgreason.data.convert import convert
+    from kgreason.data.source import parse_file
+    from kgreason.data.target import Target
     from kgreason.memory import limited
-    from kgreason.output.convert import convert
-    from kgreason.output.target import Target
     from kgreason.terminal import progress
 
     read, written = parse_file(source), parse_file(target)

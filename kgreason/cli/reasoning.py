@@ -48,7 +48,7 @@ def check(
 ) -> int:
     """Print what is wrong with rule files, their fragment, whether they commute, and what anonymize would refuse."""
     from kgreason.api import load_functions
-    from kgreason.output.annotated import examine_whole
+    from kgreason.data.target_checks import examine_whole
 
     for file in functions or ():
         load_functions(file)
@@ -69,7 +69,7 @@ def check(
 def tell_alike(file: Path) -> None:
     """Tell of names that look the same in the tables that a rule file binds; who cannot read them is told that."""
     from kgreason.analysis.check import load_file
-    from kgreason.graph.io.load import note_of_spellings
+    from kgreason.data.load import note_of_spellings
 
     if file.suffix == ".toml":
         return
@@ -245,11 +245,11 @@ def reason(
 ) -> int:
     """Derive facts from rules and data."""
     from kgreason import api
+    from kgreason.data.target_checks import check_outputs
+    from kgreason.data.write import write_facts, write_targets
     from kgreason.engine.limits import Limits
     from kgreason.engine.stats import Recorder
     from kgreason.memory import limited
-    from kgreason.output.beforehand import check_outputs
-    from kgreason.output.write import write_facts, write_targets
     from kgreason.terminal import print_facts, print_profile, print_stats, progress
 
     if format is not None and out is None:

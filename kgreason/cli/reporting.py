@@ -30,8 +30,8 @@ def report(
     as_json: AsJson = False,
 ) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
+    from kgreason.data.whole_files import replacing
     from kgreason.imprint import renewed
-    from kgreason.output.place import replacing
     from kgreason.report.json import read_report
     from kgreason.report.write import HTML, write_page
 

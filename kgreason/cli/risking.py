@@ -59,7 +59,7 @@ def risk(
 ) -> int:
     """Measure what a graph gives away before it is anonymized, and what anonymization would cost."""
     from kgreason import api
-    from kgreason.graph.io.spelling import note
+    from kgreason.data.spelling import note
     from kgreason.terminal import progress
 
     if out is not None:
@@ -96,7 +96,7 @@ def risk(
 
 
 def _write(out: Path, document: Mapping[str, object]) -> None:
-    from kgreason.output.place import replacing
+    from kgreason.data.whole_files import replacing
     from kgreason.release.publication import write_json
 
     with replacing(out) as temporary:

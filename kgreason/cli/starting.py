@@ -56,8 +56,8 @@ def init(
 
     Of one table with a line per person and no edges, a schema (.toml) is written instead.
     """
+    from kgreason.data.whole_files import replacing
     from kgreason.init.start import start
-    from kgreason.output.place import replacing
 
     made = start(tables, out)
     check_free(made.file, force)

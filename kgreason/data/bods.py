@@ -26,14 +26,14 @@ import numpy as np
 
 from kgreason.arrays import as_arrow
 from kgreason.data.json_rows import JsonFile, write_values
+from kgreason.data.options import Options
+from kgreason.data.raw import Column, Raw
+from kgreason.data.target import Target
+from kgreason.data.values import text
 from kgreason.data.vertex_names import called
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.values import text
 from kgreason.lang.values import Value
-from kgreason.output.target import Target
 
 VERSION = "0.4"
 _KINDS = {

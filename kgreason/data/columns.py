@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kgreason.arrays import as_arrow, strings
+from kgreason.data.values import text
 from kgreason.engine.table import Facts, Kind, Table, decode
-from kgreason.graph.io.values import text
 from kgreason.lang.values import Value, plain
 
 PIECE = 1 << 20  # rows, as many as Parquet keeps in one group
@@ -33,7 +33,7 @@ def columns_of(
     facts: Facts, predicate: str, written: Collection[Kind], write: Callable[[Value], str] = text
 ) -> list[Any]:
     """Arrow columns of facts; those of some kinds are strings, as a function writes their values."""
-    from kgreason.graph.interchange import facts_to_arrow
+    from kgreason.data.interchange import facts_to_arrow
 
     table = facts.tables[predicate]
     columns: list[Any] = list(facts_to_arrow(facts, predicate).columns)

@@ -20,15 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
+from kgreason.data.cast import ABSENT
 from kgreason.data.columns import NESTED, columns_of, pieces
+from kgreason.data.options import Options, delimiter_of, other_delimiter
+from kgreason.data.raw import Column, Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
+from kgreason.data.target import Target
+from kgreason.data.values import text
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
-from kgreason.graph.io.cast import ABSENT
-from kgreason.graph.io.options import Options, delimiter_of, other_delimiter
-from kgreason.graph.io.raw import Column, Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
-from kgreason.graph.io.values import text
 from kgreason.lang.values import Null, Value
-from kgreason.output.target import Target
 
 _SAMPLE = 200
 _FIELD = 1 << 24  # characters of a field; as many as Arrow takes

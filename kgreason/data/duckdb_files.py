@@ -12,10 +12,9 @@ from typing import Any
 
 from kgreason import memory
 from kgreason.analysis.reach import ALLOW
-from kgreason.errors import DataError
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw, no_file
-from kgreason.graph.io.sql import (
+from kgreason.data.options import Options
+from kgreason.data.raw import Raw, no_file
+from kgreason.data.sql import (
     ONLY_READS,
     Writer,
     database_file,
@@ -27,9 +26,10 @@ from kgreason.graph.io.sql import (
     refused,
     writing,
 )
-from kgreason.graph.io.where import condition
+from kgreason.data.target import Target
+from kgreason.data.where import condition
+from kgreason.errors import DataError
 from kgreason.interrupts import stoppable
-from kgreason.output.target import Target
 
 CONFINED = {
     "enable_external_access": "false",
@@ -198,7 +198,7 @@ def write_duckdb(database: Target) -> Iterator[Writer]:
     DataError
         If the package duckdb is missing.
     """
-    from kgreason.graph.interchange import facts_to_arrow
+    from kgreason.data.interchange import facts_to_arrow
 
     path = database.path
     duckdb: Any = extra("duckdb", "duckdb", path)

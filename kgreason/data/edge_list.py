@@ -16,13 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kgreason.data.vertex_names import labelled, numbered, write_entries
-from kgreason.engine.table import Facts
-from kgreason.errors import DataError
-from kgreason.graph.io.fields import read_fields
-from kgreason.graph.io.options import Options, delimiter_of
-from kgreason.graph.io.raw import Raw, open_bytes, read_block
-from kgreason.output.fields import (
+from kgreason.data.field_lines import read_fields
+from kgreason.data.field_text import (
     TextColumn,
     check_weight,
     first_with,
@@ -30,7 +25,12 @@ from kgreason.output.fields import (
     texts,
     write_lines,
 )
-from kgreason.output.target import Target
+from kgreason.data.options import Options, delimiter_of
+from kgreason.data.raw import Raw, open_bytes, read_block
+from kgreason.data.target import Target
+from kgreason.data.vertex_names import labelled, numbered, write_entries
+from kgreason.engine.table import Facts
+from kgreason.errors import DataError
 
 _KONECT = re.compile(rb"%\s*(sym|asym|bip)\s+\w+")
 _TAB = "delimiter=tab keeps blanks and commas; csv holds any text"

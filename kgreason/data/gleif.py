@@ -19,11 +19,11 @@ from xml.parsers import expat
 import numpy as np
 
 from kgreason.arrays import as_arrow
+from kgreason.data.options import Options
+from kgreason.data.raw import Raw
 from kgreason.data.vertex_names import called
+from kgreason.data.xml_blocks import parse
 from kgreason.errors import DataError
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.xmlparse import parse
 
 _DIRECT = "IS_DIRECTLY_CONSOLIDATED_BY"
 _VOID = frozenset({"ANNULLED", "CANCELLED", "DUPLICATE", "ERRONEOUS", "RETIRED", "TRANSFERRED"})

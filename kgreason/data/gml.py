@@ -15,16 +15,15 @@ from collections.abc import Iterator, Sequence
 from html.entities import html5
 from pathlib import Path
 
+from kgreason.data.field_text import WEIGHTS, TextColumn, pieces, write_lines
+from kgreason.data.field_text import texts as cells
 from kgreason.data.graph_builder import ID, LABEL, LINE, SOURCE, TARGET, WEIGHT, GraphBuilder
+from kgreason.data.options import Options
+from kgreason.data.raw import Raw, texts
+from kgreason.data.target import Target, free
 from kgreason.data.vertex_names import named, vertices_of
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw, texts
-from kgreason.output.fields import WEIGHTS, TextColumn, pieces, write_lines
-from kgreason.output.fields import texts as cells
-from kgreason.output.names import free
-from kgreason.output.target import Target
 
 _KEY = r"[A-Za-z][A-Za-z0-9_]*+"
 _VALUE = r'(?:"[^"]*"|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'

@@ -9,9 +9,9 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.arrays import as_numpy
+from kgreason.data.raw import Column, Raw
 from kgreason.data.vertex_names import ends_of, repeated
 from kgreason.errors import DataError
-from kgreason.graph.io.raw import Column, Raw
 
 # Columns that are no attributes; neither GML nor XML has names with a zero byte.
 ID, LABEL, SOURCE, TARGET, WEIGHT = "\0id", "\0label", "\0source", "\0target", "\0weight"

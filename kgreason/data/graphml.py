@@ -18,15 +18,15 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from kgreason.data.graph_builder import ID, LABEL, LINE, SOURCE, TARGET, UNDIRECTED, WEIGHT, GraphBuilder
+from kgreason.data.options import Options
+from kgreason.data.raw import Raw
+from kgreason.data.target import Target
+from kgreason.data.values import text
 from kgreason.data.vertex_names import named
+from kgreason.data.xml_blocks import parse
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.values import text
-from kgreason.graph.io.xmlparse import parse
 from kgreason.lang.values import Value
-from kgreason.output.target import Target
 
 _TYPES = {Kind.INT: "long", Kind.DOUBLE: "double", Kind.BOOL: "boolean"}
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")

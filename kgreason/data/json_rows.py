@@ -11,14 +11,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from kgreason.data.gathered import PIECE, Gathered
+from kgreason.data.options import Options
+from kgreason.data.raw import Column, Raw, open_bytes, texts
+from kgreason.data.target import Target
+from kgreason.data.values import CastError, Unfit
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.gathered import PIECE, Gathered
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw, open_bytes, texts
-from kgreason.graph.io.values import CastError, Unfit
 from kgreason.lang.values import plain
-from kgreason.output.target import Target
 
 _LINES = re.compile(r"\.(jsonl|ndjson)(\.gz)?$", re.IGNORECASE)
 _BLOCK = 1 << 14  # bytes read at once; ijson takes quadratic memory for levels that open within one block

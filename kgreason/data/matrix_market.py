@@ -20,15 +20,15 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.arrays import as_arrow
+from kgreason.data.field_lines import check_declared, check_indices, read_fields
+from kgreason.data.field_text import check_weight
+from kgreason.data.options import Options
+from kgreason.data.raw import Raw, decoded, whole_lines
+from kgreason.data.target import Target
+from kgreason.data.values import int64
 from kgreason.data.vertex_names import Vertices, labelled, numbered, write_entries
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
-from kgreason.graph.io.fields import check_declared, check_indices, read_fields
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw, decoded, whole_lines
-from kgreason.graph.io.values import int64
-from kgreason.output.fields import check_weight
-from kgreason.output.target import Target
 
 _BANNER = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric"
 _FIELDS = {Kind.INT: "integer", Kind.DOUBLE: "real"}

@@ -18,17 +18,17 @@ import numpy as np
 
 from kgreason.analysis.reach import parts_of
 from kgreason.arrays import as_arrow, as_numpy, strings
+from kgreason.data.cast import coded
 from kgreason.data.delimited import read_columns, records
+from kgreason.data.field_text import pieces, texts
+from kgreason.data.options import Options
+from kgreason.data.raw import Column, Raw, no_file
+from kgreason.data.target import Target
+from kgreason.data.values import CastError, text
 from kgreason.data.vertex_names import named, vertices_of
 from kgreason.engine.table import Codes, Facts, Kind, decode
 from kgreason.errors import DataError
-from kgreason.graph.io.cast import coded
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw, no_file
-from kgreason.graph.io.values import CastError, text
 from kgreason.lang.values import Null, Value, ordered
-from kgreason.output.fields import pieces, texts
-from kgreason.output.target import Target
 
 _ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 _HEADER = re.compile(r"[-_.]?headers?$", re.IGNORECASE)

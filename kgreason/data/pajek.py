@@ -18,15 +18,15 @@ from pathlib import Path
 import numpy as np
 
 from kgreason import memory
+from kgreason.data.field_lines import check_declared, check_indices, split_lines
+from kgreason.data.field_text import check_weight
+from kgreason.data.options import Options
+from kgreason.data.raw import Raw, decoded, whole_lines
+from kgreason.data.target import Target
+from kgreason.data.values import int64
 from kgreason.data.vertex_names import named, vertices_of, write_entries
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.fields import check_declared, check_indices, split_lines
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw, decoded, whole_lines
-from kgreason.graph.io.values import int64
-from kgreason.output.fields import check_weight
-from kgreason.output.target import Target
 
 _TITLE = re.compile(r"^([ \t]*\*[A-Za-z]+[^\n]*)$", re.MULTILINE)
 _VERTEX = re.compile(r'\s*(\d+)(?:\s+(?:"([^"]*)"|(\S+)))?')

@@ -10,12 +10,11 @@ from typing import Any
 
 from kgreason import memory
 from kgreason.data.columns import pieces
+from kgreason.data.options import Options
+from kgreason.data.raw import AGAIN, Raw, no_file
+from kgreason.data.target import Target
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
-from kgreason.graph.io.damaged import AGAIN
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw, no_file
-from kgreason.output.target import Target
 
 _ROWS = 1 << 16  # rows at once
 _BYTES = 4  # of a value, at least
@@ -94,10 +93,10 @@ def _longest(path: Path, file: Any) -> int:
 
 
 def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str], _: Target) -> None:
-    """Write typed columns; see `kgreason.graph.interchange.facts_to_arrow`."""
+    """Write typed columns; see `kgreason.data.interchange.facts_to_arrow`."""
     import pyarrow.parquet as pq
 
-    from kgreason.graph.interchange import facts_to_arrow
+    from kgreason.data.interchange import facts_to_arrow
 
     tables = (facts_to_arrow(piece, predicate, names) for piece in pieces(facts, predicate))
     first = next(tables)

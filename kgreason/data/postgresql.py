@@ -24,18 +24,18 @@ from typing import Any
 
 from kgreason import memory
 from kgreason.analysis.server import address
+from kgreason.data.cast import INTEGER, first_misfit
 from kgreason.data.columns import NESTED, columns_of, json_text, pieces
+from kgreason.data.options import Options
+from kgreason.data.raw import BLOCK, Column, Raw
+from kgreason.data.sql import ONLY_READS, Writer, extra, no_table, only, quoted, refused
+from kgreason.data.target import Target
+from kgreason.data.values import CastError, Objects, Unfit, arrow_column, checked
+from kgreason.data.where import condition
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.cast import INTEGER, first_misfit
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import BLOCK, Column, Raw
-from kgreason.graph.io.sql import ONLY_READS, Writer, extra, no_table, only, quoted, refused
-from kgreason.graph.io.values import CastError, Objects, Unfit, arrow_column, checked
-from kgreason.graph.io.where import condition
 from kgreason.interrupts import stoppable
 from kgreason.lang.values import read_date
-from kgreason.output.target import Target
 from kgreason.passwords import hidden
 
 _NAMES = {"database": "dbname"}

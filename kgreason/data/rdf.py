@@ -27,18 +27,17 @@ import numpy.typing as npt
 
 from kgreason import memory
 from kgreason.arrays import as_arrow, as_numpy
+from kgreason.data.cast import claim_texts
+from kgreason.data.gathered import PIECE
+from kgreason.data.options import Options
+from kgreason.data.raw import UNPACKING, Column, Raw, open_bytes
+from kgreason.data.sql import extra
+from kgreason.data.target import Target
+from kgreason.data.values import CastError, Objects, arrow_column, text
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import DataError
-from kgreason.graph.io.cast import claim_texts
-from kgreason.graph.io.damaged import UNPACKING
-from kgreason.graph.io.gathered import PIECE
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw, open_bytes
-from kgreason.graph.io.sql import extra
-from kgreason.graph.io.values import CastError, Objects, arrow_column, text
 from kgreason.lang.names import suggest
 from kgreason.lang.values import Null, Value
-from kgreason.output.target import Target
 
 BASE = "urn:kgreason:"
 _XSD = "http://www.w3.org/2001/XMLSchema#"

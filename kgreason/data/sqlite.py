@@ -17,12 +17,10 @@ from urllib.parse import quote
 
 from kgreason import memory
 from kgreason.data.columns import json_text
-from kgreason.engine.table import Kind
-from kgreason.errors import DataError
-from kgreason.graph.io.gathered import PIECE, Gathered
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw, no_file
-from kgreason.graph.io.sql import (
+from kgreason.data.gathered import PIECE, Gathered
+from kgreason.data.options import Options
+from kgreason.data.raw import Column, Raw, no_file
+from kgreason.data.sql import (
     ONLY_READS,
     Writer,
     database_file,
@@ -33,11 +31,13 @@ from kgreason.graph.io.sql import (
     refused,
     writing,
 )
-from kgreason.graph.io.values import LARGEST, SMALLEST, CastError, Large, arrow_column
-from kgreason.graph.io.where import condition
+from kgreason.data.target import Target
+from kgreason.data.values import LARGEST, SMALLEST, CastError, Large, arrow_column
+from kgreason.data.where import condition
+from kgreason.engine.table import Kind
+from kgreason.errors import DataError
 from kgreason.interrupts import stoppable
 from kgreason.lang.values import Value, read_date
-from kgreason.output.target import Target
 
 _LONGEST = 10**9  # bytes of a row, of SQLite itself
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)

@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.arrays import as_arrow, as_numpy
+from kgreason.data.field_text import TextColumn, numbers, pieces, write_lines
+from kgreason.data.options import Options
+from kgreason.data.raw import Column, Raw, decoded, whole_lines
+from kgreason.data.spelling import normal
+from kgreason.data.target import Target
+from kgreason.data.values import text
 from kgreason.engine.table import Facts, decode
 from kgreason.errors import DataError
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
-from kgreason.graph.io.spelling import normal
-from kgreason.graph.io.values import text
 from kgreason.lang.names import suggest
-from kgreason.output.fields import TextColumn, numbers, pieces, write_lines
-from kgreason.output.target import Target
 
 Numbers = npt.NDArray[np.int64]
 

@@ -11,8 +11,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from kgreason.graph.io.cast import ABSENT, foreign
-from kgreason.graph.io.values import Objects, Unfit
+from kgreason.data.cast import ABSENT, foreign
+from kgreason.data.values import Objects, Unfit
 from kgreason.init.words import COUNTS, PERCENTS, RANKS, SHARES, SOURCES, TARGETS, TIMES, WEIGHTS, words
 
 SAMPLE = 20_000

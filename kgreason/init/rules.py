@@ -15,7 +15,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from kgreason.graph.io.source import DATABASES
+from kgreason.data.source import DATABASES
 from kgreason.init.columns import Column
 from kgreason.init.tables import Table
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS

@@ -14,12 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kgreason.analysis.server import connection, table_of
+from kgreason.data.formats import check_content, read_table
+from kgreason.data.options import normal
+from kgreason.data.raw import Raw, no_file, open_bytes, read_block
+from kgreason.data.source import DATABASES, SourceSpec, parse_file
+from kgreason.data.sql import quoted
 from kgreason.errors import DataError
-from kgreason.graph.io.formats import check_content, read_table
-from kgreason.graph.io.options import normal
-from kgreason.graph.io.raw import Raw, no_file, open_bytes, read_block
-from kgreason.graph.io.source import DATABASES, SourceSpec, parse_file
-from kgreason.graph.io.sql import quoted
 from kgreason.init.columns import Column, column
 from kgreason.init.words import is_title
 from kgreason.lang.names import SERVERS, suggest

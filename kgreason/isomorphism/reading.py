@@ -10,11 +10,11 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.reach import parts_of
+from kgreason.data.load import load_graph
+from kgreason.data.raw import similar
+from kgreason.data.source import SourceSpec
+from kgreason.data.values import int64
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.load import load_graph
-from kgreason.graph.io.raw import similar
-from kgreason.graph.io.source import SourceSpec
-from kgreason.graph.io.values import int64
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
 from kgreason.release.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from kgreason.assess.links import conditions
 from kgreason.assess.verdict import Item
 from kgreason.choices import CLUSTERED, Strategy
+from kgreason.data.plain_tables import cell, found_format, indented, width
+from kgreason.data.raw import Raw
 from kgreason.errors import DataError
-from kgreason.graph.io.plain_tables import cell, found_format, indented, width
-from kgreason.graph.io.raw import Raw
 from kgreason.graph.labels import fresh
 from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
 from kgreason.graph.links.write import (

@@ -20,9 +20,9 @@ from kgreason.assess.people.information import distinct, paired
 from kgreason.assess.people.published import Published, Rows, Source
 from kgreason.assess.verdict import Item
 from kgreason.choices import Construction, PeopleModel
+from kgreason.data.plain_tables import cell, found_format, indented, row_of, width
+from kgreason.data.raw import Raw
 from kgreason.errors import DataError
-from kgreason.graph.io.plain_tables import cell, found_format, indented, row_of, width
-from kgreason.graph.io.raw import Raw
 from kgreason.graph.labels import fresh
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links

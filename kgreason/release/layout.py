@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kgreason.data.rdf import BASE
+from kgreason.data.source import SourceSpec
+from kgreason.data.target import DECLARING, FORMATS
 from kgreason.errors import DataError
-from kgreason.graph.io.source import SourceSpec
-from kgreason.output.target import DECLARING, FORMATS
 
 NODES, DATABASE = "nodes", "graph"
 NUMBERED = frozenset({"mtx", "konect"})

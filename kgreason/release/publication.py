@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kgreason.data.target_checks import check_format
 from kgreason.errors import ReleaseError
 from kgreason.exchange import Exchange, Side, mend, workspaces
 from kgreason.imprint import ACCOUNT, not_of_account
 from kgreason.interrupts import deferred
-from kgreason.output.beforehand import check_format
 
 _FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
 

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.data.duckdb_files import duckdb_tables
+from kgreason.data.formats import read_table
+from kgreason.data.raw import BLOCK, decoded, open_bytes, read_block
+from kgreason.data.select import keyed
+from kgreason.data.source import SourceSpec
 from kgreason.data.sqlite import sqlite_tables
 from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.raw import BLOCK, decoded, open_bytes, read_block
-from kgreason.graph.io.select import keyed
-from kgreason.graph.io.source import SourceSpec
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.release.layout import (
     DATABASES,

@@ -27,10 +27,10 @@ from kgreason.analysis.check import load_text
 from kgreason.cli import app
 from kgreason.cli.config import find_config
 from kgreason.cli.errors import UsageError
+from kgreason.data.load import load_facts, load_graph
+from kgreason.data.source import SourceSpec, parse_file
 from kgreason.engine.limits import Limits
 from kgreason.errors import KgreasonError
-from kgreason.graph.io.load import load_facts, load_graph
-from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.graph.links.read import read_links
 from kgreason.graph.people.read import read_people
 from kgreason.init.start import start

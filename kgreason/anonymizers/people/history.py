@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from kgreason.data.whole_files import replacing
 from kgreason.errors import AnonymizationError, DataError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts, PeopleGraph, Texts
-from kgreason.output.place import replacing
 
 ABSENT = -1
 """Class of a user in a release that he is not in."""

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.data.load import Data, load_facts, load_graph
 from kgreason.engine.post import apply_posts
 from kgreason.engine.seminaive import evaluate
 from kgreason.errors import DataError
-from kgreason.graph.io.load import Data, load_facts, load_graph
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive, observations
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.people.model import Texts
@@ -86,7 +86,7 @@ def links_of_program(
     Parameters
     ----------
     data
-        Sources of facts; see `kgreason.graph.io.load.load_facts`.
+        Sources of facts; see `kgreason.data.load.load_facts`.
     sensitive
         A predicate: one of the edges, which is then not observed, or one that the rules derive or the data hold, whose
         facts are pairs of entities.

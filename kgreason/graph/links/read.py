@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.data.delimited import write_csv
+from kgreason.data.whole_files import replacing
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive, observations
 from kgreason.graph.links.program import tell_amiss, tell_both_ways, tell_unknown
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.read import Statements, read_statements
 from kgreason.graph.people.sources import LINKS, ROLES, Schema
 from kgreason.lang.names import suggest
-from kgreason.output.place import replacing
 from kgreason.progress import SILENT, Progress
 
 

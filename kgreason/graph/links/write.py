@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
+from kgreason.data.plain_tables import write_table
+from kgreason.data.whole_files import replacing
 from kgreason.errors import ReleaseError
-from kgreason.graph.io.plain_tables import write_table
 from kgreason.graph.links.model import LinkGraph, Released
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Texts
 from kgreason.graph.people.parts import empty
 from kgreason.graph.people.write import listed
-from kgreason.output.place import replacing
 
 NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")
 """Tables that links are written as."""

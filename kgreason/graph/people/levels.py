@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.data.delimited import write_csv
+from kgreason.data.raw import Raw
+from kgreason.data.source import parse_file
+from kgreason.data.whole_files import replacing
 from kgreason.errors import AnonymizationError, DataError
-from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.source import parse_file
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph, Texts
 from kgreason.graph.people.parts import by_role, read_raw
 from kgreason.graph.people.schema import BESIDE, Section, file_of, typed_text
 from kgreason.lang.names import suggest
-from kgreason.output.place import replacing
 from kgreason.progress import SILENT
 
 SHOWN = 3

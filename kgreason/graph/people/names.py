@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgreason.data.options import Options
+from kgreason.data.raw import Column, Raw, decoded, whole_lines
 from kgreason.errors import DataError
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Column, Raw, decoded, whole_lines
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.parts import by_role, empty, read_raw
 from kgreason.graph.people.sources import File, Names, Schema

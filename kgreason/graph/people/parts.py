@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.data.cast import as_texts
+from kgreason.data.formats import read_table
+from kgreason.data.raw import Column, Raw
+from kgreason.data.values import UNFIT_HINT, CastError
 from kgreason.errors import DataError
-from kgreason.graph.io.cast import as_texts
-from kgreason.graph.io.formats import read_table
-from kgreason.graph.io.raw import Column, Raw
-from kgreason.graph.io.values import UNFIT_HINT, CastError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.sources import SKIPPED, File, Kinds, Schema, Table, Triples
 from kgreason.lang.names import suggest

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from kgreason.data.raw import Column
 from kgreason.errors import DataError
-from kgreason.graph.io.raw import Column
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, Kind, Links, PeopleGraph, Texts, completed, distinct_links
 from kgreason.graph.people.names import Lookup, lookups

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kgreason.data.raw import no_file
+from kgreason.data.source import SourceSpec, parse_file
 from kgreason.errors import DataError
-from kgreason.graph.io.raw import no_file
-from kgreason.graph.io.source import SourceSpec, parse_file
 from kgreason.graph.people.sources import OTHERS, ROLES, SKIPPED, File, Kinds, Names, Schema, Table, Triples
 from kgreason.lang.names import suggest
 from kgreason.toml import parsed
@@ -393,7 +393,7 @@ def file_of(part: Section, path: Path, given: Mapping[str, Any], *, header: bool
     DataError
         If the file is of a format that people are not read from.
     """
-    from kgreason.graph.io.formats import understood
+    from kgreason.data.formats import understood
 
     options = {name: str(given[name]) for name in ("delimiter", "quote", "encoding", "skip") if name in given}
     spec = SourceSpec(path, given.get("format"), options)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kgreason.data.options import Options
+from kgreason.data.raw import Raw
+from kgreason.data.source import SourceSpec
 from kgreason.errors import DataError
-from kgreason.graph.io.options import Options
-from kgreason.graph.io.raw import Raw
-from kgreason.graph.io.source import SourceSpec
 
 OTHERS = ("numeric", "categorical", "relations", "mutual", "ignore")
 LINKS = ("relations", "mutual")

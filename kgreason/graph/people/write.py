@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
+from kgreason.data.plain_tables import write_table
+from kgreason.data.whole_files import replacing
 from kgreason.errors import ReleaseError
-from kgreason.graph.io.plain_tables import write_table
 from kgreason.graph.labels import fresh_labels, permutation
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph, Texts
 from kgreason.graph.people.parts import empty
-from kgreason.output.place import replacing
 
 USERS, VALUES, LINKS = TABLES = ("users", "attributes", "relations")
 """Tables that a graph of people is written as."""

@@ -1,0 +1,565 @@
+"""From columns of text to typed columns; a value that does not fit is named with its row."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason import memory
+from kgreason.arrays import as_numpy, string_buffers
+from kgreason.data.raw import Column
+from kgreason.data.values import (
+    EXPECTED,
+    LARGE_HINT,
+    UNFIT_HINT,
+    CastError,
+    Large,
+    Objects,
+    Unfit,
+    as_set,
+    checked,
+    int64,
+    is_text,
+    misplaced,
+)
+from kgreason.data.values import text as text_of
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Kind, doubles
+from kgreason.lang.values import Null, read_date
+
+INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
+PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
+_DECIMAL = r"^-?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
+COMMA_NUMBER = r"^[+-]?(([0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
+COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
+
+MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
+"""Short words and symbols that may mean a missing value."""
+ABSENT = re.compile(r"\W*|\\N|n[./]?[ak]\.?|nan|null|none|nil|missing|unknown", re.IGNORECASE)
+"""Words and symbols that usually mean a missing value."""
+
+_FIRST = 1000  # cells that tell of the most columns whether they hold numbers
+
+DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
+DECIMAL_POINT = "with decimal=, points group thousands; if the point is the decimal point, leave it out"
+FORMS = (
+    "write dates as 2024-01-15, times as 2024-01-15T10:30:00, with up to 6 more digits and a zone as +01:00"
+)
+
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "ms": 10**6,
+    "s": 10**9,
+    "date64[ms]": 10**6,
+    "date32[day]": 86_400 * 10**9,
+}
+"""Of the units that Arrow counts in."""
+_YEAR = 31_556_952 * 10**6  # microseconds of a year of the calendar, on average
+_INFINITE = {sign * end for sign in (1, -1) for end in (2**63 - 1, (2**31 - 1) * 86_400 * 10**6)}
+"""DuckDB's internal values of infinite times and dates."""
+_ELSEWHERE = "make it an empty cell, or text, where the table is made: in SQL CAST(day AS VARCHAR)"
+_EARLIEST, _LATEST = ((edge - _EPOCH) // _MICROSECOND for edge in (datetime.min, datetime.max))
+_DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the language writes \$ before a brace, JSON does not know it
+
+
+def plain(column: Column, wanted: Kind | None = None) -> Column:
+    """Bring a column to one array of large strings, int64, double, bool or microseconds, or to `Objects`.
+
+    Anything else becomes text.
+
+    Parameters
+    ----------
+    wanted
+        Kind that is asked for: integers beyond 64 bits become texts or doubles only for who asks for such.
+
+    Raises
+    ------
+    CastError
+        If a value is none of the language.
+    """
+    import pyarrow as pa
+
+    if isinstance(column, Unfit):
+        raise column.error
+    if isinstance(column, Large):
+        return column.wanted(wanted)
+    if isinstance(column, Objects):
+        return column
+    kind = column.type
+    memory.claim(column.nbytes)
+    if isinstance(kind, pa.BaseExtensionType):
+        return _stored(column)
+    if pa.types.is_dictionary(kind):
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            claim_texts(chunk.dictionary, chunk.indices)
+        return plain(column.cast(kind.value_type), wanted)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        values = enumerate(_objects(column))
+        return Objects(None if v is None else checked(v, row) for row, v in values)
+    if pa.types.is_integer(kind):
+        column = _whole(column, wanted)
+    elif pa.types.is_decimal(kind):
+        column = _whole(column, wanted) if kind.scale == 0 else column.cast(pa.float64())
+    elif pa.types.is_floating(kind):
+        column = column.cast(pa.float64())
+    elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        column = _fitting(_in_range(column), pa.timestamp("us"), "a date of microseconds")
+    elif foreign(kind):
+        value = next((v for v in column if v.is_valid), None)
+        if value is None:
+            return pa.nulls(len(column), pa.large_string())
+        shown = "{...}" if pa.types.is_struct(kind) else _shown(value, repr)
+        raise CastError(0, shown, f"a value of the rules (the column is of type {kind})", UNFIT_HINT)
+    elif pa.types.is_time(kind):
+        column = _times(column)
+    elif not pa.types.is_boolean(kind):
+        column = column.cast(pa.large_string())
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _times(column: Column) -> Column:
+    """Times of day as text; Arrow writes an error message in place of values out of range (DuckDB's 24:00:00)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    written = column.cast(pa.large_string())
+    row = pc.index(pc.starts_with(written, "<"), True).as_py()
+    if row >= 0:
+        shown = f"{column[row].value:,} {column.type.unit}"
+        raise CastError(row, shown, "a time of day before 24:00:00", UNFIT_HINT)
+    return written
+
+
+def as_texts(column: Column) -> Column:
+    """Bring a column of Arrow to large strings, as Arrow writes its values; what is missing stays so.
+
+    Raises
+    ------
+    CastError
+        If a value is a list, an object, bytes, or a date or time that there is none of.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return as_texts(column.cast(kind.value_type))
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        column = _in_range(column)
+    elif pa.types.is_time(kind):
+        return _times(column)
+    elif isinstance(kind, pa.BaseExtensionType):
+        column = plain(column)
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowException:
+        row = next((row for row, value in enumerate(plain(column)) if value is not None), None)
+        if row is None:
+            return pa.nulls(len(column), pa.large_string())
+        raise CastError(row, "[...]", "one value", UNFIT_HINT) from None
+
+
+def claim_texts(texts: Column, places: Column) -> None:
+    """Claim the memory that a dictionary column takes as plain text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
+        memory.claim(pc.sum(pc.binary_length(texts).cast(pa.int64()).take(places)).as_py() or 0)
+
+
+def foreign(kind: Any) -> bool:
+    """Whether an Arrow type has no counterpart in the rules, not even as text."""
+    import pyarrow as pa
+
+    tests = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval, pa.types.is_binary)
+    return any(test(kind) for test in (*tests, pa.types.is_large_binary, pa.types.is_fixed_size_binary))
+
+
+def _fitting(column: Column, kind: Any, expected: str) -> Column:
+    """Cast, naming the first value that does not fit."""
+    import pyarrow as pa
+
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        row, _ = first_misfit(column, lambda value: value.cast(kind), pa.ArrowInvalid)
+        raise CastError(row, _shown(column[row]), expected) from None
+
+
+def first_misfit(column: Column, convert: Callable[[Any], object], errors: Any) -> tuple[int, Exception]:
+    """Row of the first value of an Arrow column that cannot be converted, and the error."""
+    for row, value in enumerate(column):
+        try:
+            convert(value)
+        except errors as error:
+            return row, error
+    raise AssertionError("a column that cannot be converted has a value that cannot")
+
+
+def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
+    """Text of an Arrow value for a message; Python cannot represent some durations."""
+    try:
+        return write(value.as_py())
+    except (ValueError, OverflowError):
+        return f"a {value.type}"
+
+
+def _stored(column: Column) -> Column:
+    """A column of an extension type as its storage type, unless that is binary."""
+    kind = column.type
+    if not foreign(kind.storage_type):
+        return plain(column.cast(kind.storage_type))
+    name = getattr(kind, "type_name", kind.extension_name)
+    hint = "take it as another type where the table is made: in SQL CAST(n AS BIGINT), or AS VARCHAR"
+    raise CastError(0, f"a value of type {name}", "a value of the rules", hint)
+
+
+def _objects(column: Column) -> list[Any]:
+    """Values of a column of lists; `CastError` at the first without a Python object, as a date before the year 1."""
+    import pyarrow as pa
+
+    unfit = (ValueError, OverflowError, pa.ArrowException)
+    try:
+        found: list[Any] = column.to_pylist()
+        return found
+    except unfit:
+        row, error = first_misfit(column, lambda value: value.as_py(), unfit)
+        expected = f"a list of values of the rules (the column is of type {column.type}): {error}"
+        raise CastError(row, "[...]", expected, UNFIT_HINT) from error
+
+
+def _whole(column: Column, wanted: Kind | None) -> Column:
+    """Integers; decimals of scale 0 included, which are the type of integer sums in SQL."""
+    import pyarrow as pa
+
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        if wanted is Kind.DOUBLE:
+            return column.cast(pa.float64(), safe=False)
+        if wanted is Kind.STRING:
+            return column.cast(pa.large_string())
+        raise misplaced([None if v is None else int(v) for v in column.to_pylist()]) from None
+
+
+def numeric(column: Column, wanted: Kind | None) -> Column | None:
+    """Integers or doubles of a column of text that holds nothing but plain numbers, as most columns of numbers do.
+
+    Parameters
+    ----------
+    wanted
+        Kind of its values, `None`: as they show.
+
+    Returns
+    -------
+    array or None
+        `None`: the column is of others, or wants a closer look.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if wanted not in (None, Kind.INT, Kind.DOUBLE) or not isinstance(column, pa.ChunkedArray):
+        return None
+    if column.type != pa.string() or column.null_count or not len(column):
+        return None
+    for pattern, kind in ((INTEGER, pa.int64()), (_DECIMAL, pa.float64())):
+        parts = (column.slice(0, _FIRST), column)  # a few tell if not, as a rule
+        if all(pc.all(pc.match_substring_regex(part, pattern), min_count=0).as_py() for part in parts):
+            values = column.cast(kind).combine_chunks()
+            return values if np.isfinite(as_numpy(values)).all() else None
+        if wanted is Kind.INT:
+            return None
+    return None
+
+
+def missing(column: Column, null_string: str | None = None, *, blank: bool = True) -> npt.NDArray[np.bool_]:
+    """Cells without a value: null, the given text, or (unless `blank` is false) nothing but blanks."""
+    if isinstance(column, Objects):
+        return column.missing()
+    if not column.null_count and not is_text(column):
+        return np.zeros(len(column), dtype=np.bool_)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    absent = as_numpy(column.is_null())
+    if is_text(column) and blank:
+        absent |= np.diff(string_buffers(pc.ascii_trim_whitespace(column))[0]) == 0
+    if is_text(column) and null_string is not None:
+        absent |= as_numpy(pc.equal(column, pa.scalar(null_string, column.type)))
+    return absent
+
+
+def infer(column: Column, decimal: str = ".") -> Kind:
+    """Tell the kind of a `plain` column without missing cells: text is INT, DOUBLE, else STRING.
+
+    Digits with leading zeros, or more than 18 of them, are names, not numbers.
+    """
+    import pyarrow as pa
+
+    if isinstance(column, Objects):
+        types = {type(v) for v in column}
+        if Null in types:
+            return Kind.ANY
+        return Kind.SET if types == {frozenset} else Kind.LIST if types == {tuple} else Kind.STRING
+    if not is_text(column):
+        if pa.types.is_timestamp(column.type):
+            return Kind.DATE
+        if pa.types.is_boolean(column.type):
+            return Kind.BOOL
+        return Kind.INT if pa.types.is_integer(column.type) else Kind.DOUBLE
+    if all_fit(column, INTEGER):
+        return Kind.INT
+    if all_fit(column, COMMA_PLAUSIBLE if decimal == "," else PLAUSIBLE):
+        return Kind.DOUBLE
+    return Kind.STRING
+
+
+def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = ".") -> Codes:
+    """Code a `plain` column of numbers, truth values or dates without missing cells as `Kind` says.
+
+    Raises
+    ------
+    CastError
+        If a value does not fit.
+    """
+    if isinstance(column, Objects):
+        row = next((i for i, value in enumerate(column) if isinstance(value, Null)), 0)
+        raise CastError(row, text_of(column[row]), EXPECTED[kind])
+    if kind is Kind.DATE:
+        return dates(column)
+    if not is_text(column) and _is_temporal(column):
+        raise CastError(0, text_of(column[0].as_py()), EXPECTED[kind])
+    if kind is Kind.INT:
+        return _integers(column)
+    if kind is Kind.DOUBLE:
+        return doubles(numbers(column, percent=percent, decimal=decimal))
+    return _booleans(column)
+
+
+def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt.NDArray[np.float64]:
+    """Doubles of a `plain` column; ``8.15%`` is the double nearest to 0.0815, as is 8.15 with `percent`.
+
+    With the `decimal` comma it is written ``8,15%``; points then group thousands.
+
+    Raises
+    ------
+    CastError
+        If a value is not a finite number.
+    """
+    import pyarrow as pa
+
+    if is_text(column):
+        import pyarrow.compute as pc
+
+        text = pc.ascii_trim_whitespace(column)
+        if decimal == ",":
+            _refuse(column, fits(text, COMMA_NUMBER), "a number with a decimal comma, as in 0,25 or 25%")
+            text = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
+        else:
+            _refuse(column, fits(text, NUMBER), "a number, as in 0.25 or 25%")
+        share = pc.ends_with(text, "%")
+        if percent or pc.any(share).as_py():
+            shifted = _shifted(pc.ascii_trim(text, " \t%"))
+            text = shifted if percent else pc.if_else(share, shifted, text)
+        values = as_numpy(pc.ascii_ltrim(text, "+").cast(pa.float64()))
+    else:
+        values = as_numpy(column.cast(pa.float64(), safe=False)) / (100.0 if percent else 1.0)
+    _refuse(column, np.isfinite(values), "a finite number")
+    return values
+
+
+def _shifted(text: Column) -> Column:
+    """Divide numbers in text form by 100 in decimal, so that the result is the nearest double."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    exponent = pc.match_substring_regex(text, "[eE]")
+    large = pa.large_string()
+    divided = pc.binary_join_element_wise(text, pa.scalar("e-2", large), pa.scalar("", large))
+    if not pc.any(exponent).as_py():
+        return divided
+    pairs = zip(exponent.to_pylist(), text.to_pylist(), strict=True)
+    slow = [repr(float(t) / 100.0) if e else None for e, t in pairs]
+    return pc.coalesce(pa.array(slow, large), divided)
+
+
+def _integers(column: Column) -> Codes:
+    import pyarrow as pa
+
+    if is_text(column):
+        import pyarrow.compute as pc
+
+        text = pc.ascii_ltrim(pc.ascii_trim_whitespace(column), "+")
+        _refuse(column, fits(text, r"^-?[0-9]+$"), "an integer")
+        if (as_numpy(pc.utf8_length(text)) <= 18).all():
+            return as_numpy(text.cast(pa.int64()))
+        values = [int64(t) for t in text.to_pylist()]
+        good = np.array([value is not None for value in values])
+        _refuse(column, good, "an integer of 64 bits", LARGE_HINT)
+        return np.array(values, dtype=np.int64)
+    if pa.types.is_integer(column.type):
+        return as_numpy(column).astype(np.int64)
+    whole = as_numpy(column.cast(pa.float64()))
+    _refuse(column, whole == np.rint(whole), "an integer")
+    return as_numpy(column.cast(pa.int64())).astype(np.int64)
+
+
+def _booleans(column: Column) -> Codes:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
+    true = pc.is_in(text, pa.array(["true", "1"], pa.large_string()))
+    false = pc.is_in(text, pa.array(["false", "0"], pa.large_string()))
+    _refuse(column, as_numpy(pc.or_(true, false)), "true or false")
+    return as_numpy(true).astype(np.int64)
+
+
+def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
+    """Code text columns; together, for the vertices of two columns are mostly the same ones."""
+    texts = [_texts(column) for column in columns]
+    codes = symbols.load(texts)
+    return np.split(codes, np.cumsum([len(text) for text in texts])[:-1])
+
+
+def _texts(column: Column) -> Column:
+    import pyarrow as pa
+
+    if isinstance(column, Objects) or _is_temporal(column):
+        return pa.array([text_of(v) for v in column.to_pylist()], pa.large_string())
+    return column.cast(pa.large_string())
+
+
+def fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
+    """Mark the texts that match a pattern after trimming."""
+    import pyarrow.compute as pc
+
+    return as_numpy(pc.match_substring_regex(pc.ascii_trim_whitespace(column), pattern))
+
+
+def all_fit(column: Column, pattern: str) -> bool:
+    """Whether all texts match a pattern; the first ones are tested first."""
+    return all(bool(fits(part, pattern).all()) for part in (column.slice(0, _FIRST), column.slice(_FIRST)))
+
+
+def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: str | None = None) -> None:
+    if good.all():
+        return
+    row = int(np.argmin(good))
+    value = str(column[row].as_py())
+    if hint is None and "," in value and re.match(COMMA_NUMBER, value.strip()):
+        hint = DECIMAL_COMMA
+    raise CastError(row, value, expected, hint, int(np.count_nonzero(~good)))
+
+
+def _is_temporal(column: Column) -> bool:
+    """Whether the column holds dates as such."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_timestamp(column.type))
+
+
+def dates(column: Column) -> Codes:
+    """Microseconds since 1970 of ISO dates, with or without a time of day."""
+    import pyarrow as pa
+
+    if is_text(column):
+        stripped = [str(t).strip() for t in column.to_pylist()]
+        column = pa.array([_date(t, row) for row, t in enumerate(stripped)], pa.timestamp("us"))
+    elif not _is_temporal(column):
+        raise CastError(0, text_of(column[0].as_py()), EXPECTED[Kind.DATE])
+    return as_numpy(column.cast(pa.int64()))
+
+
+def _in_range(column: Column) -> Column:
+    """A column of dates or times of Arrow; `CastError` at the first that is no date of the years 1 to 9999."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    unit = _NANOSECONDS[kind.unit if pa.types.is_timestamp(kind) else str(kind)]
+    least, most = -(-1_000 * _EARLIEST // unit), 1_000 * _LATEST // unit
+    numbers = column.cast(pa.int32() if kind == pa.date32() else pa.int64())
+    ends = pc.min_max(numbers)
+    if not ends["min"].is_valid or (ends["min"].as_py() >= least and ends["max"].as_py() <= most):
+        return column
+    for row, value in enumerate(numbers.to_pylist()):
+        if value is not None and not least <= value <= most:
+            raise CastError(
+                row, _shown_time(value * unit // 1_000), "a date from the year 1 to 9999", _ELSEWHERE
+            )
+    return column
+
+
+def _shown_time(microseconds: int) -> str:
+    if microseconds in _INFINITE:
+        return "infinity" if microseconds > 0 else "-infinity"
+    year = 1970 + microseconds // _YEAR
+    return f"a date of about the year {year}" if year > 0 else f"a date of about the year {1 - year} BC"
+
+
+def _date(text: str, row: int) -> datetime:
+    made = read_date(text)
+    if made is None:
+        raise CastError(row, text, EXPECTED[Kind.DATE], _form(text))
+    return made
+
+
+def _form(text: str) -> str | None:
+    """Say how to come by dates; of day, month and year there is a way in the rules.
+
+    Words, and days that are in no calendar, are a matter of the data, not of the form.
+    """
+    if not re.search("[0-9]", text) or re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return None
+    if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]", text):
+        return FORMS
+    parts = re.fullmatch(r"[0-9]{2}([./-])[0-9]{2}\1[0-9]{4}", text)
+    if parts is None:
+        return "write dates as 2024-01-15, or map the column as string"
+    iso = 'concat(substring(D, 6, 10), "-", substring(D, 3, 5), "-", substring(D, 0, 2))'
+    return (
+        "write dates as 2024-01-15; or map the column as string and let a rule make dates of day, month and year: "
+        f"as_date({iso})"
+    )
+
+
+def collections(column: Column, kind: Kind) -> list[Any]:
+    """Lists or sets of a `plain` column without missing cells; text holds them as JSON does, sets in braces too.
+
+    Raises
+    ------
+    CastError
+        If a value is no list.
+    """
+    if not isinstance(column, Objects) and not is_text(column):
+        raise CastError(0, text_of(column[0].as_py()), EXPECTED[kind])
+    values = [_collection(v, row, kind) for row, v in enumerate(column.to_pylist())]
+    return [as_set(v) for v in values] if kind is Kind.SET else [tuple(v) for v in values]
+
+
+def _collection(value: Any, row: int, kind: Kind) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value, key=text_of)
+    if not isinstance(value, str):
+        return value
+    bare = value.strip()
+    if kind is Kind.SET and bare.startswith("{") and bare.endswith("}"):
+        bare = f"[{bare[1:-1]}]"
+    try:
+        found = json.loads(_DOLLAR.sub(lambda m: "$" if m[1] == "$" else m[0], bare), strict=False)
+    except (json.JSONDecodeError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise CastError(row, value, EXPECTED[kind])
+    return checked(found, row)

@@ -1,0 +1,332 @@
+"""Tables of Arrow, pandas and Polars, in and out; in, whatever has the interface of Arrow for tables (DuckDB, ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgreason.arrays import as_arrow
+from kgreason.data.interchange.plain import Graph, domain, only, plain
+from kgreason.data.interchange.python import array, in_memory
+from kgreason.data.raw import Column, Raw
+from kgreason.data.values import arrow_column, text
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Facts, Kind
+from kgreason.errors import DataError
+from kgreason.graph.links.model import LinkGraph
+from kgreason.graph.people.model import PeopleGraph
+from kgreason.lang.values import Null, Value, ordered
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+
+INTERFACE = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+"""By which libraries hand tables over: the Arrow PyCapsule interface, and the older one of DataFrames."""
+
+
+def has_interface(obj: object) -> bool:
+    """Whether an object hands over a table."""
+    return any(hasattr(obj, name) for name in INTERFACE)
+
+
+def from_arrow(obj: Any, name: str) -> Raw:
+    """Read an Arrow Table or RecordBatch, or what hands over one.
+
+    Raises
+    ------
+    DataError
+        If what it hands over is no table.
+    """
+    import pyarrow as pa
+
+    if not isinstance(obj, (pa.Table, pa.RecordBatch)):
+        obj = _taken(obj, name)
+    _check_types(name, obj.schema)
+    columns = [c.combine_chunks() if _views(c.type) else c for c in obj.columns]
+    return in_memory(name, obj.schema.names, map(_without_views, columns))
+
+
+def from_frame(frame: Any, name: str) -> Raw:
+    """Read a DataFrame; its index is no column."""
+    import pyarrow as pa
+
+    names = [str(c) for c in frame.columns]
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        pa.ArrowNotImplementedError,
+    ):  # TypeError: of sparse columns, too
+        series = [frame.iloc[:, i] for i in range(len(names))]
+        cells = [s.astype(object).where(s.notna(), None).tolist() for s in series]
+        return in_memory(name, names, [array(name, c, n) for c, n in zip(cells, names, strict=True)])
+    _check_types(name, table.schema)
+    return in_memory(name, names, table.columns)
+
+
+def _check_types(name: str, schema: pa.Schema) -> None:
+    """Refuse types that only some libraries know: what stands behind them, as numbers of periods, is not the value."""
+    import pyarrow as pa
+
+    for field in schema:
+        if isinstance(field.type, pa.BaseExtensionType):
+            kind = field.type.extension_name.removeprefix("pandas.")
+            raise DataError(
+                name,
+                f"values of the type {kind} are none of the rules",
+                column=field.name,
+                hint=f"df[{field.name!r}].astype(str) makes strings of them",
+            )
+
+
+def _taken(obj: Any, name: str) -> pa.Table:
+    import pyarrow as pa
+
+    try:
+        if not any(hasattr(obj, capsule) for capsule in INTERFACE[:2]):
+            from pyarrow.interchange import from_dataframe
+
+            return from_dataframe(obj)
+        return pa.table(obj)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError, NotImplementedError):
+        try:  # a single column
+            column = pa.chunked_array(obj)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError, ValueError) as error:
+            what = f"a value of type {type(obj).__name__} hands over no table: {error}"
+            raise DataError(name, what, hint="give an Arrow Table of it") from error
+    return pa.table([column], names=["column1"])
+
+
+def _views(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(kind))
+
+
+def _without_views(column: Column) -> Column:
+    """A column without dictionaries, for Arrow does not unpack those of string views."""
+    import pyarrow as pa
+
+    if not _views(column.type):
+        return column
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    kind = column.type.value_type
+    kind = pa.large_string() if pa.types.is_string_view(kind) else kind
+    return pa.chunked_array([c.dictionary.cast(kind).take(c.indices) for c in chunks], kind)
+
+
+def to_arrow(graph: Graph, relation: str | None = None) -> pa.Table:
+    """Make an Arrow table of one relation (the only one by default), with the labels of the vertices.
+
+    Parameters
+    ----------
+    relation
+        Of a `kgreason.PeopleGraph` or `kgreason.LinkGraph` the name of an attribute, too: a row for each value of a
+        user then. Links that run both ways stand once.
+
+    Raises
+    ------
+    DataError
+        If there is no such relation, or several and none is named.
+
+    Examples
+    --------
+    >>> from kgreason import KnowledgeGraph
+    >>> to_arrow(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_pylist()
+    [{'source': 'A', 'target': 'D', 'weight': 0.6}]
+    >>> people = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
+    >>> to_arrow(people, "age").to_pylist()
+    [{'user': 'Ken', 'age': 18.0}]
+    """
+    import pyarrow as pa
+
+    if isinstance(graph, PeopleGraph | LinkGraph):
+        relations = graph.relations if isinstance(graph, PeopleGraph) else graph.observed
+        chosen = only({**relations, **graph.attributes}, relation)
+        if chosen in graph.attributes:
+            found = graph.attributes[chosen]
+            columns = [_labels(graph.labels[found.user]), pa.array(domain(found)[found.value])]
+            if found.kind == "categorical":
+                columns[1] = columns[1].cast(pa.string())
+            return pa.Table.from_arrays(columns, names=["user", chosen])
+        relation = chosen
+    whole = plain(graph)
+    edges = whole.relations[only(whole.relations, relation)]
+    columns = [_labels(graph.labels[edges.source]), _labels(graph.labels[edges.target])]
+    columns += [pa.array(values) for values in edges.values.values()]
+    return pa.Table.from_arrays(columns, names=list(edges.columns))
+
+
+def _labels(labels: np.ndarray[Any, Any]) -> Column:
+    import pyarrow as pa
+
+    return pa.array(labels, pa.string())
+
+
+def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = None) -> pa.Table:
+    """Make an Arrow table of the facts of a predicate, with columns ``c1, c2, ...`` unless named.
+
+    Dates are timestamps of microseconds, lists and sets are lists, sets in order, if their elements are of one type.
+    Labelled nulls are strings such as ``_:n1``; a column of values of several types is one of text.
+
+    Examples
+    --------
+    >>> facts_to_arrow(Facts.from_rows({"own": [("a", "b", 0.6)]}), "own").to_pylist()
+    [{'c1': 'a', 'c2': 'b', 'c3': 0.6}]
+    """
+    import pyarrow as pa
+
+    table = facts.tables[predicate]
+    columns = [
+        _facts_column(kind, data, facts.symbols)
+        for kind, data in zip(table.kinds, table.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, names=list(names or (f"c{i + 1}" for i in range(table.arity))))
+
+
+def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
+    import pyarrow as pa
+
+    if kind is Kind.STRING:
+        return symbols.texts(data).cast(pa.string())
+    if kind is Kind.DOUBLE:
+        return as_arrow(np.ascontiguousarray(data).view(np.float64))
+    if kind is Kind.DATE:
+        return as_arrow(np.ascontiguousarray(data).view("datetime64[us]"))
+    if kind in (Kind.INT, Kind.BOOL):
+        return as_arrow(data.astype(bool) if kind is Kind.BOOL else data)
+    used, where = np.unique(data, return_inverse=True)
+    return _mixed(symbols.values(used.tolist())).take(as_arrow(where))
+
+
+def _mixed(values: Sequence[Value]) -> Column:
+    """Arrow column of values of any types."""
+    import pyarrow as pa
+
+    types = {type(v) for v in values}
+    if types and types <= {tuple, frozenset}:
+        return _lists(values)
+    if types & {tuple, frozenset}:
+        return pa.array([text(v) for v in values], pa.string())
+    column = arrow_column([_labelled(v) for v in values])
+    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+
+
+def _labelled(value: Value) -> Value:
+    return str(value) if isinstance(value, Null) else value
+
+
+def _lists(values: Sequence[Any]) -> Column:
+    """Arrow column of lists and sets; of text if their elements are of several types."""
+    import pyarrow as pa
+
+    lists = [list(map(_labelled, ordered(v) if isinstance(v, frozenset) else v)) for v in values]
+    inner = {type(e) for v in lists for e in v}
+    if not inner:
+        return pa.array(lists, pa.list_(pa.string()))
+    if inner == {int, float}:
+        return pa.array([[float(text(e)) for e in v] for v in lists])
+    if len(inner) == 1 and inner <= {int, float, str, bool, datetime}:
+        return pa.array(lists)
+    return pa.array([text(v) for v in values], pa.string())
+
+
+def to_pandas(graph: Graph, relation: str | None = None) -> pd.DataFrame:
+    """`kgreason.to_arrow` as a pandas DataFrame; needs pandas installed.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+
+    Examples
+    --------
+    >>> from kgreason import KnowledgeGraph
+    >>> to_pandas(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_dict("records")
+    [{'source': 'A', 'target': 'D', 'weight': 0.6}]
+    """
+    return as_frame(to_arrow(graph, relation))
+
+
+def as_frame(table: pa.Table) -> pd.DataFrame:
+    """Make a pandas DataFrame of an Arrow table.
+
+    Raises
+    ------
+    DataError
+        If pandas is not installed, with the command that installs it.
+    """
+    needed("pandas", "a DataFrame", "to_pandas", "to_arrow does without")
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def to_polars(graph: Graph, relation: str | None = None) -> pl.DataFrame:
+    """`kgreason.to_arrow` as a Polars DataFrame; needs Polars installed.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+
+    Examples
+    --------
+    >>> from kgreason import KnowledgeGraph
+    >>> to_polars(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).rows()
+    [('A', 'D', 0.6)]
+    """
+    return as_polars(to_arrow(graph, relation))
+
+
+def as_polars(table: pa.Table) -> pl.DataFrame:
+    """Make a Polars DataFrame of an Arrow table.
+
+    Raises
+    ------
+    DataError
+        If Polars is not installed, with the command that installs it.
+    """
+    library = needed("polars", "a Polars DataFrame", "to_polars", "to_arrow does without")
+    frame: pl.DataFrame = library.from_arrow(table)
+    return frame
+
+
+def needed(package: str, what: str, asked: str, instead: str = "") -> Any:
+    """Import a package that a result of its kind needs.
+
+    Parameters
+    ----------
+    what
+        That result, for the message.
+    asked
+        The function that was called.
+    instead
+        What does without, for the hint.
+
+    Raises
+    ------
+    DataError
+        If it is not installed, with the command that installs it.
+
+    Examples
+    --------
+    >>> needed("graphics_of_tomorrow", "a hologram", "to_hologram", "to_networkx does without")
+    Traceback (most recent call last):
+    kgreason.errors.DataError: to_hologram: a hologram needs the package graphics_of_tomorrow, which is not installed
+      help: pip install graphics_of_tomorrow; to_networkx does without
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError:
+        hint = f"pip install {package}" + f"; {instead}" * bool(instead)
+        message = f"{what} needs the package {package}, which is not installed"
+        raise DataError(asked, message, hint=hint) from None

@@ -1,0 +1,85 @@
+"""Whatever a Python program has that is a table, or can be taken for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from kgreason.data.interchange import arrow, graphs, python
+from kgreason.data.interchange.foreign import Foreign
+from kgreason.data.raw import Column, Raw
+from kgreason.errors import DataError
+from kgreason.graph.model import KnowledgeGraph
+
+
+def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
+    """Take a table-like apart into names and Arrow columns.
+
+    Parameters
+    ----------
+    obj
+        A DataFrame of pandas or Polars, an Arrow Table or RecordBatch or what has the Arrow interface
+        ``__arrow_c_stream__``, a mapping from names to columns, an iterable of rows, or a graph of NetworkX or igraph
+        (columns source, target and, if its edges have one, weight).
+
+    Raises
+    ------
+    DataError
+        If it is none of these, or its rows differ in length.
+
+    Examples
+    --------
+    >>> names, columns = as_table([("a", "b", 0.5), ("b", "c", 0.25)])
+    >>> names, columns[2].to_pylist()
+    (('column1', 'column2', 'column3'), [0.5, 0.25])
+    """
+    raw = as_raw(obj, "<table>")
+    return raw.names, raw.columns
+
+
+def as_raw(obj: object, name: str) -> Raw:
+    """`as_table` as a table to load from; `name` stands for it in messages."""
+    if (graph := as_foreign(obj)) is not None:
+        return graph.as_raw(name)
+    if hasattr(obj, "iloc") and hasattr(obj, "columns"):
+        return arrow.from_frame(obj, name)
+    if hasattr(obj, "collect_schema") and hasattr(obj, "collect"):
+        what = f"a {type(obj).__name__} has no rows yet"
+        raise DataError(name, what, hint="give the frame that its collect() returns")
+    if arrow.has_interface(obj):
+        return arrow.from_arrow(obj, name)
+    if isinstance(obj, np.ndarray) and obj.dtype.names:
+        return python.from_columns({title: obj[title] for title in obj.dtype.names}, name)
+    if hasattr(obj, "tocoo"):
+        raise DataError(
+            name,
+            "a matrix of SciPy is no table",
+            hint="networkx.from_scipy_sparse_array(matrix, create_using=networkx.DiGraph) makes a graph of it",
+        )
+    if isinstance(obj, Mapping):
+        return python.from_columns(obj, name)
+    scalar = isinstance(obj, np.ndarray) and not obj.ndim
+    if isinstance(obj, Iterable) and not isinstance(obj, (str, bytes)) and not scalar:
+        return python.from_rows(list(obj), name)
+    raise DataError(
+        name,
+        f"a value of type {type(obj).__name__} is no table",
+        hint="give a file, a DataFrame of pandas or Polars, an Arrow Table, a graph of NetworkX or igraph, "
+        "or a list of tuples",
+    )
+
+
+def as_foreign(obj: object) -> Foreign | None:
+    """A graph of another library, or one of kgreason; `None`: it is none."""
+    if isinstance(obj, KnowledgeGraph):
+        obj = graphs.to_networkx(obj)
+    if graphs.is_networkx(obj):
+        return graphs.taken_networkx(obj)
+    return graphs.taken_igraph(obj) if graphs.is_igraph(obj) else None
+
+
+def is_table(obj: object) -> bool:
+    """Whether an object is a table or graph of another library, and so cannot be a list of them."""
+    frame = hasattr(obj, "columns") or arrow.has_interface(obj)
+    return frame or graphs.is_networkx(obj) or graphs.is_igraph(obj)

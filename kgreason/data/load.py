@@ -1,0 +1,327 @@
+"""Program and data to facts and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason import memory
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.generic import Position, met_by_vertices
+from kgreason.arrays import as_numpy
+from kgreason.data import spelling
+from kgreason.data.edges import (
+    Rows,
+    Titles,
+    Written,
+    check_range,
+    check_titles,
+    published,
+    tell_parallel,
+    tell_sums,
+)
+from kgreason.data.program_tables import Data, Loader, no_data
+from kgreason.data.source import SourceSpec
+from kgreason.distinct import first_rows
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
+from kgreason.errors import DataError
+from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.lang.ast import Constant
+from kgreason.plan.kinds import deciding, infer
+from kgreason.progress import SILENT, Progress
+
+__all__ = ["Data", "load_facts", "load_graph"]
+
+
+def load_facts(
+    program: CheckedProgram,
+    data: Data,
+    progress: Progress = SILENT,
+    goals: Sequence[str] | None = None,
+    *,
+    complete: bool = True,
+    numbered: bool | None = None,
+) -> Facts:
+    """Read the input facts of a program.
+
+    The facts of a predicate come from what `data` names for it, else from its ``@bind`` annotations; several
+    sources are joined. Facts written in the rule file are not repeated here. A unary ``@node`` predicate
+    holds, besides its own data, for every end of an ``@edge`` fact. Repeated rows count once. Vertices are strings;
+    integers if all sources of ``@edge`` and ``@node`` predicates have types of their own and give integers, the
+    rules treat all vertices alike, so that they cannot tell the difference, and other tables have integers where the
+    rules compare them with vertices.
+
+    Parameters
+    ----------
+    goals
+        Predicates wanted, by default all. Files and databases that neither they nor the types of their numbers
+        depend on are not opened.
+    complete
+        Whether ``@node`` predicates get the ends of edges.
+    numbered
+        Whether vertices may be integers; `None`: if the rules treat all vertices alike.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, a value does not fit its column, an ``@input`` or ``@edge`` predicate has no
+        data at all, or a weight of a predicate with ``@incoming_sum`` lies outside [0,1].
+    """
+    loader = Loader(program, data, progress)
+    tables: dict[str, Table] = {}
+    parts: dict[str, Sequence[Rows]] = {}
+    met: frozenset[Position] | None = None
+    if numbered is None:
+        met = met_by_vertices(program)
+        numbered = met is not None
+    named = tables
+    waiting = loader.predicates()
+    needed = {*waiting} if goals is None else _needed(program, goals)
+    chosen = needed.union(loader.in_memory())
+    while here := [p for p in waiting if p in chosen]:
+        for predicate in here:
+            with _fitting(program, predicate):
+                loaded = loader.load(predicate)
+                if loaded is not None:
+                    columns = loader.unique(predicate, loaded.joined())
+                    tables[predicate] = Table(loaded.kinds, columns, len(columns[0]) if columns else 0)
+                    parts[predicate] = loaded.parts
+                    numbered = numbered and loaded.numbered in (None, True)
+                memory.look(now=True)
+        waiting = [p for p in waiting if p not in here]
+        if numbered and not {*program.edges, *program.nodes}.intersection(waiting):
+            named, numbered = tables, False
+            beside = [
+                (p, i) for p, i in met or () if p in tables and p not in (*program.edges, *program.nodes)
+            ]
+            if all(tables[p].kinds[i] is Kind.INT for p, i in beside):
+                tables = _integers(program, tables, loader.symbols)
+        if waiting:
+            chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)
+    for edge in program.edges:
+        _examine_facts(program, loader, edge, named.get(edge), parts.get(edge, ()))
+    if complete:
+        complete_nodes(program, tables, loader.symbols)
+    return Facts(tables, loader.symbols)
+
+
+def _integers(program: CheckedProgram, tables: Mapping[str, Table], symbols: Symbols) -> dict[str, Table]:
+    """Convert vertices from strings of digits to integers."""
+    numbers = np.zeros(len(symbols), dtype=np.int64)
+    changed = dict(tables)
+    for predicate in {*program.edges, *program.nodes}.intersection(tables):
+        table = tables[predicate]
+        columns, kinds = list(table.columns), list(table.kinds)
+        for end in range(min(table.arity, 1 + (predicate in program.edges))):
+            used = np.zeros(len(symbols), dtype=bool)
+            used[columns[end]] = True
+            codes = np.flatnonzero(used)
+            numbers[codes] = as_numpy(symbols.texts(codes).cast("int64"))
+            columns[end], kinds[end] = numbers[columns[end]], Kind.INT
+        changed[predicate] = Table(tuple(kinds), tuple(columns), table.length)
+    return changed
+
+
+@contextmanager
+def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
+    """Turn a memory limit into an error that names the predicate."""
+    try:
+        yield
+    except memory.Exhausted as error:
+        raise DataError(
+            program.file,
+            f"there is not enough memory to read the facts of {predicate}: {error}",
+            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
+        ) from None
+
+
+def _needed(program: CheckedProgram, goals: Sequence[str]) -> set[str]:
+    """Predicates that goals depend on."""
+    left = program.restricted(goals)
+    rules = [atom for rule in left.rules for atom in (rule.head, *rule.positives, *rule.negatives)]
+    needed = {*goals, *(atom.predicate for atom in (*left.facts, *rules))}
+    return needed.union(program.edges) if needed & set(program.nodes) else needed
+
+
+def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT) -> KnowledgeGraph:
+    """Read the knowledge graph of a program: its ``@edge`` relations and its ``@node`` vertices.
+
+    Vertices are numbered as they first appear, those of ``@node`` predicates before the ends of edges.
+    Edges and vertices written in the rule file belong to the graph.
+
+    Raises
+    ------
+    DataError
+        As `load_facts`; besides, if a weight is outside [0,1], or the name of a column is a vertex or a number.
+    """
+    loader = Loader(program, data, progress)
+    _need_edges(program, loader)
+    vertices = [_vertices(program, loader, node) for node in program.nodes]
+    read = {edge: _relation(program, loader, edge) for edge in program.edges}
+    graph = _assembled(vertices, {edge: relation for edge, (relation, _) in read.items()}, loader.symbols)
+    given = [titles for _, found in read.values() for titles in found]
+    names = frozenset(name for titles in given for name in titles.names)
+    labels = names.intersection(map(str.strip, graph.labels.tolist())) if names else names
+    for titles in given:
+        check_titles(titles, labels)
+    return graph
+
+
+def _need_edges(program: CheckedProgram, loader: Loader) -> None:
+    if not program.edges:
+        raise DataError(
+            program.file, "the rules name no ground edges", hint='say which predicate they are: @edge("own").'
+        )
+    stated = {fact.predicate for fact in program.facts}
+    for edge in program.edges:
+        if not loader.sources(edge) and edge not in stated:
+            raise no_data(program, edge)
+
+
+def _examine_facts(
+    program: CheckedProgram, loader: Loader, edge: str, table: Table | None, parts: Sequence[Rows]
+) -> None:
+    """Check the weights of the data and the rule file together; a bound on sums requires shares in [0,1]."""
+    arity = table.arity if table else program.arities.get(edge, 0)
+    if arity == 3:
+        written = _written(program, edge, arity, loader.symbols)
+        columns = _joined([table.columns, written[0]]) if table else written[0]
+        keep = first_rows(columns) if len(written[0][0]) else slice(None)
+        columns = tuple(column[keep] for column in columns)
+        _examine(program, loader, edge, columns, parts, written, strict=edge in program.incoming_sums)
+
+
+def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[list[object]], list[str]]:
+    """Facts of the rule file as values by column, and their places."""
+    atoms = [fact for fact in program.facts if fact.predicate == predicate]
+    rows = [[t.value for t in atom.terms if isinstance(t, Constant)] for atom in atoms]
+    columns: list[list[object]] = [[row[i] for row in rows] for i in range(arity)]
+    return columns, [str(atom.span) for atom in atoms]
+
+
+def _vertex_codes(values: Sequence[object], symbols: Symbols) -> Codes:
+    return symbols.encode([str(v) for v in values])
+
+
+def _vertices(program: CheckedProgram, loader: Loader, node: str) -> Codes:
+    loaded = loader.load(node) if loader.sources(node) else None
+    read = loaded.joined()[0] if loaded else np.empty(0, dtype=np.int64)
+    stated, _ = _stated(program, node, 1)
+    return np.concatenate([read, _vertex_codes(stated[0], loader.symbols)])
+
+
+def _relation(program: CheckedProgram, loader: Loader, edge: str) -> tuple[Relation, tuple[Titles, ...]]:
+    """Edges of one relation, the ends still codes of strings, and the names of columns in its tables."""
+    loaded = loader.load(edge) if loader.sources(edge) else None
+    arity = len(loaded.kinds) if loaded else program.arities[edge]
+    written = _written(program, edge, arity, loader.symbols)
+    parts = loaded.parts if loaded else ()
+    columns = loader.unique(edge, _joined([*(part.columns for part in parts), written[0]]))
+    _examine(program, loader, edge, columns, parts, written, strict=True)
+    titles = loaded.titles if loaded else ()
+    names = published(titles, arity)
+    weight = columns[2].view(np.float64) if arity > 2 else None
+    return Relation(columns[0], columns[1], weight, names), titles
+
+
+def _written(
+    program: CheckedProgram, edge: str, arity: int, symbols: Symbols
+) -> tuple[tuple[Codes, ...], list[str]]:
+    """Edges of the rule file, and their places."""
+    stated, spans = _stated(program, edge, arity)
+    ends = [_vertex_codes(c, symbols) for c in stated[:2]]
+    weights = [doubles(np.array([float(str(w)) for w in c], dtype=np.float64)) for c in stated[2:]]
+    return (*ends, *weights), spans
+
+
+def _joined(tables: Sequence[Sequence[Codes]]) -> tuple[Codes, ...]:
+    return tuple(np.concatenate(same) for same in zip(*tables, strict=True))
+
+
+def _examine(
+    program: CheckedProgram,
+    loader: Loader,
+    edge: str,
+    columns: Sequence[Codes],
+    parts: Sequence[Rows],
+    written: tuple[Sequence[Codes], list[str]],
+    *,
+    strict: bool,
+) -> None:
+    """Check the weights of a relation, and say what is odd about them."""
+    if len(columns) < 3:
+        return
+    stated = Written(written[0][2].view(np.float64), written[1])
+    check_range(edge, parts, stated, loader.progress, strict=strict)
+    tell_parallel(edge, columns, loader.progress)
+    weights = columns[2].view(np.float64)
+    tell_sums(edge, program.incoming_sums.get(edge), columns[1], weights, loader.symbols, loader.progress)
+
+
+def _assembled(
+    vertices: Sequence[Codes], relations: Mapping[str, Relation], symbols: Symbols
+) -> KnowledgeGraph:
+    """Number the vertices as they first appear."""
+    ends = [end for r in relations.values() for end in (r.source, r.target)]
+    codes = np.concatenate([np.empty(0, dtype=np.int64), *vertices, *_interleaved(ends)])
+    place = np.full(len(symbols), len(codes), dtype=np.int64)
+    place[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write is the first place
+    order = np.argsort(place, kind="stable")[: np.count_nonzero(place < len(codes))]
+    number = np.full(len(symbols), -1, dtype=np.int64)
+    number[order] = np.arange(len(order))
+    labels = np.array(symbols.decode(order.tolist()), dtype=object)
+    numbered = {
+        name: replace(r, source=number[r.source], target=number[r.target]) for name, r in relations.items()
+    }
+    return KnowledgeGraph(labels, numbered)
+
+
+def _interleaved(ends: Sequence[Codes]) -> list[Codes]:
+    """Interleave sources and targets: s0, t0, s1, t1, ..."""
+    pairs = zip(ends[::2], ends[1::2], strict=True)
+    return [np.stack(pair, axis=1).reshape(-1) for pair in pairs]
+
+
+def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: Symbols) -> None:
+    """Add the ends of all edges to the ``@node`` predicates."""
+    known = [tables[p] for p in (*program.edges, *program.nodes) if p in tables]
+    kind = next((table.kinds[0] for table in known), Kind.STRING)
+    ends = [tables[e].columns[i] for e in program.edges if e in tables for i in (0, 1)]
+    for fact in program.facts:
+        if fact.predicate in program.edges:
+            names = [str(t.value) for t in fact.terms[:2] if isinstance(t, Constant)]
+            ends.append(symbols.encode(names))
+    for node in program.nodes:
+        if program.arities.get(node, 1) != 1:
+            continue
+        own = [tables[node].columns[0]] if node in tables else []
+        codes = np.concatenate([np.empty(0, dtype=np.int64), *own, *ends])
+        codes = codes[first_rows([codes])]
+        tables[node] = Table((kind,), (codes,), len(codes))
+
+
+def note_of_spellings(program: CheckedProgram) -> str | None:
+    """`spelling.note` on the vertices in the files that a program binds, as far as they are there.
+
+    Raises
+    ------
+    DataError
+        If one cannot be read.
+    """
+    loader = Loader(program, {}, SILENT)
+    vertices = dict.fromkeys(program.edges, (0, 1)) | dict.fromkeys(program.nodes, (0,))
+    found: list[npt.NDArray[np.int64]] = []
+    for predicate, places in vertices.items():
+        given = [source for source, _, _ in loader.sources(predicate)]
+        if given and all(isinstance(s, SourceSpec) and s.query is None and s.path.is_file() for s in given):
+            loaded = loader.load(predicate)
+            columns = loaded.joined() if loaded else ()
+            found += [columns[place] for place in places if place < len(columns)]
+    if not found:
+        return None
+    return spelling.note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))

@@ -1,0 +1,144 @@
+"""Tables of releases of people and of links, whose bytes are a function of what they hold: CSV, TSV or Parquet.
+
+Two versions of Arrow may write the same Parquet table in other bytes; one writes the same each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.data.delimited import read_csv, read_tsv, write_csv
+from kgreason.data.options import Options
+from kgreason.data.parquet import read_parquet
+from kgreason.data.raw import Raw
+from kgreason.data.whole_files import replacing
+from kgreason.errors import DataError, ReleaseError
+
+FORMATS = ("csv", "tsv", "parquet")
+"""Formats, which are also the extensions of their files."""
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+
+def check_plain(format: str | None) -> None:
+    """Refuse a format that such a release is not written in.
+
+    Raises
+    ------
+    ReleaseError
+        With those that there are.
+    """
+    if format is not None and format not in FORMATS:
+        raise ReleaseError(
+            f"a release of people or links is not written as {format}", hint=f"one of {', '.join(FORMATS)}"
+        )
+
+
+def plain_format(kind: str | None) -> str:
+    """Format of a release of data in a format: the same, else CSV.
+
+    Examples
+    --------
+    >>> plain_format("parquet"), plain_format("edges"), plain_format(None)
+    ('parquet', 'csv', 'csv')
+    """
+    return kind if kind in FORMATS else "csv"
+
+
+def found_format(folder: Path, table: str) -> str:
+    """Format of the tables in a release folder, by the file of one of them; CSV where there is none."""
+    return next((e for e in FORMATS if (folder / f"{table}.{e}").exists()), "csv")
+
+
+def write_table(
+    path: Path, names: Sequence[str], columns: Sequence[npt.NDArray[Any]], numbers: Sequence[str] = ()
+) -> None:
+    """Write columns of equal length as the extension of the file says.
+
+    Parameters
+    ----------
+    columns
+        Arrays of strings or integers.
+    numbers
+        Columns of texts that are numbers or nothing; those of Parquet are doubles and nulls.
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be written.
+    """
+    with replacing(path) as temporary:
+        if path.suffix in _DELIMITERS:
+            write_csv(temporary, names, columns, _DELIMITERS[path.suffix])
+        else:
+            _write_parquet(temporary, names, columns, numbers)
+
+
+def _write_parquet(
+    path: Path, names: Sequence[str], columns: Sequence[npt.NDArray[Any]], numbers: Sequence[str]
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def typed(name: str, column: npt.NDArray[Any]) -> Any:
+        if name in numbers:
+            return pa.array([float(text) if text else None for text in column.tolist()], pa.float64())
+        whole = np.issubdtype(column.dtype, np.integer)
+        return pa.array(column.tolist(), pa.int64() if whole else pa.string())
+
+    arrays = [typed(name, np.asarray(column)) for name, column in zip(names, columns, strict=True)]
+    pq.write_table(pa.Table.from_arrays(arrays, names=list(names)), path, store_schema=False)
+
+
+def read_table(path: Path) -> Raw:
+    """Read such a table; the first line of a text holds names.
+
+    Raises
+    ------
+    DataError
+        If it is none, or a Parquet file says more than its table.
+    """
+    if path.suffix in _DELIMITERS:
+        return (read_csv if path.suffix == ".csv" else read_tsv)(path, Options(header=True))
+    raw = read_parquet(path, Options())
+    _check_metadata(path)
+    return raw
+
+
+def _check_metadata(path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(path)
+    said = {*(schema.metadata or {}), *(key for field in schema for key in field.metadata or {})}
+    if told := sorted(said - {b"PARQUET:field_id"}):
+        what = told[0].decode(errors="replace")
+        raise DataError(
+            str(path),
+            f"the file says more than its table, under {what!r}",
+            hint="write it anew without metadata, with the program that made it",
+        )
+
+
+def width(format: str) -> int:
+    """Characters of a column of the names of files, in a text."""
+    return len(f"attributes.{format}") + 2
+
+
+def cell(table: str, format: str) -> str:
+    """Name of the file of a table, as wide as the column of names."""
+    return f"{f'{table}.{format}':<{width(format)}}"
+
+
+def indented(text: str, format: str) -> str:
+    """Lines that go on beside the column of names, as deep as it is wide; those of CSV are so already."""
+    return text.replace("\n" + " " * (2 + width("csv")), "\n" + " " * (2 + width(format)))
+
+
+def row_of(raw: Raw, row: int) -> str:
+    """Where a row stands, for messages: its line or, where there are none, its number."""
+    line = raw.line(row)
+    return f"{Path(raw.file).name}:{line}" if line is not None else f"{Path(raw.file).name}: row {row + 1}"

@@ -1,0 +1,471 @@
+"""The tables of one program, each from its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgreason import memory
+from kgreason.analysis.checked import Bind, CheckedProgram, Query
+from kgreason.analysis.server import OPTIONS as CONNECTION
+from kgreason.data.delimited import records
+from kgreason.data.edges import Rows, Titles, both_ways, loopless, scaled
+from kgreason.data.formats import read_table, understood
+from kgreason.data.neo4j import is_header
+from kgreason.data.options import normal
+from kgreason.data.raw import Raw
+from kgreason.data.select import Selected, Shape, select
+from kgreason.data.source import TABLES, Options, SourceSpec, sources_of
+from kgreason.data.typed import almost_numbers, interned, kinds, nullable, remarks, typed
+from kgreason.data.values import Objects
+from kgreason.distinct import first_rows
+from kgreason.engine.symbols import Symbols
+from kgreason.engine.table import Codes, Kind, doubles
+from kgreason.errors import DataError, Span
+from kgreason.lang.ast import Variable
+from kgreason.lang.names import suggest
+from kgreason.lang.values import Null
+from kgreason.progress import SILENT, Progress
+
+Data = Mapping[str, Any]
+"""Sources by predicate: one source or a list of them.
+
+A source is a `SourceSpec`, a path, a string ``FILE?option=value`` or a table-like (see
+`kgreason.data.interchange.as_table`). A list of tuples is one table; a list of strings names files, but
+for a unary predicate it holds its values.
+"""
+
+_KINDS = {
+    "int": Kind.INT,
+    "double": Kind.DOUBLE,
+    "percent": Kind.DOUBLE,
+    "string": Kind.STRING,
+    "boolean": Kind.BOOL,
+    "date": Kind.DATE,
+    "list": Kind.LIST,
+    "set": Kind.SET,
+}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Typed rows of a predicate, source by source, with the names of the columns of the first.
+
+    `numbered` tells of ``@edge`` and ``@node`` predicates whether all sources give the vertices as integers.
+    """
+
+    kinds: tuple[Kind, ...]
+    parts: tuple[Rows, ...]
+    titles: tuple[Titles, ...]
+    names: tuple[str, ...] = ()
+    numbered: bool | None = None
+
+    def joined(self) -> tuple[Codes, ...]:
+        """Columns over all sources."""
+        if len(self.parts) == 1:
+            return tuple(np.require(column, requirements="W") for column in self.parts[0].columns)
+        return tuple(np.concatenate(c) for c in zip(*(p.columns for p in self.parts), strict=True))
+
+
+class Loader:
+    """Reads the tables of one program; all share one dictionary of strings."""
+
+    def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
+        self.program, self.progress = program, progress
+        self.symbols = Symbols()
+        known = _known(program)
+        for predicate in data:
+            if predicate not in known:
+                raise _unknown(program, known, predicate)
+        self.data = {p: sources_of(p, given, known[p]) for p, given in data.items()}
+        tables = (s for sources in self.data.values() for s in sources if isinstance(s, Raw))
+        self._nulls = max((null.number for table in tables for null in _given_nulls(table)), default=0)
+
+    def predicates(self) -> list[str]:
+        """Predicates that have data."""
+        given = [*self.program.inputs, *_bound_predicates(self.program), *self.data]
+        stated = {fact.predicate for fact in self.program.facts}
+        for predicate in dict.fromkeys([*self.program.inputs, *self.program.edges]):
+            free = predicate in stated or predicate in self.program.heads or predicate in self.program.nodes
+            if not self.sources(predicate) and not free:
+                raise no_data(self.program, predicate)
+        return [p for p in dict.fromkeys(given) if self.sources(p)]
+
+    def in_memory(self) -> list[str]:
+        """Predicates whose facts need not be read: they were given as tables."""
+        return [p for p, given in self.data.items() if all(isinstance(source, Raw) for source in given)]
+
+    def sources(self, predicate: str) -> list[tuple[SourceSpec | Raw, Options, bool]]:
+        """Sources of a predicate, each with its options and whether ``@mapping`` columns hold for it."""
+        binds = [b for b in self.program.binds if b.predicate == predicate]
+        if predicate not in self.data:
+            queries = [q for q in self.program.queries_bound if q.predicate == predicate]
+            specs = [*map(bound, binds), *map(queried, queries)]
+            return [(s, self._options(s), s.kind() in TABLES) for s in specs]
+        return [self._replacing(source, binds) for source in self.data[predicate]]
+
+    def _replacing(
+        self, source: SourceSpec | Raw, binds: Sequence[Bind]
+    ) -> tuple[SourceSpec | Raw, Options, bool]:
+        if isinstance(source, Raw):
+            return source, Options(), True
+        format = source.kind()
+        like = next((b for b in map(bound, binds) if b.kind() == format), None)
+        given = {
+            *normal(source.options),
+            *(CONNECTION if source.server else ()),
+        }  # another server is another whole
+        kept = {n: v for n, v in normal(like.options if like else {}).items() if n not in given}
+        options = self._options(source, kept)
+        return source, options, format in TABLES and (like is not None or not binds)
+
+    def _options(self, source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
+        return replace(understood(source, more), allow_files=self.program.allow_files)
+
+    def load(self, predicate: str) -> Loaded | None:
+        """Read all sources of a predicate; `None` if they have no rows and do not tell the kinds."""
+        tables: list[tuple[Selected, Options]] = []
+        sources = self.sources(predicate)
+        read = [(self._read(predicate, s, options), options, m, s) for s, options, m in sources]
+        shape = self._shape(predicate, [(raw, options) for raw, options, _, _ in read])
+        for raw, options, mapped, source in read:
+            fit = _graph_shape(shape) if raw.graph else shape
+            if not mapped:
+                self._tell_unmapped(fit, raw)
+                fit = replace(fit, columns=(None,) * fit.arity)
+            with _placed(source):
+                table = select(raw, fit, options)
+            self._tell(table, fit)
+            shape = replace(shape, kinds=_fractional(fit, options).kinds)
+            tables.append((table, options))
+        selected = [t for t, _ in tables]
+        found, nulls = kinds(selected, shape), nullable(selected, shape)
+        if predicate not in self.program.arities:  # without rows nothing else can tell the kinds
+            found = tuple(Kind.STRING if k is None else k for k in found)
+        known = tuple(
+            Kind.STRING if k is None else k for p, k in enumerate(found) if k is not None or p in nulls
+        )
+        if len(known) < shape.arity:
+            return None
+        parts = tuple(self._rows(t, o, known, nulls, shape) for t, o in tables)
+        for table, _ in tables:
+            self._notes(remarks(table, known, shape))
+        for part in parts:
+            self._tell_isolated(predicate, part)
+        named = [t for t in selected if t.raw.named and t.names]
+        titles = tuple(Titles(t.names, t.raw, self._doubtful(t.raw, shape)) for t in named)
+        names = selected[0].names if selected else ()
+        given = tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known))
+        return Loaded(given, parts, titles, names, _numbered(selected, shape))
+
+    def _fresh(self, count: int) -> Codes:
+        """Codes of new labelled nulls."""
+        first = self._nulls + 1
+        self._nulls += count
+        return interned([Null(n) for n in range(first, first + count)], self.symbols)
+
+    def _read(self, predicate: str, source: SourceSpec | Raw, options: Options) -> Raw:
+        if isinstance(source, Raw):
+            return source
+        self.program.permit(source.span)
+        self.progress.step(f"Reading {_title(predicate, source)}")
+        with _placed(source):
+            read = read_table(source, options)
+        memory.look(now=True)
+        return read
+
+    def _notes(self, notes: Iterable[str]) -> None:
+        for note in notes:
+            self.progress.note(note)
+
+    def _tell(self, table: Selected, shape: Shape) -> None:
+        if table.raw.doubt and self._doubtful(table.raw, shape):
+            self.progress.note(table.raw.doubt)
+        self._notes((*table.raw.notes, *table.notes, *almost_numbers(table, shape)))
+        if not len(table.raw):
+            self.progress.note(f"{table.raw.file}: no rows")
+        if table.skipped:
+            self.progress.note(
+                f"{table.raw.file}: {_counted(table.skipped, 'row')} with an empty cell skipped"
+            )
+
+    def _doubtful(self, raw: Raw, shape: Shape) -> bool:
+        """Whether it is uncertain that the first line is names (or data)."""
+        return raw.doubt is not None and not (raw.named and self._expects(raw, shape))
+
+    def _expects(self, raw: Raw, shape: Shape) -> bool:
+        """Whether the rules name one of the columns, so that the first line is names and no data."""
+        if not {c for c in shape.columns if c is not None}.isdisjoint(raw.names):
+            return True
+        rules = [
+            atom for rule in self.program.rules for atom in (rule.head, *rule.positives, *rule.negatives)
+        ]
+        terms = [term for atom in rules if atom.predicate == shape.predicate for term in atom.terms]
+        variables = {term.name.lower() for term in terms if isinstance(term, Variable)}
+        words = {shape.predicate.lower(), *shape.predicate.lower().split("_")}
+        names = {name.lower() for name in raw.names if len(name) > 1}  # a letter may be data as well
+        return not names.isdisjoint(variables | words)
+
+    def _tell_unmapped(self, shape: Shape, raw: Raw) -> None:
+        """Note that ``@mapping`` names no columns of a graph file."""
+        if shape.predicate not in self.data and any(c not in (None, *raw.names) for c in shape.columns):
+            self.progress.note(
+                f"{raw.file}: no table, so @mapping names no columns of it: they are taken in their order"
+            )
+
+    def _tell_isolated(self, predicate: str, rows: Rows) -> None:
+        """Note the number of declared vertices without edges, which are left out."""
+        if predicate not in self.program.edges or rows.raw.vertices is None:
+            return
+        ends = np.count_nonzero(np.bincount(np.concatenate(rows.columns[:2])))
+        alone = len(rows.raw.vertices) - ends
+        if alone > 0 and not any(self.sources(node) for node in self.program.nodes):
+            verb = "vertex is" if alone == 1 else "vertices are"
+            self.progress.note(
+                f"{rows.raw.file}: {alone} declared {verb} on no edge and left out; "
+                "give the file for a @node predicate as well to keep them"
+            )
+
+    def _shape(self, predicate: str, read: Sequence[tuple[Raw, Options]]) -> Shape:
+        program = self.program
+        mapped = {m.position: m for m in program.mappings if m.predicate == predicate}
+        arity = program.arities.get(predicate)
+        if arity is None:
+            arity = self._width(predicate, max((*(m + 1 for m in mapped), *(_columns(*r) for r in read))))
+        edge = predicate in program.edges
+        wanted: list[Kind | None] = [
+            _KINDS[mapped[i].type] if i in mapped and mapped[i].type else None for i in range(arity)
+        ]
+        fixed = (Kind.STRING, Kind.STRING, Kind.DOUBLE) if edge else (Kind.STRING,)
+        if edge or predicate in program.nodes:
+            wanted[: len(fixed)] = fixed[:arity]
+        return Shape(
+            predicate,
+            arity,
+            tuple(wanted),
+            tuple(mapped[i].column if i in mapped else None for i in range(arity)),
+            frozenset(i for i, m in mapped.items() if m.type == "percent"),
+            edge,
+            predicate in program.nodes,
+            {i: _line(m.span) for i, m in mapped.items()},
+        )
+
+    def _width(self, predicate: str, columns: int) -> int:
+        """Arity of a predicate that no rule and no fact mentions, from the columns of its sources."""
+        if predicate in self.program.edges:
+            return 2 if columns == 2 else 3
+        return 1 if predicate in self.program.nodes else columns
+
+    def _rows(
+        self, table: Selected, options: Options, kinds: Sequence[Kind], nulls: frozenset[int], shape: Shape
+    ) -> Rows:
+        if not table.columns:
+            return Rows(tuple(np.empty(0, dtype=np.int64) for _ in kinds), table.raw, table.rows)
+        percent = table.percent or len(kinds) - 1 in shape.percent
+        raw = replace(table.raw, percent=percent)
+        rows = Rows(typed(table, kinds, nulls, shape, self.symbols, self._fresh), raw, table.rows)
+        if options.scale and shape.arity > 2 and kinds[-1] is Kind.DOUBLE:
+            weights = doubles(scaled(rows.columns[-1].view(np.float64), options.scale))
+            rows = replace(rows, columns=(*rows.columns[:-1], weights))
+        if shape.arity < 2:
+            return rows
+        if options.drop_loops:
+            rows = self._loopless(rows)
+        if options.symmetric or (options.symmetric is None and rows.raw.undirected is not None):
+            rows = self._both_ways(rows, options)
+        return rows
+
+    def _loopless(self, rows: Rows) -> Rows:
+        kept = loopless(rows)
+        self.progress.note(f"{rows.raw.file}: {_counted(len(rows) - len(kept), 'loop')} left out")
+        return kept
+
+    def _both_ways(self, rows: Rows, options: Options) -> Rows:
+        once = rows.take(first_rows(rows.columns))
+        self._repeated(rows.raw.file, len(rows) - len(once))
+        both = both_ways(once, options)
+        kept = both.take(first_rows(both.columns))
+        self.progress.note(
+            f"{rows.raw.file}: {_counted(len(both) - len(once), 'undirected edge')} read both ways"
+        )
+        return kept
+
+    def _repeated(self, name: str, count: int) -> None:
+        if count:
+            self.progress.note(f"{name}: {_counted(count, 'repeated row')} counted once")
+
+    def unique(self, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
+        """Drop repeated rows, and say how many."""
+        if not columns:
+            return columns
+        keep = first_rows(columns)
+        self._repeated(name, int((~keep).sum()))
+        return columns if keep.all() else tuple(c[keep] for c in columns)
+
+
+def _given_nulls(table: Raw) -> Iterable[Null]:
+    """Labelled nulls among the values of a table in memory."""
+    mixed = (column for column in table.columns if isinstance(column, Objects))
+    return (value for column in mixed for value in column if isinstance(value, Null))
+
+
+def _known(program: CheckedProgram) -> dict[str, int | None]:
+    """Arities of all predicates of a program; `None` where only the data can tell."""
+    sources = _bound_predicates(program)
+    declared = dict.fromkeys((*program.inputs, *program.outputs, *program.edges, *sources))
+    return {**declared, **dict.fromkeys(program.nodes, 1), **program.arities}
+
+
+def _bound_predicates(program: CheckedProgram) -> list[str]:
+    """Predicates that a ``@bind`` or ``@qbind`` gives facts."""
+    return [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
+
+
+def _columns(raw: Raw, options: Options) -> int:
+    if options.columns is not None:
+        return len(options.columns)
+    return len((raw.vertices if options.vertices and raw.vertices else raw).names)
+
+
+def _unknown(program: CheckedProgram, known: Iterable[str], predicate: str) -> DataError:
+    near = suggest(predicate, known)
+    hint = f"did you mean {near!r}?" if near else f"they know {', '.join(known)}"
+    return DataError(
+        program.file, f"the rules know no predicate {predicate!r}, but data are given for it", hint=hint
+    )
+
+
+def bound(bind: Bind) -> SourceSpec:
+    """Source of an annotation; ``csv`` is also what Vadalog calls a tab-separated file."""
+    path = Path(bind.path)  # of a server, only a name for it
+    format = bind.source
+    if format == "csv" and path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
+        format = "tsv"
+    table = {"table": bind.table} if bind.table and "table" not in normal(bind.options) else {}
+    return SourceSpec(path, format, {**bind.options, **table}, span=bind.span)
+
+
+def queried(query: Query) -> SourceSpec:
+    """Source of a ``@qbind``; without a database the files in the query are relative to the rule file."""
+    path = Path(query.path) if query.path else Path(query.span.file).parent
+    return SourceSpec(path, query.source, query.options, query.query, query.span)
+
+
+@contextmanager
+def _placed(source: SourceSpec | Raw) -> Iterator[None]:
+    """Add the place of the annotation to errors that concern the whole file."""
+    try:
+        yield
+    except DataError as error:
+        span = source.span if isinstance(source, SourceSpec) else None
+        if span is None or error.line is not None or error.column is not None or error.file == str(span):
+            raise
+        raise replace(error, message=f"{error.message} (bound in {_line(span)})") from error
+
+
+def _line(span: Span) -> str:
+    return f"{span.file}:{span.line}"
+
+
+def _title(predicate: str, source: SourceSpec) -> str:
+    """Name of a source in progress messages."""
+    if source.query is None:
+        return source.file if source.server else source.path.name
+    if source.server:
+        return f"{predicate} by a query of {source.file}"
+    asked = "files" if source.path.is_dir() else source.path.name
+    return f"{predicate} by a query of {asked}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
+    """Whether all sources have types of their own and give the vertices as integers; `None`: there are none."""
+    import pyarrow as pa
+
+    ends = range(min(2, shape.arity) if shape.edge else int(shape.node))
+    columns = [table.columns[end] for table in selected if table.columns for end in ends]
+    if not columns:
+        return None
+    return all(
+        not isinstance(column, Objects) and pa.types.is_integer(column.type) and column.type != pa.uint64()
+        for column in columns
+    )
+
+
+def _graph_shape(shape: Shape) -> Shape:
+    """Vertices of graph files are strings unless the mapping says otherwise."""
+    ends = tuple(Kind.STRING if k is None else k for k in shape.kinds[:2])
+    return replace(shape, kinds=(*ends, *shape.kinds[2:]))
+
+
+def _fractional(shape: Shape, options: Options) -> Shape:
+    """Percentages and scaled weights are doubles, even if all are written as integers."""
+    if (options.percent or options.scale) and shape.arity and shape.kinds[-1] in (None, Kind.INT):
+        return replace(shape, kinds=(*shape.kinds[:-1], Kind.DOUBLE))
+    return shape
+
+
+def no_data(program: CheckedProgram, predicate: str) -> DataError:
+    """Build the error for a predicate that needs data and has none."""
+    if predicate in program.edges and predicate in program.heads:
+        return DataError(
+            program.file,
+            f"@edge says that {predicate!r} is given, but it has no data: rules derive it",
+            hint=f'leave @edge("{predicate}") out: what rules derive from the graph goes by @derived("{predicate}")',
+        )
+    return DataError(
+        program.file,
+        f"the input predicate {predicate!r} has no data",
+        hint=f"say --data {predicate}=FILE (in Python data={{{predicate!r}: table or file}}), "
+        f'or in the rules @bind("{predicate}","csv","dir","file.csv")',
+    )
+
+
+def first_files(program: CheckedProgram, data: Data) -> dict[str, SourceSpec | None]:
+    """Tell the first file of each edge predicate; `None` where there is none, but a table in memory or facts.
+
+    Raises
+    ------
+    DataError
+        As `kgreason.data.load.load_graph`, as far as no file is opened.
+    """
+    loader = Loader(program, data, SILENT)
+    given = {predicate: [s for s, _, _ in loader.sources(predicate)] for predicate in program.edges}
+    return {
+        predicate: first if isinstance(first := next(iter(sources), None), SourceSpec) else None
+        for predicate, sources in given.items()
+    }
+
+
+def format_of(source: SourceSpec) -> str:
+    """Format of a file, or the extension that tells more than that; of a query over files, ``query``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> format_of(SourceSpec(Path("own.csv.gz"))), format_of(SourceSpec(Path("own.ttl")))
+    ('csv', 'ttl')
+    """
+    if source.query is not None and not source.path.is_file():
+        return "query"
+    name = source.path.name.lower().removesuffix(".gz")
+    if source.kind() in ("csv", "tsv") and _of_neo4j(source):
+        return "neo4j"
+    return "ttl" if source.kind() == "rdf" and name.endswith(".ttl") else source.kind()
+
+
+def _of_neo4j(source: SourceSpec) -> bool:
+    """Whether the first line of a text is the header of an import file, by which it is read."""
+    options = understood(source)
+    if options.header is False or not source.path.is_file():
+        return False
+    delimiter = options.delimiter or ("," if source.kind() == "csv" else "\t")
+    return is_header(next((cells for _, cells in records(source.path, options, delimiter)), []))

@@ -1,0 +1,290 @@
+"""Mistakes in the places, formats and options of inputs and outputs, found before anything is computed or written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kgreason.analysis.check import Examined, examine_file
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.analysis.reach import parts_of
+from kgreason.analysis.targets import Place, place_of, place_on_server
+from kgreason.data.delimited import delimited_columns
+from kgreason.data.duckdb_files import check_duckdb, duckdb_columns
+from kgreason.data.formats import understood
+from kgreason.data.json_rows import json_columns
+from kgreason.data.options import normal
+from kgreason.data.parquet import parquet_columns
+from kgreason.data.postgresql import one_select, postgresql_columns
+from kgreason.data.program_tables import bound, queried
+from kgreason.data.source import DATABASES, SourceSpec, parse_file
+from kgreason.data.sql import extra
+from kgreason.data.sqlite import check_sqlite, sqlite_columns
+from kgreason.data.target import FORMATS, Target, column_names, no_format
+from kgreason.errors import DataError, Diagnostic, ReleaseError, Span
+from kgreason.lang.names import ARITIES
+
+_QUERIES: dict[str, Callable[[str, str], object]] = {"sqlite": check_sqlite, "postgresql": one_select}
+
+
+def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
+    """Read and check a rule file as `kgreason.analysis.check.examine_file` does, and what it says of its files."""
+    found = examine_file(path, allow_files=allow_files)
+    wrong = tuple(_misfits(found.program)) if found.program else ()
+    return replace(found, program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
+
+
+def _misfits(program: CheckedProgram) -> Iterator[Diagnostic]:
+    for span, check in sorted(_checks(program), key=lambda c: (c[0].file, c[0].line, c[0].column)):
+        try:
+            check()
+        except DataError as error:
+            yield Diagnostic("E302", error.message, span, hint=error.hint)
+
+
+def _checks(program: CheckedProgram) -> Iterator[tuple[Span, Callable[[], object]]]:
+    for bind in program.binds:
+        yield bind.span, partial(understood, bound(bind))
+    for bind in program.targets:
+        yield bind.span, partial(Target.of, bind)
+    for query in program.queries_bound:
+        yield query.span, partial(_query, queried(query), program.allow_files)
+
+
+def _query(source: SourceSpec, allow_files: bool) -> None:
+    understood(source)
+    check = (
+        partial(check_duckdb, allow_files=allow_files)
+        if source.kind() == "duckdb"
+        else _QUERIES[source.kind()]
+    )
+    check(source.query or "", source.place)
+
+
+Plan = Sequence[tuple[str, Target]]
+"""Predicates and where each is written."""
+
+_COLUMNS: dict[str, Callable[[Target, str], tuple[str, ...] | None]] = {
+    "csv": delimited_columns,
+    "tsv": delimited_columns,
+    "parquet": parquet_columns,
+    "json": json_columns,
+    "sqlite": sqlite_columns,
+    "duckdb": duckdb_columns,
+}
+_PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
+
+
+def check_format(format: str) -> None:
+    """Refuse a format that cannot be written here.
+
+    Raises
+    ------
+    DataError
+        If there is no such format, or the package that it needs is not installed.
+
+    Examples
+    --------
+    >>> check_format("xlsx")
+    Traceback (most recent call last):
+    kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
+      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf, bods
+    """
+    if format not in FORMATS:
+        raise no_format("--format", format)
+    if format in _PACKAGES:
+        extra(_PACKAGES[format], format, Path("--format"))
+
+
+def check_outputs(
+    program: CheckedProgram,
+    outputs: Sequence[str] | None = None,
+    *,
+    folder: Path | None = None,
+    format: str = "csv",
+    read: Mapping[str, Any] | None = None,
+) -> None:
+    """See before a run whether its outputs can be written where they are to go.
+
+    Parameters
+    ----------
+    outputs
+        Predicates that are derived; default: those of the program.
+    folder, format
+        Of `kgreason.data.write.write_facts`; without a folder the outputs go where ``@bind`` says.
+    read
+        Sources of this run by predicate, as for `kgreason.api.reason`: none of them is written over.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        For the first output that cannot.
+    """
+    wanted = tuple(program.outputs if outputs is None else outputs)
+    if folder is not None:
+        check_format(format)
+        plan: Plan = [(p, Target.within(folder, p, format)) for p in wanted]
+    else:
+        plan = bound_targets(program, wanted)
+    check_plan(plan, {p: program.arities[p] for p, _ in plan if p in program.arities}, program, read)
+    if folder is None:
+        for predicate, target in plan:
+            _check_known(program, predicate, target)
+
+
+def bound_targets(program: CheckedProgram, predicates: Sequence[str]) -> Plan:
+    """Targets of the ``@bind`` annotations of some outputs.
+
+    Raises
+    ------
+    ProgramError
+        If the rules may not write there.
+    """
+    wanted = [bind for bind in program.targets if bind.predicate in predicates]
+    for bind in wanted:
+        program.permit(bind.span)
+    return [(bind.predicate, Target.of(bind)) for bind in wanted]
+
+
+def check_plan(
+    plan: Plan,
+    arities: Mapping[str, int],
+    program: CheckedProgram | None = None,
+    read: Mapping[str, Any] | None = None,
+) -> None:
+    """Check shapes, packages and places; nothing that is read is written over.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        For the first output that cannot be written.
+    """
+    sources = [*_bound(program), *_given(read or {})]
+    for predicate, target in plan:
+        check_arity(target.file, predicate, arities.get(predicate), target.format)
+        if target.format in _PACKAGES:
+            extra(_PACKAGES[target.format], target.format, target.file)
+        for place in _places(target, predicate, arities.get(predicate, 0)):
+            _check_unread(place, predicate, target, sources)
+
+
+def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
+    """Files and tables that an output is written to, each open for writing as far as files are."""
+    if target.server:
+        yield place_on_server(target.options, target.table or predicate)
+        return
+    _check_writable(target.path)
+    yield Place(target.path.resolve(), _table(target, predicate))
+    beside = target.beside(arity)
+    if beside is not None:
+        _check_writable(beside)
+        yield Place(beside.resolve())
+
+
+def _check_unread(place: Place, predicate: str, target: Target, sources: Sequence[tuple[str, Place]]) -> None:
+    what = "table" if target.server else "file"
+    for name, source in sources:
+        if place.meets(source):
+            raise ReleaseError(
+                f"{target.file if target.server else place.file}: the output {predicate} is not written over the "
+                f"{what} that {name} is read from",
+                hint="write it to another place",
+            )
+
+
+def _check_writable(path: Path) -> None:
+    if path.is_dir():
+        raise ReleaseError(f"{path} is a folder", hint="name a file in it")
+    folder = next(p for p in path.absolute().parents if p.exists())
+    if not folder.is_dir():
+        raise ReleaseError(f"{path} cannot be made: {folder} is a file", hint="name another folder")
+    if not os.access(folder, os.W_OK):
+        raise ReleaseError(
+            f"{path} cannot be made: {folder} is not open for writing", hint="choose another place"
+        )
+
+
+def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:
+    """Refuse a predicate with more or fewer arguments than a format has places for.
+
+    Raises
+    ------
+    DataError
+        With what the format holds.
+
+    Examples
+    --------
+    >>> check_arity("own.mtx", "own", 4, "mtx")
+    Traceback (most recent call last):
+    kgreason.errors.DataError: own.mtx: own has 4 arguments, mtx files have places for 1 to 3
+      help: write another format
+    """
+    least, most = ARITIES.get(format, (0, None))
+    if arity is None or (least <= arity and (most is None or arity <= most)):
+        return
+    hint = "write another format"
+    if not arity:
+        raise DataError(file, f"{predicate} has no arguments, so it makes no graph", hint=hint)
+    places = f"{least} to {most}" if most else f"{least} and more"
+    count = f"{arity} argument{'s' * (arity != 1)}"
+    raise DataError(file, f"{predicate} has {count}, {format} files have places for {places}", hint=hint)
+
+
+def _table(target: Target, predicate: str) -> str | None:
+    return (target.table or predicate) if target.format in DATABASES else None
+
+
+def _bound(program: CheckedProgram | None) -> Iterator[tuple[str, Place]]:
+    for bind in program.binds if program else ():
+        yield bind.predicate, place_of(bind, written=False)
+
+
+def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
+    """Files among the sources of a run."""
+    for predicate, given in read.items():
+        for source in given if isinstance(given, (list, tuple)) else (given,):
+            spec = parse_file(source) if isinstance(source, str) else source
+            if isinstance(spec, SourceSpec) and spec.server:
+                yield predicate, place_on_server(spec.options, normal(spec.options).get("table"))
+            elif isinstance(spec, SourceSpec) and spec.kind("csv") == "neo4j":
+                parts = sorted(spec.path.iterdir()) if spec.path.is_dir() else parts_of(spec.path)
+                yield from ((predicate, Place(part.resolve())) for part in parts)
+            elif isinstance(spec, SourceSpec):
+                path, table = spec.path, spec.options.get("table")
+                if path.parent.is_file():  # a table written like a file of a folder
+                    path, table = path.parent, path.name
+                yield predicate, Place(path.resolve(), table)
+            elif isinstance(spec, Path):
+                yield predicate, Place(spec.resolve())
+
+
+def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
+    """Tell the columns of what `target` would replace; `None` if there is nothing, or nothing tells them."""
+    if target.server:
+        return postgresql_columns(target, predicate)
+    columns = _COLUMNS.get(target.format)
+    if columns is None or not target.path.is_file() or not target.path.stat().st_size:
+        return None
+    return columns(target, predicate)
+
+
+def _check_known(program: CheckedProgram, predicate: str, target: Target) -> None:
+    """Replace a file unasked only if it has the columns of the output, where the ``@bind`` may be meant for reading.
+
+    That is where rules read the predicate: its own file may be what they are to read.
+    """
+    if all(predicate not in {a.predicate for a in (*r.positives, *r.negatives)} for r in program.rules):
+        return
+    names = column_names(program, predicate, program.arities[predicate]) or ("holds",)
+    found = existing_columns(target, predicate)
+    what = "table" if target.server else "file"
+    if found is not None and found != names:
+        raise ReleaseError(
+            f"{target.file}: this {what} with columns {', '.join(found)} is no output "
+            f"{predicate}({', '.join(names)}) of an earlier run, so it is not replaced",
+            hint=f'if the rules are to read it, say @input("{predicate}"); if nobody needs it, remove it first',
+        )

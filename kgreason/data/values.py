@@ -1,0 +1,359 @@
+"""Conversion of Python, Arrow, SQL and JSON values to values of the rules; columns of values without an Arrow type."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.data.raw import Column
+from kgreason.engine.table import Kind
+from kgreason.lang.values import DEPTH, EXACT, Null, Value, source
+
+_DIGITS = re.compile(r"([+-]?)0*?([0-9]{1,19})")
+EXPECTED = {
+    Kind.INT: "an integer",
+    Kind.DOUBLE: "a number",
+    Kind.BOOL: "true or false",
+    Kind.DATE: "a date, as in 2024-01-15 or 2024-01-15 10:30:00",
+    Kind.LIST: 'a list, as in [1, "a"]',
+    Kind.SET: 'a set, as in {1, "a"}',
+}
+"""Description of a valid value of each kind, for messages."""
+_SHOWN = 60
+"""Characters of a value in a message."""
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+LARGE_HINT = "map the column as string, or as double, which rounds"
+UNFIT_HINT = "take other columns by columns=, or write this one as text or numbers where the table is made"
+
+
+@dataclass
+class CastError(Exception):
+    """The first value of a column that cannot be converted, and the number of such values."""
+
+    row: int
+    value: str
+    expected: str
+    hint: str | None = None
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.value) > _SHOWN:
+            self.value = f"{self.value[:_SHOWN]}..."
+
+
+def int64(text: str) -> int | None:
+    """Integer of 64 bits that a text writes in digits; `None`: it writes none.
+
+    Python's own `int` refuses more than 4,300 digits with an error, zeros at the start among them.
+
+    Examples
+    --------
+    >>> int64("-34"), int64("0" * 5000 + "7"), int64("9" * 5000), int64("1.5")
+    (-34, 7, None, None)
+    """
+    found = _DIGITS.fullmatch(text)
+    value = int(found[1] + found[2]) if found else 2**63
+    return value if -(2**63) <= value < 2**63 else None
+
+
+class Objects(Sequence[Any]):
+    """A column of lists, sets or labelled nulls, with the methods of an Arrow array that loading needs."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.values = list(values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, row: Any) -> Any:
+        return Objects(self.values[row]) if isinstance(row, slice) else self.values[row]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    def to_pylist(self) -> list[Any]:
+        """All values."""
+        return self.values
+
+    def filter(self, mask: Column) -> Objects:
+        """Keep the rows that an Arrow array of truth values marks."""
+        return Objects(v for v, kept in zip(self.values, mask.to_pylist(), strict=True) if kept)
+
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """Rows without a value, or with a list that lacks one."""
+        return np.array([_holed(v) for v in self.values], dtype=bool)
+
+
+class Large(Objects):
+    """A column of numbers of which some have no place in one column: who wants the column says what becomes of them.
+
+    These are integers beyond 64 bits, and beside doubles integers that no double equals.
+
+    Attributes
+    ----------
+    rounded
+        The source itself has rounded them.
+    """
+
+    def __init__(self, values: Iterable[Any], *, rounded: bool = False) -> None:
+        super().__init__(values)
+        self.rounded = rounded
+
+    def filter(self, mask: Column) -> Large:
+        """Keep the rows that an Arrow array of truth values marks."""
+        return Large(super().filter(mask), rounded=self.rounded)
+
+    def wanted(self, kind: Kind | None) -> Column:
+        """The column as one of texts or doubles.
+
+        Raises
+        ------
+        CastError
+            If neither is asked for, or a number is beyond the range of doubles.
+        """
+        import pyarrow as pa
+
+        if kind is Kind.DOUBLE:
+            return pa.array([_rounded(v, row) for row, v in enumerate(self.values)], pa.float64())
+        if kind is Kind.STRING and not self.rounded:
+            return pa.array([None if v is None else text(v) for v in self.values], pa.large_string())
+        raise misplaced(self.values, rounded=self.rounded)
+
+
+def _rounded(value: Any, row: int) -> float | None:
+    try:
+        return None if value is None else float(value)
+    except OverflowError:
+        raise CastError(
+            row, str(value), "a double, which ends near 1.8e308", "map the column as string"
+        ) from None
+
+
+def misplaced(values: Sequence[Any], *, rounded: bool = False) -> CastError:
+    """Build the error for the first number that has no place in its column."""
+    for row, value in enumerate(values):
+        if (
+            isinstance(value, int | float)
+            and not SMALLEST <= value <= LARGEST
+            and (rounded or isinstance(value, int))
+        ):
+            if rounded:
+                hint = "the database keeps it as a double: map the column as double, or store texts"
+                return CastError(row, f"{value:.0f}", "an integer of 64 bits", hint)
+            return CastError(row, str(value), "an integer of 64 bits", LARGE_HINT)
+    pairs = enumerate(values)
+    row, value = next((r, v) for r, v in pairs if isinstance(v, int) and v != float(v))
+    return CastError(row, str(value), "a double, as other numbers of the column are", LARGE_HINT)
+
+
+@dataclass(frozen=True)
+class Unfit(Sequence[Any]):
+    """A column with a value that the rules do not have: an error only when the column is used."""
+
+    length: int
+    error: CastError
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, _: Any) -> Any:
+        raise self.error
+
+
+def is_text(column: Column) -> bool:
+    """Whether the column of `plain` holds strings."""
+    import pyarrow as pa
+
+    return not isinstance(column, Objects) and bool(pa.types.is_large_string(column.type))
+
+
+def _holed(value: object) -> bool:
+    return value is None or (isinstance(value, tuple) and any(map(_holed, value)))
+
+
+def text(value: Value) -> str:
+    """Write a value as a cell of text: strings and nulls bare, all else as the language writes it.
+
+    Examples
+    --------
+    >>> text("a"), text(True), text((1, "x")), text(0.5)
+    ('a', 'true', '[1, "x"]', '0.5')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return source(value)
+
+
+def arrow_column(values: Sequence[object]) -> Column:
+    """Make a column of Python values; `None` is a missing cell.
+
+    Integers meet doubles as doubles; values of any other two types but lists meet as text. Beside labelled nulls values
+    stay as they are.
+
+    Raises
+    ------
+    CastError
+        If a value is none of the language, or lists meet other values.
+    """
+    import pyarrow as pa
+
+    simple = _simple(values)
+    if simple is not None:
+        return simple
+    if _large(values):
+        return Large(values)
+    clean: list[Any] = [
+        v if v is None or isinstance(v, Null) else checked(v, row) for row, v in enumerate(values)
+    ]
+    types = {type(v) for v in clean if v is not None}
+    if Null in types:
+        return Objects(clean)
+    if not types:
+        return pa.nulls(len(clean), pa.large_string())
+    if types <= {tuple, frozenset}:
+        return Objects(clean)
+    if types & {tuple, frozenset}:
+        first = next(type(v) for v in clean if v is not None)
+        row = next(i for i, v in enumerate(clean) if v is not None and type(v) is not first)
+        raise CastError(row, repr(values[row]), "of one type with the values before (the column mixes types)")
+    if types == {int}:
+        return pa.array(clean, pa.int64())
+    if types <= {int, float}:
+        return pa.array([None if v is None else float(v) for v in clean], pa.float64())
+    if types == {bool}:
+        return pa.array(clean, pa.bool_())
+    if types == {datetime}:
+        return pa.array(clean, pa.timestamp("us"))
+    return pa.array([None if v is None else text(v) for v in clean], pa.large_string())
+
+
+def _large(values: Sequence[object]) -> bool:
+    """Whether all values are numbers and neither int64 nor float64 holds them exactly."""
+    types = set(map(type, values)) - {type(None)}
+    if int not in types or not types <= {int, float}:
+        return False
+    doubles = float in types
+    numbers: list[Any] = [v for v in values if v is not None]
+    found = [v for v in numbers if not -EXACT <= v <= EXACT]
+    integers = [v for v in found if isinstance(v, int)]
+    if not doubles:
+        return any(not SMALLEST <= v <= LARGEST for v in integers)
+    if not all(math.isfinite(v) for v in found if isinstance(v, float)):
+        return False
+    return any(v.bit_length() >= sys.float_info.max_exp or v != float(v) for v in integers)
+
+
+def _simple(values: Sequence[object]) -> Column | None:
+    """Column of values of one type, str, bool or int64, converted by Arrow at once; `None` for other values."""
+    import pyarrow as pa
+
+    types = set(map(type, values)) - {type(None)}
+    plain = {str: pa.large_string(), bool: pa.bool_(), int: pa.int64()}
+    kind = plain.get(next(iter(types))) if len(types) == 1 else None
+    try:
+        return None if kind is None else pa.array(values, kind)
+    except (OverflowError, UnicodeEncodeError):
+        return None
+
+
+def checked(value: Any, row: int, level: int = 0) -> Any:
+    """Turn a value of Python, Arrow, SQL or JSON into one of the language; `None` inside a list stays.
+
+    `level` is the number of lists and sets around it.
+
+    Raises
+    ------
+    CastError
+        If there is none.
+    """
+    for types, convert in _CONVERSIONS:
+        if isinstance(value, types):
+            return convert(value, row)
+    if isinstance(value, list | tuple | set | frozenset):
+        if level == DEPTH:
+            raise CastError(row, "[...]", f"a list or set nested {DEPTH} deep at most")
+        elements = (None if v is None else checked(v, row, level + 1) for v in value)
+        return frozenset(elements) if isinstance(value, set | frozenset) else tuple(elements)
+    if isinstance(value, np.datetime64):
+        date = value.astype("datetime64[us]").item()  # of nanoseconds Python has no dates
+        if isinstance(date, int):
+            raise CastError(row, str(value), "a date from the year 1 to 9999")
+        value = np.datetime64(date, "us")
+    if isinstance(value, np.generic):
+        return checked(value.item(), row)
+    shown = "{...}" if isinstance(value, dict) else repr(value)
+    raise CastError(row, shown, "a number, a string, a truth value, a date or a list of them", UNFIT_HINT)
+
+
+def _integer(value: int, row: int) -> int:
+    if not SMALLEST <= value <= LARGEST:
+        raise CastError(row, str(value), "an integer of 64 bits", LARGE_HINT)
+    return int(value)
+
+
+def _double(value: float, row: int) -> float:
+    if not math.isfinite(value):
+        raise CastError(row, str(value), "a finite number")
+    return float(value) + 0.0
+
+
+def _date(value: date, row: int) -> datetime:
+    if not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day)
+    if getattr(value, "nanosecond", 0):  # a timestamp of pandas
+        raise CastError(row, str(value), "a date of microseconds")
+    if value.tzinfo is not None:
+        try:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            raise CastError(row, str(value), "a date from the year 1 to 9999 in UTC") from None
+    return datetime.combine(value.date(), value.time())
+
+
+def _decimal(value: Decimal, row: int) -> int | float:
+    exact = value.is_finite() and value == value.to_integral_value() and value.as_tuple().exponent == 0
+    return _integer(int(value), row) if exact else _double(float(value), row)
+
+
+def _text(value: str, row: int) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise CastError(row, ascii(value), "a text: it holds half of a surrogate pair") from None
+    return str(value)
+
+
+_CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any, int], Any]], ...] = (
+    (bool, lambda value, _: value),
+    (int, _integer),
+    (float, _double),
+    (str, _text),
+    (date, _date),
+    (Decimal, _decimal),
+)
+
+
+def as_set(values: Iterable[Value]) -> frozenset[Value]:
+    """Elements as a set; where integers meet doubles, all are doubles.
+
+    Examples
+    --------
+    >>> sorted(as_set([2, 1.5]))
+    [1.5, 2.0]
+    """
+    elements = list(values)
+    types = {type(v) for v in elements}
+    if {int, float} <= types:
+        elements = [float(v) if type(v) is int else v for v in elements]
+    return frozenset(elements)

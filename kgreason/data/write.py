@@ -1,0 +1,201 @@
+"""Facts to files, all or none of them, each in the format that its target says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgreason.analysis.checked import CheckedProgram
+from kgreason.data.bods import write_bods
+from kgreason.data.delimited import write_delimited
+from kgreason.data.duckdb_files import write_duckdb
+from kgreason.data.edge_list import write_edges, write_konect
+from kgreason.data.gml import write_gml
+from kgreason.data.graphml import write_graphml
+from kgreason.data.json_rows import write_json
+from kgreason.data.matrix_market import write_mtx
+from kgreason.data.neo4j import write_neo4j, write_nodes
+from kgreason.data.pajek import write_pajek
+from kgreason.data.parquet import write_parquet
+from kgreason.data.postgresql import write_postgresql
+from kgreason.data.rdf import write_rdf
+from kgreason.data.sql import Writer
+from kgreason.data.sqlite import write_sqlite
+from kgreason.data.target import Target, column_names
+from kgreason.data.target_checks import Plan, bound_targets, check_arity, check_outputs, check_plan
+from kgreason.data.vertex_names import write_labels
+from kgreason.data.whole_files import pack, replacing
+from kgreason.engine.table import Facts, Kind, Table
+from kgreason.errors import ReleaseError
+
+_FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
+    "csv": write_delimited,
+    "tsv": write_delimited,
+    "parquet": write_parquet,
+    "json": write_json,
+    "edges": write_edges,
+    "konect": write_konect,
+    "mtx": write_mtx,
+    "gml": write_gml,
+    "graphml": write_graphml,
+    "net": write_pajek,
+    "neo4j": write_neo4j,
+    "rdf": write_rdf,
+    "bods": write_bods,
+}
+_SECOND: dict[str, Callable[[Path, Facts, str, Target], None]] = {
+    "konect": write_labels,
+    "mtx": write_labels,
+    "neo4j": write_nodes,
+}
+"""Writers of the file beside that of the facts."""
+_TABLES: dict[str, Callable[[Target], AbstractContextManager[Writer]]] = {
+    "sqlite": write_sqlite,
+    "duckdb": write_duckdb,
+    "postgresql": write_postgresql,
+}
+
+
+def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[str] | None = None) -> None:
+    """Write the facts of a predicate, in their order.
+
+    A file is replaced whole; of a database only the table is. A predicate without arguments is a table of one
+    truth value, ``holds``.
+
+    Parameters
+    ----------
+    names
+        Of the columns; default ``c1, c2, ...``
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be written.
+    DataError
+        If the format has no place for a value, or needs a package that is not installed.
+    """
+    write_plan(facts, [(predicate, target)], {predicate: names} if names else {})
+
+
+def write_targets(
+    program: CheckedProgram, facts: Facts, read: Mapping[str, Any] | None = None
+) -> tuple[tuple[str, Target], ...]:
+    """Write every output that has a ``@bind`` to where it says; if one cannot be written, no file is changed.
+
+    Parameters
+    ----------
+    read
+        Sources of the run by predicate, as for `kgreason.api.reason`: none of them is written over.
+
+    Returns
+    -------
+    tuple
+        Predicate and target of each file written.
+
+    Raises
+    ------
+    ReleaseError, DataError
+        As `write_output`, or if a file would be replaced that is or may be meant to be read.
+    """
+    check_outputs(program, tuple(facts.tables), read=read)
+    plan = bound_targets(program, tuple(facts.tables))
+    write_plan(facts, plan, _names(program, facts))
+    return tuple(plan)
+
+
+def write_facts(
+    folder: Path,
+    facts: Facts,
+    format: str = "csv",
+    program: CheckedProgram | None = None,
+    read: Mapping[str, Any] | None = None,
+) -> tuple[tuple[str, Target], ...]:
+    """Write ``<predicate>.<extension>`` for every predicate; if one cannot be written, no file is changed.
+
+    Parameters
+    ----------
+    program
+        Names the columns; without it they are ``c1, c2, ...``
+    read
+        As for `write_targets`.
+
+    Returns
+    -------
+    tuple
+        Predicate and target of each file written.
+
+    Raises
+    ------
+    ReleaseError, DataError
+        As `write_targets`.
+    """
+    plan = [(predicate, Target.within(folder, predicate, format)) for predicate in facts.tables]
+    check_plan(plan, {p: table.arity for p, table in facts.tables.items()}, program, read)
+    write_plan(facts, plan, {} if program is None else _names(program, facts))
+    return tuple(plan)
+
+
+def _names(program: CheckedProgram, facts: Facts) -> dict[str, Sequence[str]]:
+    return {p: column_names(program, p, table.arity) for p, table in facts.tables.items()}
+
+
+def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
+    """Write predicates to their targets, all of them or, if one cannot be written, none.
+
+    Files are written beside their places, then the tables of databases; only then is anything what it was not.
+
+    Parameters
+    ----------
+    names
+        Of the columns by predicate; default ``c1, c2, ...``
+
+    Raises
+    ------
+    ReleaseError, DataError
+        As `write_output`.
+    """
+    databases: dict[object, Writer] = {}
+    with ExitStack() as stack:
+        for predicate, target in sorted(plan, key=lambda p: p[1].format in _TABLES):
+            table = facts.tables[predicate]
+            whole = facts
+            columns = tuple(names.get(predicate) or (f"c{i + 1}" for i in range(table.arity)))
+            check_arity(str(target.path), predicate, table.arity, target.format)
+            if not table.arity and target.format != "rdf":
+                whole, columns = _truth(facts, predicate), ("holds",)
+            if not target.server:
+                _make_folder(target.path.parent)
+            if target.format in _TABLES:
+                database = tuple(target.connection.items()) if target.server else target.path.resolve()
+                if database not in databases:
+                    databases[database] = stack.enter_context(_TABLES[target.format](target))
+                databases[database](whole, predicate, columns, target)
+            else:
+                temporary = stack.enter_context(replacing(target.path))
+                _FILES[target.format](temporary, whole, predicate, columns, target)
+                pack(temporary, target.path.name)
+                beside = target.beside(table.arity)
+                if beside is not None:
+                    _make_folder(beside.parent)
+                    second = stack.enter_context(replacing(beside))
+                    _SECOND[target.format](second, whole, predicate, target)
+                    pack(second, beside.name)
+
+
+def _truth(facts: Facts, predicate: str) -> Facts:
+    """Whether a predicate without arguments holds, as a table of one truth value."""
+    holds = np.array([facts.tables[predicate].length > 0], dtype=np.int64)
+    return Facts({predicate: Table((Kind.BOOL,), (holds,), 1)}, facts.symbols)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReleaseError(
+            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place with --out DIR"
+        ) from error

@@ -1,1 +1,0 @@
-"""Writing facts: tables, databases, graphs and triples."""
