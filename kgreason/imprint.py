@@ -295,7 +295,7 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
         words = f"the same rows stand in another order {_between(first, last)}"
         return Fault("reordered rows", file, words, first, hint, harmless=headed)
     if same["distinct"] and more > 0:
-        words = f"{more:,} more lines than were written, all of them repeated ones"
+        words = f"{more:,} lines were added, each a repetition of another line"
         return Fault("duplicated rows", file, words, first, hint, harmless=headed)
     if more < 0:
         words = f"{-more:,} of {before:,} lines are missing; they stood {_between(first, last)}"

@@ -471,7 +471,7 @@ HARMLESS: list[tuple[str, Change, str]] = [
     (
         "an original cut off",
         lines(ORIGINAL, lambda r: r[:-1]),
-        f"{MAPPING}:9: 1 original vertices stand in no edge",
+        f"{MAPPING}:9: 1 vertices of the mapping have no edge",
     ),
     ("an original vertex more", named_to_a_copy, "('Nobody'); if they should, its table is not whole"),
 ]

@@ -246,7 +246,7 @@ def test_text_of_files(tmp_path: Path) -> None:
         ("p.mtx", [("a", "b")], "p.mtx: mtx holds numbers of vertices, from 1 on, and no names such as 'a'"),
         ("out.p", [("1", "02")], "no names such as '02'\n  help: write gml, net or csv, or labels=names.txt"),
         ("p.mtx", [("1", "99999999")], "too great for its number"),
-        ("p.mtx", [("1",), ("3",)], "but of those up to 3 2 are there"),
+        ("p.mtx", [("1",), ("3",)], "but only 2 of the vertices 1 to 3 are given"),
         (
             "p.mtx",
             [("1", "2", 0.5), ("1", "2", 0.6)],

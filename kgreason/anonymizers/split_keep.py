@@ -2,7 +2,7 @@
 
 Parts are anonymized with stubs for the edges that lead out of them (`kgreason.anonymizers.stubs`), so that their
 vertices have their true degrees. Subgraphs with an edge between parts lie in the seam
-(`kgreason.anonymizers.split_keep`), of which k - 1 copies are made. No copy is tied to an original vertex, so that
+(`seam`), of which k - 1 copies are made. No copy is tied to an original vertex, so that
 the parts' images stay different in degree.
 
 References

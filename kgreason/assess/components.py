@@ -1,7 +1,8 @@
 """Isomorphic weakly connected components, by colour refinement; whether a release is copies of the original.
 
-Two are if a bijection of their vertices keeps, for every ordered pair, the number of edges of each relation. Colours
-are refined for all components together; isomorphic ones then have as many vertices of each colour. The converse holds
+Two components are isomorphic if a bijection of their vertices keeps, for every ordered pair, the number of edges of
+each relation. Colours are refined for all components together; isomorphic ones then have as many vertices of each
+colour. The converse holds
 
 - for trees (directions, loops and parallel edges aside): the first colours tell in which round a vertex goes if leaves
   are taken off again and again, so refined ones tell the parent of a vertex from its children. By induction from the
@@ -13,7 +14,7 @@ are refined for all components together; isomorphic ones then have as many verti
 In other cases a vertex of a shared colour is matched with each vertex of this colour in the other component in turn,
 and colours are refined again, until they differ or the second condition holds.
 
-Let k places be named for each vertex of the graph that is attacked, itself the first, and all places be different.
+Copies: let k places be named for each vertex of the graph that is attacked, itself the first, and all places be different.
 Suppose that for each weakly connected component C of this graph the ground edges of the release inside C and inside
 each copy of it are the same, weights included, and that the k places of each vertex differ in in-degree, out-degree
 and label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the same from the same

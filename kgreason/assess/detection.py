@@ -1,7 +1,7 @@
 """Whether structure tells synthetic vertices from original ones: features of vertices, and the AUC of a classifier.
 
 An attacker who can tell them strips them off, and with them the protection. The best that a classifier does here
-is a lower bound on what an attacker can do: it sees the features of `kgreason.assess.detection`, and it is trained with
+is a lower bound on what an attacker can do: it sees the features below, and it is trained with
 the truth about half of the vertices, which an attacker does not have.
 """
 

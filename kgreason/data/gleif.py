@@ -31,7 +31,7 @@ _PARENT, _CHILD, _TYPE = "EndNode/NodeID", "StartNode/NodeID", "Relationship/Rel
 _STATUS, _REGISTERED = "Relationship/RelationshipStatus", "Registration/RegistrationStatus"
 _QUANTIFIER, _LEI, _NAME = "RelationshipQuantifier/QuantifierAmount", "LEIRecord/LEI", "Entity/LegalName"
 _TAKEN = frozenset({_PARENT, _CHILD, _TYPE, _STATUS, _REGISTERED, _QUANTIFIER, _LEI, _NAME})
-_AGAIN = "take the file from GLEIF once more"
+_AGAIN = "download the file from GLEIF again"
 
 
 def read_gleif(path: Path, options: Options) -> Raw:
@@ -109,7 +109,7 @@ class _Records:
 
     def _taken(self, place: str, line: int) -> str:
         if not (value := self._record.get(place, "")):
-            hint = "take the record out, or the file from GLEIF once more"
+            hint = "take the record out, or download the file from GLEIF again"
             raise DataError(self._file, f"the record that ends here has no {place}", line, hint=hint)
         return value
 

@@ -127,7 +127,7 @@ class JsonFile:
         words = str(error).partition("\n")[0].rstrip(".").split("error: ", 1)[-1]
         words = words.replace("premature EOF", "the file ends within a value")
         if isinstance(error, InvalidOperation):
-            words = "a number has an exponent beyond all others"
+            words = "a number has an exponent that is too large"
         return DataError(str(self.path), f"no JSON: {words}", self.line(prefix, -1), hint=_HINT)
 
 

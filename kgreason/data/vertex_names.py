@@ -329,7 +329,7 @@ def numbered(facts: Facts, predicate: str, target: Target) -> tuple[Vertices, in
     if most > MOST:
         raise DataError(file, f"{most} is the name of a vertex, but too great for its number", hint=hint)
     if len(found.ends) == 1:
-        there = f"of those up to {most} {len(found.names)} are there"
+        there = f"only {len(found.names)} of the vertices 1 to {most} are given"
         raise DataError(file, f"{format} holds all vertices from 1 on, but {there}", hint=hint)
     return replace(found, ends=tuple(value[end] for end in found.ends)), most
 

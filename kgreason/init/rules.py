@@ -202,7 +202,7 @@ def _environment() -> Environment:
 
 def render(template: str, **values: object) -> str:
     """Fill in a template; it ends with a newline."""
-    return _environment().get_template(template).render(values) + "\n"
+    return _environment().get_template(template).render(values).rstrip("\n") + "\n"
 
 
 def _comment(text: str, mark: str = "%%") -> str:

@@ -162,8 +162,8 @@ def _with_isolated(
     if isolated := whole.labels[graph.n :].tolist():
         some = ", ".join(map(repr, isolated[:3])) + ", ..." * (len(isolated) > 3)
         progress.note(
-            f"{names.where(isolated[0])}: {len(isolated):,} original vertices stand in no edge of the "
-            f"original ({some}); if they should, its table is not whole"
+            f"{names.where(isolated[0])}: {len(isolated):,} vertices of the mapping have no edge in the "
+            f"original ({some}); if they should have edges, rows of its table are missing"
         )
     return whole
 

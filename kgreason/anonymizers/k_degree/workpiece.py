@@ -1,6 +1,6 @@
 """A graph on its way to given degrees, and what can be done to it.
 
-The loops are in pair_kernels (its state), row_kernels (alternating rows) and alternating_rows.
+The compiled loops are in `alternating_rows`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Row c of `members` holds the users of cluster c, ``members[c, :size[c]]``; user 
 
 Users with equal degrees, where they are enough, are clusters that cost nothing. Others start with those nearest to
 them. Then users move to, and change places with users of, clusters nearby (simulated annealing). What is minimized is
-what generalization will pay: the cost of the best targets of each cluster (targets.py), and a half edge for each unit
+what generalization will pay: the cost of the best targets of each cluster (degree_targets.py), and a half edge for each unit
 by which the sums of out- and in-degrees differ. With largest degrees as targets, that is two for each added edge.
 
 References
@@ -29,7 +29,7 @@ from kgreason.jit import DoubleRows, Doubles, Ints, Rows, kernel
 
 @kernel
 def price(degrees: Rows, members: Rows, size: Ints, c: int, excess: float, target: Ints, top: Ints) -> float:
-    """Find what the cheapest degrees of a cluster cost (see targets.py), in half edges.
+    """Find what the cheapest degrees of a cluster cost (see degree_targets.py), in half edges.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def _absorb(clusters: Clusters, rest: Vertices, degrees: Counts, wanted: int) ->
 
 
 class _Annealing:
-    """Clusters on their way (see degree_kernels)."""
+    """Clusters while users move between them."""
 
     def __init__(self, near: _Near, degrees: Counts, levels: Levels, clusters: Clusters, over: float) -> None:
         self.near, self.degrees, self.levels, self.cluster, self._over = near, degrees, levels, clusters, over

@@ -1,20 +1,11 @@
 """Knowledge graph generalization (KGG): users of a cluster become alike in their values and in all their degrees.
 
-If links were added one way only, whoever knows that a relation is mutual would tell them from the others. So links are
-added and removed in both directions at once.
-
-1. Every cluster gets a target degree as in targets.py. The sum of all degrees is even; if it is not, the target of a
-   cluster of an odd number of users changes by one, where that costs least.
-2. If some graph has these degrees, one is made that has as many of the original links as can be, or nearly so
-   (k_degree/relaxed.py).
-3. Else the largest target is lowered, by what the largest degrees want beyond what there is, and all begins again. What
-   was lowered may not rise again, and all degrees zero can be had; so this ends.
-
-Attribute values are united. In each relation, targets of the degrees are set and balanced (targets.py, balance.py) and
-a graph with these degrees is made that keeps as many edges as possible (realize.py); of a mutual relation one whose
-links all run both ways (mutual.py). Should no simple graph have these
-degrees, a target that could not be met is lowered and may not rise again (Degree Decrement); as there are only so many
-degrees to lower, and the graph without edges has all degrees zero, this comes to an end.
+Attribute values of a cluster are united. In each relation every cluster gets a target out- and in-degree
+(`degree_targets`), and a graph with these degrees is built that keeps as many edges as possible (`realize`). Links of a
+mutual relation are added and removed in both directions at once, since whoever knows that the relation is mutual would
+recognise one-way links as added; their targets have an even sum, and the graph comes from `k_degree.realize`. If no
+simple graph has the degrees, a target is lowered (Degree Decrement) and never raised again; the graph without edges has
+all degrees zero, so the loop ends.
 
 References
 ----------

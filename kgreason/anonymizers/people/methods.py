@@ -1,6 +1,6 @@
 """The methods of the attribute family: distances, clusters, valid clusters; one pipeline, four ways through it.
 
-Besides them k-degree anonymity of k_degree_release graphs, which needs no clusters (k_degree_release.py).
+Besides them k-degree anonymity of undirected graphs, which needs no clusters (undirected.py).
 
 References
 ----------

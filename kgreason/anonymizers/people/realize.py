@@ -369,7 +369,7 @@ def _most(edges: Links, out: Counts, into: Counts) -> npt.NDArray[np.bool_]:
 
 
 class _Rows:
-    """The edges chosen so far, as rows of slots by source and by target (see realize_kernels)."""
+    """The edges chosen so far, as rows of slots by source and by target (see above)."""
 
     def __init__(self, edges: Links, out: Counts, into: Counts) -> None:
         self.edges, self.out, self.into = edges, np.ascontiguousarray(out), np.ascontiguousarray(into)

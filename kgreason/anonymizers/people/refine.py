@@ -15,14 +15,14 @@ member
 cluster
     First user of each cluster, and its size; shape (clusters, 2).
 tally
-    How often each value occurs in each cluster: `tally_kernels`.
+    How often each value occurs in each cluster: `cluster_columns`.
 sums
     What each cluster has of each column, the sums of weights, the next largest numbers; shape (clusters, 3 · columns).
 
 Clusterings see distances between two users; what a cluster costs depends on all of its users at once. So users move to
 another cluster, or change places with one of another cluster, as long as the loss falls, which is that of AIL (PCKGA,
 section 6.3). Each round looks at all users in parallel, among the clusters of those near them, and carries out the best
-proposals first, one at a time, each if it still pays then. The result depends on neither the number of cores nor on
+proposals first, one at a time, each if it still pays then. The result depends neither on the number of cores nor on
 chance.
 """
 

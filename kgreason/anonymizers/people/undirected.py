@@ -1,4 +1,4 @@
-"""k-degree anonymity of a graph of people that is k_degree_release: of one relation, whose links run both ways.
+"""k-degree anonymity of a graph of people that is undirected: of one relation, whose links run both ways.
 
 References
 ----------
@@ -28,7 +28,7 @@ def k_degree_release(
     progress: Progress,
     secret: np.random.Generator | None,
 ) -> PeopleRelease:
-    """Anonymize the degrees of an k_degree_release graph; all users are released.
+    """Anonymize the degrees of an undirected graph; all users are released.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def edges_of(n: int, links: Links) -> Edges:
 
 
 def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
-    """The one relation of an k_degree_release graph."""
+    """The one relation of an undirected graph."""
     if len(graph.relations) != 1:
         raise AnonymizationError(
             f"k-degree is of graphs with one relation, and this one has {len(graph.relations)} "
@@ -82,7 +82,7 @@ def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
     ((name, links),) = graph.relations.items()
     if not links.mutual:
         raise AnonymizationError(
-            f"k-degree is of k_degree_release graphs, and links of {name} have a direction",
+            f"k-degree is of undirected graphs, and links of {name} have a direction",
             hint=f"say --mutual {name} (in a schema: mutual) if direction means nothing, or --method cdga for a "
             "directed graph",
         )
