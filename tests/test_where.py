@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kgreason import reason
 from kgreason.data.formats import read_table
 from kgreason.data.options import read_options
-from kgreason.data.source import parse_file, parse_source
+from kgreason.data.source import SourceSpec, parse_file, parse_source
 from kgreason.data.where import parse
 from kgreason.errors import DataError
 
@@ -72,6 +72,33 @@ def test_rows_that_meet_a_condition(register: Path, where: str, expected: list[s
     if "share" in where:
         register.write_text(REGISTER.replace("abc", "0.3"), encoding="utf-8")
     assert owners(register, where) == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("note = 'x'", ["1"]),
+        ("a = 'A' or note = 'y'", ["1", "2"]),
+        ("not note = 'x'", ["2"]),
+        ("date >= '2024-01-20'", ["2"]),
+        ("date = date '2024-01-15'", ["1"]),
+        ("date like '2024-02%'", ["2"]),
+        ("datetime > 2024", ["2"]),
+        ("true_name = 1", ["1"]),
+        ("falsehood is not null", ["1", "2"]),
+        ("order_no = 3 and android = 4", ["1"]),
+    ],
+)
+def test_columns_may_begin_with_words_of_the_language(
+    tmp_path: Path, where: str, expected: list[str]
+) -> None:
+    (tmp_path / "t.csv").write_text(
+        "id,note,a,date,e,datetime,true_name,falsehood,order_no,android\n"
+        "1,x,A,2024-01-15,x,2024,1,0,3,4\n"
+        "2,y,B,2024-02-15,y,2025,2,0,3,5\n"
+    )
+    source = SourceSpec(tmp_path / "t.csv", None, {"where": where})
+    assert read_table(source).columns[0].to_pylist() == expected
 
 
 def test_what_is_left_out_is_told_and_not_looked_at(register: Path) -> None:

@@ -14,12 +14,12 @@ colour. The converse holds
 In other cases a vertex of a shared colour is matched with each vertex of this colour in the other component in turn,
 and colours are refined again, until they differ or the second condition holds.
 
-Copies: let k places be named for each vertex of the graph that is attacked, itself the first, and all places be different.
-Suppose that for each weakly connected component C of this graph the ground edges of the release inside C and inside
-each copy of it are the same, weights included, and that the k places of each vertex differ in in-degree, out-degree
-and label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the same from the same
-edges and weights, so they are KG-isomorphic to it: item 4 of Definition 4.1 holds for every x, and for any rules. All
-this is looked up in time linear in the release, but for sorting.
+Copies: let k places be named for each vertex of the graph that is attacked, itself the first, and all places be
+different. Suppose that for each weakly connected component C of this graph the ground edges of the release inside C
+and inside each copy of it are the same, weights included, and that the k places of each vertex differ in in-degree,
+out-degree and label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the same from
+the same edges and weights, so they are KG-isomorphic to it: item 4 of Definition 4.1 holds for every x, and for any
+rules. All this is looked up in time linear in the release, but for sorting.
 """
 
 from __future__ import annotations

@@ -129,8 +129,11 @@ def _next_step(error: Any, context: Any) -> str | None:
         ]
         return _option_of([*found[1].split(), *map(str, named)], flags)
     param = getattr(error, "param", None)
-    if type(error).__name__ == "MissingParameter" and param is not None and "--rules" in param.opts:
-        return _option_of([*running().words, *context.args], {"--rules"})
+    if type(error).__name__ == "MissingParameter" and param is not None and param.opts[0].startswith("--"):
+        known = (
+            _option_of([*running().words, *context.args], {"--rules"}) if "--rules" in param.opts else None
+        )
+        return known or f"say {param.opts[0]} {param.make_metavar(context)}"
     return None
 
 
@@ -146,13 +149,15 @@ def _side_of_command(flag: str, context: Any) -> str | None:
 
 
 def _option_of(words: Sequence[str], flags: set[str]) -> str | None:
-    """Option by which a file goes that stands alone among words."""
+    """The option that a bare file name on the command line was probably meant for."""
     if "--rules" in flags and (rules := next((w for w in words if w.endswith(".vada")), None)):
         return f"rules go by an option: --rules {rules}"
     if (file := original_of(words)) is None:
         return None
     if "--data" not in flags:
-        return f"kgreason init {file} writes rules, and --rules FILE takes them"
+        return (
+            f"kgreason init {file} writes rules, and --rules FILE takes them" if "--rules" in flags else None
+        )
     if "--rules" not in flags:
         return f"data go by an option: --data {file}"
     ruled = any(word.partition("=")[0] == "--rules" for word in running().words)

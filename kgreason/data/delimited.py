@@ -175,8 +175,6 @@ def _quotation(path: Path, options: Options, delimiter: str) -> tuple[bool, bool
     """
     if not options.quote:
         return False, False
-    if options.encoding not in ("utf-8", "utf8"):
-        return True, True
     mark = ord(options.quote)
     beside = np.isin(np.arange(256), [mark, ord(delimiter), *b"\r\n"])
     seen = 0

@@ -46,12 +46,13 @@ _GRAMMAR = r"""
     | name [NOT] LIKE TEXT  -> like
 ?operand: name | literal
 name: WORD | QUOTED
-?literal: "DATE"i? TEXT  -> text
+?literal: _DATE? TEXT  -> text
     | NUMBER  -> number
     | TRUTH  -> true
-NOT: "NOT"i
+NOT: /not(?![\w.:])/i
 LIKE: "LIKE"i | "ILIKE"i
-TRUTH: "TRUE"i | "FALSE"i
+TRUTH: /(?:true|false)(?![\w.:])/i
+_DATE: /date(?=\s*')/i
 OPERATOR: "<=" | ">=" | "<>" | "!=" | "==" | "=" | "<" | ">"
 TEXT: /'(?:[^']|'')*'/
 QUOTED: /"(?:[^"]|"")+"/
@@ -141,7 +142,7 @@ def _expected(error: Any) -> str:
     shown = error.token if error.token.type != "$END" else "the end"
     if error.token == "(" and error.token_history and error.token_history[-1].type == "WORD":
         return f"{error.token_history[-1]}(...) is a function, and there are none"
-    names = [name for name in error.accepts or error.expected if name not in ("QUOTED", "DATE", "TRUTH")]
+    names = [name for name in error.accepts or error.expected if name not in ("QUOTED", "_DATE", "TRUTH")]
     said = sorted({_SAID.get(name, name) for name in names})
     *others, last = said or ["the end"]
     return f"expected {', '.join(others)}{' or ' if others else ''}{last}, found {shown}"

@@ -216,6 +216,10 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
     def read(self, made: LinksRelease, public: Path, private: Path) -> Judged:  # noqa: ARG002
         """Read the folders back, and compare their files with what kgreason writes."""
         written = read_released(public)
+        # The check of files covers README.txt and the reports; they are written again once the verdict is known.
+        contents_of(written, self.asked.k, self.format).publish(
+            public, holds=True, seeded=self.run.seed is not None
+        )
         mapping = mapping_of(private, self.original.graph, written.graph)
         return Judged(written, mapping, form(public, written))
 

@@ -116,6 +116,8 @@ def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
     nodes, enough = verdict.nodes, "better is k or more"
     shown = f"{nodes.number:,} for {nodes.entities:,} entities"
     yield Figure("Nodes", shown, "", "clusters", number=nodes.number)
+    if verdict.k is None:  # the strategy makes no clusters
+        return
     shown = f"{nodes.smallest:,} entities"
     yield Figure("Smallest cluster", shown, enough, "clusters", number=nodes.smallest, key=True)
     shown = f"{nodes.groups:,} of {nodes.entities:,} entities"

@@ -169,6 +169,8 @@ def utility_items(
         added = found.values_added
         shown = f"{added:,} ({added / found.values:+.1%} of {found.values:,})"
         yield Figure("Values added", shown, "better is 0", "added values", number=added, key=True)
+        wrong = found.untruthful
+        yield Figure("Untruthful associations", f"{wrong:,}", "better is 0", number=wrong)
     changes = {name: (c.original, c.added, c.removed) for name, c in found.changes.items()}
     if (edges := found.structure) is not None:  # each link once, not once for each direction
         changes = dict.fromkeys(changes, (edges.edges, edges.added, edges.removed))

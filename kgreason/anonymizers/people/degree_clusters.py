@@ -5,8 +5,8 @@ Row c of `members` holds the users of cluster c, ``members[c, :size[c]]``; user 
 
 Users with equal degrees, where they are enough, are clusters that cost nothing. Others start with those nearest to
 them. Then users move to, and change places with users of, clusters nearby (simulated annealing). What is minimized is
-what generalization will pay: the cost of the best targets of each cluster (degree_targets.py), and a half edge for each unit
-by which the sums of out- and in-degrees differ. With largest degrees as targets, that is two for each added edge.
+what generalization will pay: the cost of the best targets of each cluster (degree_targets.py), and a half edge for each
+unit by which the sums of out- and in-degrees differ. With largest degrees as targets, that is two for each added edge.
 
 References
 ----------
