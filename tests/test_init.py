@@ -88,8 +88,13 @@ def test_tables_of_the_examples_run_at_once(here: Path, table: Path) -> None:
     assert "own.vada is written: " in done.stdout
     assert "column 1 (" in done.stdout
     assert "kgreason check own.vada --allow-files" in done.stdout  # the table lies elsewhere
-    assert run("fmt", "--check", "own.vada").exit_code == 0
     runs(here / "own.vada")
+
+
+def test_what_init_writes_is_formatted(here: Path) -> None:
+    (here / "own.csv").write_bytes(EXAMPLES[0].read_bytes())
+    assert run("init", "own.csv").exit_code == 0
+    assert run("fmt", "--check", "own.vada").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def _next_step(error: Any, context: Any) -> str | None:
         known = (
             _option_of([*running().words, *context.args], {"--rules"}) if "--rules" in param.opts else None
         )
-        return known or f"say {param.opts[0]} {param.make_metavar(context)}"
+        return known or (f"say {param.opts[0]} {param.metavar}" if param.metavar else None)
     return None
 
 
