@@ -1,5 +1,6 @@
 """``python -m kgreason``."""
 
+import gc
 import os
 import sys
 
@@ -16,6 +17,9 @@ from kgreason.interrupts import INTERRUPTED, leave_at_once
 def main() -> None:
     """Run the command line; who interrupts already while it is imported gets the same message as later."""
     leave_at_once()
+    # Imports and plans make many objects that stay: with Python's threshold of 700 a small `kgreason reason` takes
+    # 0.05 of 0.85 s longer (processor time, median of 12 runs).
+    gc.set_threshold(100_000)
     from kgreason.cli import main
 
     try:

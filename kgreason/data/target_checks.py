@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,14 @@ from kgreason.analysis.check import Examined, examine_file
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.reach import parts_of
 from kgreason.analysis.targets import Place, place_of, place_on_server
-from kgreason.data.delimited import delimited_columns
-from kgreason.data.duckdb_files import check_duckdb, duckdb_columns
+from kgreason.data.duckdb_files import check_duckdb
 from kgreason.data.formats import understood
-from kgreason.data.json_rows import json_columns
 from kgreason.data.options import normal
-from kgreason.data.parquet import parquet_columns
-from kgreason.data.postgresql import one_select, postgresql_columns
+from kgreason.data.postgresql import one_select
 from kgreason.data.program_tables import bound, queried
 from kgreason.data.source import DATABASES, SourceSpec, parse_file
 from kgreason.data.sql import extra
-from kgreason.data.sqlite import check_sqlite, sqlite_columns
+from kgreason.data.sqlite import check_sqlite
 from kgreason.data.target import FORMATS, Target, column_names, no_format
 from kgreason.errors import DataError, Diagnostic, ReleaseError, Span
 from kgreason.lang.names import ARITIES
@@ -68,14 +66,16 @@ def _query(source: SourceSpec, allow_files: bool) -> None:
 Plan = Sequence[tuple[str, Target]]
 """Predicates and where each is written."""
 
-_COLUMNS: dict[str, Callable[[Target, str], tuple[str, ...] | None]] = {
-    "csv": delimited_columns,
-    "tsv": delimited_columns,
-    "parquet": parquet_columns,
-    "json": json_columns,
-    "sqlite": sqlite_columns,
-    "duckdb": duckdb_columns,
+_COLUMNS = {
+    "csv": "delimited.delimited_columns",
+    "tsv": "delimited.delimited_columns",
+    "parquet": "parquet.parquet_columns",
+    "json": "json_rows.json_columns",
+    "sqlite": "sqlite.sqlite_columns",
+    "duckdb": "duckdb_files.duckdb_columns",
+    "postgresql": "postgresql.postgresql_columns",
 }
+"""Functions that tell the columns of what an output would replace; only those in use are imported."""
 _PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
 
 
@@ -264,11 +264,12 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
 
 def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
     """Tell the columns of what `target` would replace; `None` if there is nothing, or nothing tells them."""
-    if target.server:
-        return postgresql_columns(target, predicate)
-    columns = _COLUMNS.get(target.format)
-    if columns is None or not target.path.is_file() or not target.path.stat().st_size:
+    named = _COLUMNS.get("postgresql" if target.server else target.format)
+    if named is None or not (target.server or (target.path.is_file() and target.path.stat().st_size)):
         return None
+    module, _, name = named.partition(".")
+    columns: Callable[[Target, str], tuple[str, ...] | None]
+    columns = getattr(import_module(f"{__package__}.{module}"), name)
     return columns(target, predicate)
 
 
