@@ -16,6 +16,8 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, Literal
 
+from kgreason.errors import ReleaseError
+
 Kind = Literal[
     "missing file",
     "added file",
@@ -193,6 +195,34 @@ def renewed(folder: Path, name: str) -> str | None:
         return None
     del files[ACCOUNT]
     return account(data, {**files, name: _digest_of(folder / name)})
+
+
+def parsed_json(path: Path, kind: str, hint: str) -> Any:
+    """Parse a JSON file of a release.
+
+    Parameters
+    ----------
+    kind
+        What the file should be, as ``"report"``.
+    hint
+        How to mend it.
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be read or is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReleaseError(f"{path}: cannot be read: {error.strerror or error}", hint=hint) from error
+    except UnicodeDecodeError as error:
+        raise ReleaseError(f"{path}: is no {kind}: it is not in UTF-8", hint=hint) from error
+    except json.JSONDecodeError as error:
+        what = f"is no {kind}: it ends early or was edited ({error.msg})"
+        raise ReleaseError(f"{path}:{error.lineno}: {what}", hint=hint) from error
+    except RecursionError as error:
+        raise ReleaseError(f"{path}: is no {kind}: it is nested too deep", hint=hint) from error
 
 
 def _json(data: Mapping[str, Any]) -> str:

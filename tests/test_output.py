@@ -313,11 +313,12 @@ def test_an_interrupt_leaves_all_outputs_as_they_were(tmp_path, monkeypatch, for
         write_facts(tmp_path / "out", Facts.from_rows({"p": [("a", 1)], "q": [("b", 2)]}), format)
     known = folder() if before else {}
     if format == "csv":
-        file = output._FILES[format]
-        monkeypatch.setitem(output._FILES, format, lambda *given: (file(*given), interrupt(*given)))
+        file = output.function_of(output._FILES[format])
+        writer = lambda *given: (file(*given), interrupt(*given))  # noqa: E731
     else:
-        database = output._TABLES[format]
-        monkeypatch.setitem(output._TABLES, format, tables_then_interrupt)
+        database = output.function_of(output._TABLES[format])
+        writer = tables_then_interrupt
+    monkeypatch.setattr(output, "function_of", lambda _: writer)
     with pytest.raises(KeyboardInterrupt):
         write_facts(tmp_path / "out", Facts.from_rows({"p": [("c", 3)], "q": [("d", 4)]}), format)
     assert folder() == known

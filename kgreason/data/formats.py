@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from kgreason.data.options import Options, check_applies, normal, read_options
 from kgreason.data.raw import UNPACKING, Raw, damaged, open_bytes
@@ -47,10 +48,15 @@ _CHOSEN = frozenset({"path", "columns", "selectedcolumns"})
 _PACKED = ("sqlite", "duckdb")
 
 
+def function_of(name: str) -> Callable[..., Any]:
+    """Function by its module in this package and its name; the module is imported now."""
+    module, _, function = name.partition(".")
+    found: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), function)
+    return found
+
+
 def _reader(kind: str) -> Callable[..., Raw]:
-    module, _, name = READERS[kind].partition(".")
-    reader: Callable[..., Raw] = getattr(import_module(f"{__package__}.{module}"), name)
-    return reader
+    return function_of(READERS[kind])
 
 
 def read_table(source: SourceSpec, options: Options | None = None) -> Raw:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,21 @@ from kgreason.analysis.check import Examined, examine_file
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.reach import parts_of
 from kgreason.analysis.targets import Place, place_of, place_on_server
-from kgreason.data.duckdb_files import check_duckdb
-from kgreason.data.formats import understood
+from kgreason.data.formats import function_of, understood
 from kgreason.data.options import normal
-from kgreason.data.postgresql import one_select
 from kgreason.data.program_tables import bound, queried
 from kgreason.data.source import DATABASES, SourceSpec, parse_file
 from kgreason.data.sql import extra
-from kgreason.data.sqlite import check_sqlite
 from kgreason.data.target import FORMATS, Target, column_names, no_format
 from kgreason.errors import DataError, Diagnostic, ReleaseError, Span
 from kgreason.lang.names import ARITIES
 
-_QUERIES: dict[str, Callable[[str, str], object]] = {"sqlite": check_sqlite, "postgresql": one_select}
+_QUERIES = {
+    "sqlite": "sqlite.check_sqlite",
+    "duckdb": "duckdb_files.check_duckdb",
+    "postgresql": "postgresql.one_select",
+}
+"""Module and function of each check of a query."""
 
 
 def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
@@ -55,12 +56,9 @@ def _checks(program: CheckedProgram) -> Iterator[tuple[Span, Callable[[], object
 
 def _query(source: SourceSpec, allow_files: bool) -> None:
     understood(source)
-    check = (
-        partial(check_duckdb, allow_files=allow_files)
-        if source.kind() == "duckdb"
-        else _QUERIES[source.kind()]
-    )
-    check(source.query or "", source.place)
+    kind = source.kind()
+    more = {"allow_files": allow_files} if kind == "duckdb" else {}
+    function_of(_QUERIES[kind])(source.query or "", source.place, **more)
 
 
 Plan = Sequence[tuple[str, Target]]
@@ -75,7 +73,7 @@ _COLUMNS = {
     "duckdb": "duckdb_files.duckdb_columns",
     "postgresql": "postgresql.postgresql_columns",
 }
-"""Functions that tell the columns of what an output would replace; only those in use are imported."""
+"""Module and function that tell the columns of what an output would replace."""
 _PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
 
 
@@ -267,10 +265,8 @@ def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
     named = _COLUMNS.get("postgresql" if target.server else target.format)
     if named is None or not (target.server or (target.path.is_file() and target.path.stat().st_size)):
         return None
-    module, _, name = named.partition(".")
-    columns: Callable[[Target, str], tuple[str, ...] | None]
-    columns = getattr(import_module(f"{__package__}.{module}"), name)
-    return columns(target, predicate)
+    columns: tuple[str, ...] | None = function_of(named)(target, predicate)
+    return columns
 
 
 def _check_known(program: CheckedProgram, predicate: str, target: Target) -> None:

@@ -2,62 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.data.bods import write_bods
-from kgreason.data.delimited import write_delimited
-from kgreason.data.duckdb_files import write_duckdb
-from kgreason.data.edge_list import write_edges, write_konect
-from kgreason.data.gml import write_gml
-from kgreason.data.graphml import write_graphml
-from kgreason.data.json_rows import write_json
-from kgreason.data.matrix_market import write_mtx
-from kgreason.data.neo4j import write_neo4j, write_nodes
-from kgreason.data.pajek import write_pajek
-from kgreason.data.parquet import write_parquet
-from kgreason.data.postgresql import write_postgresql
-from kgreason.data.rdf import write_rdf
+from kgreason.data.formats import function_of
 from kgreason.data.sql import Writer
-from kgreason.data.sqlite import write_sqlite
 from kgreason.data.target import Target, column_names
 from kgreason.data.target_checks import Plan, bound_targets, check_arity, check_outputs, check_plan
-from kgreason.data.vertex_names import write_labels
 from kgreason.data.whole_files import pack, replacing
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
 
-_FILES: dict[str, Callable[[Path, Facts, str, Sequence[str], Target], None]] = {
-    "csv": write_delimited,
-    "tsv": write_delimited,
-    "parquet": write_parquet,
-    "json": write_json,
-    "edges": write_edges,
-    "konect": write_konect,
-    "mtx": write_mtx,
-    "gml": write_gml,
-    "graphml": write_graphml,
-    "net": write_pajek,
-    "neo4j": write_neo4j,
-    "rdf": write_rdf,
-    "bods": write_bods,
+_FILES = {
+    "csv": "delimited.write_delimited",
+    "tsv": "delimited.write_delimited",
+    "parquet": "parquet.write_parquet",
+    "json": "json_rows.write_json",
+    "edges": "edge_list.write_edges",
+    "konect": "edge_list.write_konect",
+    "mtx": "matrix_market.write_mtx",
+    "gml": "gml.write_gml",
+    "graphml": "graphml.write_graphml",
+    "net": "pajek.write_pajek",
+    "neo4j": "neo4j.write_neo4j",
+    "rdf": "rdf.write_rdf",
+    "bods": "bods.write_bods",
 }
-_SECOND: dict[str, Callable[[Path, Facts, str, Target], None]] = {
-    "konect": write_labels,
-    "mtx": write_labels,
-    "neo4j": write_nodes,
+"""Module and function of each writer; only those in use are imported."""
+_SECOND = {
+    "konect": "vertex_names.write_labels",
+    "mtx": "vertex_names.write_labels",
+    "neo4j": "neo4j.write_nodes",
 }
 """Writers of the file beside that of the facts."""
-_TABLES: dict[str, Callable[[Target], AbstractContextManager[Writer]]] = {
-    "sqlite": write_sqlite,
-    "duckdb": write_duckdb,
-    "postgresql": write_postgresql,
+_TABLES = {
+    "sqlite": "sqlite.write_sqlite",
+    "duckdb": "duckdb_files.write_duckdb",
+    "postgresql": "postgresql.write_postgresql",
 }
+"""Connections to databases, of which one writes all the tables of its file or server."""
 
 
 def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[str] | None = None) -> None:
@@ -172,17 +160,17 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
             if target.format in _TABLES:
                 database = tuple(target.connection.items()) if target.server else target.path.resolve()
                 if database not in databases:
-                    databases[database] = stack.enter_context(_TABLES[target.format](target))
+                    databases[database] = stack.enter_context(function_of(_TABLES[target.format])(target))
                 databases[database](whole, predicate, columns, target)
             else:
                 temporary = stack.enter_context(replacing(target.path))
-                _FILES[target.format](temporary, whole, predicate, columns, target)
+                function_of(_FILES[target.format])(temporary, whole, predicate, columns, target)
                 pack(temporary, target.path.name)
                 beside = target.beside(table.arity)
                 if beside is not None:
                     _make_folder(beside.parent)
                     second = stack.enter_context(replacing(beside))
-                    _SECOND[target.format](second, whole, predicate, target)
+                    function_of(_SECOND[target.format])(second, whole, predicate, target)
                     pack(second, beside.name)
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from kgreason.assess.certificate import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.imprint import Fault, differences, imprint
+from kgreason.imprint import Fault, differences, imprint, parsed_json
 from kgreason.isomorphism.reading import Pair
 from kgreason.release.layout import DATABASE, NODES, nodes_beside, table_of
 
@@ -128,18 +128,7 @@ def read_json(path: Path) -> Mapping[str, Any]:
     ReleaseError
         If the file cannot be read, or is no JSON object of this format.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ReleaseError(f"{path}: cannot be read: {error.strerror or error}", hint=HINT) from error
-    except UnicodeDecodeError as error:
-        raise ReleaseError(f"{path}: is no certificate: it is not in UTF-8", hint=HINT) from error
-    except json.JSONDecodeError as error:
-        raise ReleaseError(
-            f"{path}:{error.lineno}: is no certificate: it ends early or was edited ({error.msg})", hint=HINT
-        ) from error
-    except RecursionError as error:
-        raise ReleaseError(f"{path}: is no certificate: it is nested too deep", hint=HINT) from error
+    data = parsed_json(path, "certificate", HINT)
     if not isinstance(data, dict) or "format" not in data:
         raise ReleaseError(f"{path}: is no certificate: the entry 'format' is missing", hint=HINT)
     if type(data["format"]) is not int or data["format"] != FORMAT:

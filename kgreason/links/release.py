@@ -208,18 +208,16 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
         return Judged(made.released, made.mapping)
 
     def write(self, made: LinksRelease, public: Path, private: Path) -> None:
-        """Write the graph, and who is where."""
+        """Write the graph, and who is where; the check of files covers README.txt and the reports, too."""
         write_links(public, made.released, self.format)
+        seeded = self.run.seed is not None
+        contents_of(made.released, self.asked.k, self.format).publish(public, holds=True, seeded=seeded)
         labels = self.original.graph.labels
         write_mapping(private / "mapping.csv", labels, made.released.graph.labels, made.mapping)
 
     def read(self, made: LinksRelease, public: Path, private: Path) -> Judged:  # noqa: ARG002
         """Read the folders back, and compare their files with what kgreason writes."""
         written = read_released(public)
-        # The check of files covers README.txt and the reports; they are written again once the verdict is known.
-        contents_of(written, self.asked.k, self.format).publish(
-            public, holds=True, seeded=self.run.seed is not None
-        )
         mapping = mapping_of(private, self.original.graph, written.graph)
         return Judged(written, mapping, form(public, written))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import types
 import typing
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from kgreason.errors import ReleaseError
+from kgreason.imprint import parsed_json
 from kgreason.report.data import FORMAT, Chart, Figure, Finding, Item, Picture, Report, Table
 from kgreason.report.terms import TERMS
 
@@ -92,18 +92,7 @@ def read_report(path: Path) -> Report:
     ReleaseError
         If the file cannot be read, holds no page, or one of another format.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ReleaseError(f"{path}: cannot be read: {error.strerror or error}", hint=HINT) from error
-    except UnicodeDecodeError as error:
-        raise ReleaseError(f"{path}: is no report: it is not in UTF-8", hint=HINT) from error
-    except json.JSONDecodeError as error:
-        raise ReleaseError(
-            f"{path}:{error.lineno}: is no report: it ends early or was edited ({error.msg})", hint=HINT
-        ) from error
-    except RecursionError as error:
-        raise ReleaseError(f"{path}: is no report: it is nested too deep", hint=HINT) from error
+    data = parsed_json(path, "report", HINT)
     if not isinstance(data, Mapping):
         raise ReleaseError(f"{path}: is no report: it holds no JSON object", hint=HINT)
     if PAGE not in data:
