@@ -18,7 +18,7 @@ jit.checked = True  # every kernel checks the arrays it gets
 # numbers are how many inputs are tried of a hundred that a property asks for: few here, all in `.ci/run`. How long
 # inputs take to be drawn says more of what else the machine does than of the test.
 SLOW = [HealthCheck.too_slow]
-settings.register_profile("same", derandomize=True, max_examples=40, suppress_health_check=SLOW)
+settings.register_profile("same", derandomize=True, max_examples=20, suppress_health_check=SLOW)
 settings.register_profile("many", derandomize=True, max_examples=100, suppress_health_check=SLOW)
 settings.register_profile("explore", derandomize=False, max_examples=100, suppress_health_check=SLOW)
 settings.load_profile("same")

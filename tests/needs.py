@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 _PROGRAMS = ("initdb", "postgres")
+
+
+def quick(count: int, cases: Iterable[Any]) -> list[Any]:
+    """Parameters of a test whose cases differ little: the first ones are quick tests, the others slow ones."""
+    marks = [pytest.mark.slow]
+    return [
+        case if i < count else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=marks)
+        for i, case in enumerate(cases)
+    ]
 
 
 def needed(what: str, there: bool) -> None:

@@ -28,6 +28,7 @@ from kgreason.release.contents import Contents, _same_duckdb, files
 from kgreason.release.layout import Layout
 from kgreason.release.publication import Folders
 from kgreason.report.data import Report
+from tests.needs import quick
 from tests.test_release_formats import OWNERSHIP, RULES, given, need, ownership, put, run
 
 WRITTEN = [name for name in (*FORMATS, "ttl") if name != "postgresql"]
@@ -415,7 +416,7 @@ def test_claims_of_a_text() -> None:
 # --- people and links ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="session", params=["csv", "tsv", "parquet"])
+@pytest.fixture(scope="session", params=quick(1, ["csv", "tsv", "parquet"]))
 def others(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     from tests.test_release_formats_people import kinds
     from tests.test_release_formats_people import put as put_people

@@ -30,6 +30,7 @@ from kgreason.progress import SILENT
 from tests.conftest import ROOT
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
+from tests.needs import quick
 
 RULES = load_text(
     """@node("company"). @edge("own"). @edge("knows"). @derived("control"). @query("holding").
@@ -180,7 +181,7 @@ def test_few_vertices_are_added_to_a_large_graph() -> None:
 MEASURED = [(2, 2.2, 3.5), (3, 3.5, 6.6), (5, 6.0, 15.3)]
 
 
-@pytest.mark.parametrize(("k", "least", "most"), MEASURED)
+@pytest.mark.parametrize(("k", "least", "most"), quick(1, MEASURED))
 def test_the_edges_are_as_many_as_the_readme_says(k: int, least: float, most: float) -> None:
     alike = erdos_renyi(500, 5_000, np.random.default_rng(0))
     unlike = scale_free(500, 3.0, np.random.default_rng(0))

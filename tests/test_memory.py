@@ -369,7 +369,7 @@ def test_the_command_ends_as_for_any_input_that_is_wrong(tmp_path: Path) -> None
     import subprocess
     import sys
 
-    rows = gzip.compress(b"anna,bert,0.5\n" * 10**6) * 100
+    rows = gzip.compress(b"anna,bert,0.5\n" * 10**6) * 40
     (tmp_path / "own.csv.gz").write_bytes(rows)
     (tmp_path / "own.vada").write_text(
         '@input("own").\nt(X) :- own(X, _, _).\n@output("t").', encoding="ascii"

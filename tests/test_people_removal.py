@@ -279,7 +279,7 @@ def options_are_honest(some: list[Settings]) -> None:
 
 @pytest.mark.usefixtures("quick_annealing")
 def test_an_option_that_is_refused_has_no_effect() -> None:
-    options_are_honest(SENSIBLE[::150])
+    options_are_honest(SENSIBLE[::600])
 
 
 @pytest.mark.slow

@@ -177,7 +177,7 @@ def test_the_checker_knows_exactly_which_edges_may_be_lost() -> None:
 
 def test_one_and_two_processes_agree(cores: int, ownership_of: Callable[[], KnowledgeGraph]) -> None:
     graph = ownership_of()
-    parts = partition(graph, 60, 3)
+    parts = partition(graph, 40, 3)
     found = SplitMerge(PublishedKguard(2, 3, 2), parts).augment(
         graph, CONTROL, np.random.default_rng(5), SILENT
     )
@@ -192,7 +192,7 @@ SEEN: dict[str, object] = {}
 
 @pytest.fixture
 def ownership_of() -> Callable[[], KnowledgeGraph]:
-    return lambda: scale_free(240, 3.0, np.random.default_rng(3), economic=True)
+    return lambda: scale_free(120, 3.0, np.random.default_rng(3), economic=True)
 
 
 class Failing:
@@ -323,7 +323,7 @@ def test_release_with_parts_is_verified_from_its_files(tmp_path: Path) -> None:
 
 def test_the_command_line_says_what_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    graph = scale_free(120, 3.0, np.random.default_rng(0), economic=True)
+    graph = scale_free(60, 3.0, np.random.default_rng(0), economic=True)
     write_graph(Path("own.csv"), graph)
     file = resource("rules", "control.vada")
     options = ["--rules", file, "--method", "klone", "-k", "2", "-x", "3", "--trials", "1"]

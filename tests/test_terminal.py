@@ -601,10 +601,8 @@ def test_bash_completes(here: Path, shell: dict[str, str]) -> None:
         "kgreason anon": "anonymize",
         "kgreason anonymize --method k-": "k-iso k-degree",
         "kgreason verify --model paired": "paired-k-degree",
-        "kgreason reason --rules ''": "control.vada",
         "kgreason check con": "control.vada",
         "kgreason reason --rules control.vada --data o": "own=own.csv",
-        "kgreason attack --rules control.vada --data o": "own=own.csv",
         "kgreason anonymize --method ckga --data o": "own.csv",
         "kgreason anonymize --rel": "--release --relations",
     }
