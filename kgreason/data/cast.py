@@ -35,7 +35,6 @@ from kgreason.lang.values import Null, read_date
 
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
 PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
-_DECIMAL = r"^-?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_NUMBER = r"^[+-]?(([0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
@@ -88,6 +87,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
         If a value is none of the language.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if isinstance(column, Unfit):
         raise column.error
@@ -113,31 +113,26 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
     elif pa.types.is_floating(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        column = _fitting(_in_range(column), pa.timestamp("us"), "a date of microseconds")
+        column = _in_range(column)
+        try:
+            column = column.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            row, _ = first_misfit(column, lambda value: value.cast(pa.timestamp("us")), pa.ArrowInvalid)
+            raise CastError(row, _shown(column[row]), "a date of microseconds") from None
     elif foreign(kind):
         value = next((v for v in column if v.is_valid), None)
         if value is None:
             return pa.nulls(len(column), pa.large_string())
         shown = "{...}" if pa.types.is_struct(kind) else _shown(value, repr)
         raise CastError(0, shown, f"a value of the rules (the column is of type {kind})", UNFIT_HINT)
-    elif pa.types.is_time(kind):
-        column = _times(column)
     elif not pa.types.is_boolean(kind):
-        column = column.cast(pa.large_string())
+        written = column.cast(pa.large_string())
+        row = pc.index(pc.starts_with(written, "<"), True).as_py() if pa.types.is_time(kind) else -1
+        if row >= 0:  # Arrow writes an error message in place of a time out of range, as DuckDB's 24:00:00
+            shown = f"{column[row].value:,} {kind.unit}"
+            raise CastError(row, shown, "a time of day before 24:00:00", UNFIT_HINT)
+        column = written
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _times(column: Column) -> Column:
-    """Times of day as text; Arrow writes an error message in place of values out of range (DuckDB's 24:00:00)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    written = column.cast(pa.large_string())
-    row = pc.index(pc.starts_with(written, "<"), True).as_py()
-    if row >= 0:
-        shown = f"{column[row].value:,} {column.type.unit}"
-        raise CastError(row, shown, "a time of day before 24:00:00", UNFIT_HINT)
-    return written
 
 
 def as_texts(column: Column) -> Column:
@@ -155,9 +150,7 @@ def as_texts(column: Column) -> Column:
         return as_texts(column.cast(kind.value_type))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         column = _in_range(column)
-    elif pa.types.is_time(kind):
-        return _times(column)
-    elif isinstance(kind, pa.BaseExtensionType):
+    elif pa.types.is_time(kind) or isinstance(kind, pa.BaseExtensionType):
         column = plain(column)
     try:
         return column.cast(pa.large_string())
@@ -183,17 +176,6 @@ def foreign(kind: Any) -> bool:
 
     tests = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval, pa.types.is_binary)
     return any(test(kind) for test in (*tests, pa.types.is_large_binary, pa.types.is_fixed_size_binary))
-
-
-def _fitting(column: Column, kind: Any, expected: str) -> Column:
-    """Cast, naming the first value that does not fit."""
-    import pyarrow as pa
-
-    try:
-        return column.cast(kind)
-    except pa.ArrowInvalid:
-        row, _ = first_misfit(column, lambda value: value.cast(kind), pa.ArrowInvalid)
-        raise CastError(row, _shown(column[row]), expected) from None
 
 
 def first_misfit(column: Column, convert: Callable[[Any], object], errors: Any) -> tuple[int, Exception]:
@@ -250,36 +232,6 @@ def _whole(column: Column, wanted: Kind | None) -> Column:
         if wanted is Kind.STRING:
             return column.cast(pa.large_string())
         raise misplaced([None if v is None else int(v) for v in column.to_pylist()]) from None
-
-
-def numeric(column: Column, wanted: Kind | None) -> Column | None:
-    """Integers or doubles of a column of text that holds nothing but plain numbers, as most columns of numbers do.
-
-    Parameters
-    ----------
-    wanted
-        Kind of its values, `None`: as they show.
-
-    Returns
-    -------
-    array or None
-        `None`: the column is of others, or wants a closer look.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if wanted not in (None, Kind.INT, Kind.DOUBLE) or not isinstance(column, pa.ChunkedArray):
-        return None
-    if column.type != pa.string() or column.null_count or not len(column):
-        return None
-    for pattern, kind in ((INTEGER, pa.int64()), (_DECIMAL, pa.float64())):
-        parts = (column.slice(0, _FIRST), column)  # a few tell if not, as a rule
-        if all(pc.all(pc.match_substring_regex(part, pattern), min_count=0).as_py() for part in parts):
-            values = column.cast(kind).combine_chunks()
-            return values if np.isfinite(as_numpy(values)).all() else None
-        if wanted is Kind.INT:
-            return None
-    return None
 
 
 def missing(column: Column, null_string: str | None = None, *, blank: bool = True) -> npt.NDArray[np.bool_]:
@@ -463,7 +415,6 @@ def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: st
 
 
 def _is_temporal(column: Column) -> bool:
-    """Whether the column holds dates as such."""
     import pyarrow as pa
 
     return bool(pa.types.is_timestamp(column.type))
@@ -474,8 +425,12 @@ def dates(column: Column) -> Codes:
     import pyarrow as pa
 
     if is_text(column):
-        stripped = [str(t).strip() for t in column.to_pylist()]
-        column = pa.array([_date(t, row) for row, t in enumerate(stripped)], pa.timestamp("us"))
+        texts = [str(t).strip() for t in column.to_pylist()]
+        made = list(map(read_date, texts))
+        if None in made:
+            row = made.index(None)
+            raise CastError(row, texts[row], EXPECTED[Kind.DATE], _form(texts[row]))
+        column = pa.array(made, pa.timestamp("us"))
     elif not _is_temporal(column):
         raise CastError(0, text_of(column[0].as_py()), EXPECTED[Kind.DATE])
     return as_numpy(column.cast(pa.int64()))
@@ -488,16 +443,13 @@ def _in_range(column: Column) -> Column:
 
     kind = column.type
     unit = _NANOSECONDS[kind.unit if pa.types.is_timestamp(kind) else str(kind)]
-    least, most = -(-1_000 * _EARLIEST // unit), 1_000 * _LATEST // unit
+    least, most = (max(-(2**63), min(1_000 * edge // unit, 2**63 - 1)) for edge in (_EARLIEST, _LATEST))
     numbers = column.cast(pa.int32() if kind == pa.date32() else pa.int64())
-    ends = pc.min_max(numbers)
-    if not ends["min"].is_valid or (ends["min"].as_py() >= least and ends["max"].as_py() <= most):
-        return column
-    for row, value in enumerate(numbers.to_pylist()):
-        if value is not None and not least <= value <= most:
-            raise CastError(
-                row, _shown_time(value * unit // 1_000), "a date from the year 1 to 9999", _ELSEWHERE
-            )
+    outside = pc.or_(pc.less(numbers, pa.scalar(least)), pc.greater(numbers, pa.scalar(most)))
+    row = pc.index(outside, True).as_py()
+    if row >= 0:
+        shown = _shown_time(numbers[row].as_py() * unit // 1_000)
+        raise CastError(row, shown, "a date from the year 1 to 9999", _ELSEWHERE)
     return column
 
 
@@ -506,13 +458,6 @@ def _shown_time(microseconds: int) -> str:
         return "infinity" if microseconds > 0 else "-infinity"
     year = 1970 + microseconds // _YEAR
     return f"a date of about the year {year}" if year > 0 else f"a date of about the year {1 - year} BC"
-
-
-def _date(text: str, row: int) -> datetime:
-    made = read_date(text)
-    if made is None:
-        raise CastError(row, text, EXPECTED[Kind.DATE], _form(text))
-    return made
 
 
 def _form(text: str) -> str | None:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from kgreason import memory
 from kgreason.data.cast import ABSENT
-from kgreason.data.columns import NESTED, columns_of, pieces
+from kgreason.data.field_text import NESTED, columns_of, whole_pieces, write_lines
 from kgreason.data.options import Options, delimiter_of, other_delimiter
 from kgreason.data.raw import Column, Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
 from kgreason.data.target import Target
@@ -371,7 +371,7 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
         return null_string if null_string is not None and isinstance(value, Null) else text(value)
 
     columns = (
-        columns_of(piece, predicate, {Kind.DATE, *NESTED}, write) for piece in pieces(facts, predicate)
+        columns_of(piece, predicate, {Kind.DATE, *NESTED}, write) for piece in whole_pieces(facts, predicate)
     )
     tables = (pa.Table.from_arrays(some, names=list(names)) for some in columns)
     first = next(tables)
@@ -419,29 +419,17 @@ def write_csv(
         Arrays of strings, integers, truth values (true and false) or doubles (with up to 6 decimals).
     delimiter
         A comma or a tab.
-
-    Notes
-    -----
-    A text column in memory is one buffer: once the fields of a row are joined with their line end, the
-    buffer is the file.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     arrays = [np.asarray(column) for column in columns]
     length = len(arrays[0]) if arrays else 0
     if len(names) != len(arrays) or any(len(a) != length for a in arrays):
         raise ValueError("names and columns of a table differ in length")
-    between, newline, nothing = (pa.scalar(mark, pa.large_string()) for mark in (delimiter, "\n", ""))
+    title = [np.array([name], dtype=object) for name in names]
+    parts = ([a[start : start + _ROWS] for a in arrays] for start in range(0, length, _ROWS))
     with path.open("wb") as stream:
-        header = [
-            _quoted(pa.array([name], pa.large_string()), alone=len(names) == 1)[0].as_py() for name in names
-        ]
-        stream.write((delimiter.join(header) + "\n").encode())
-        for start in range(0, length, _ROWS):
-            fields = [_fields(a[start : start + _ROWS], alone=len(arrays) == 1) for a in arrays]
-            rows = pc.binary_join_element_wise(*fields, between)
-            stream.write(_bytes(pc.binary_join_element_wise(rows, newline, nothing)))
+        for some in itertools.chain([title], parts):
+            fields = [part for array in some for part in (delimiter, _fields(array, alone=len(some) == 1))]
+            write_lines(stream, fields[1:])
 
 
 def _fields(array: npt.NDArray[Any], *, alone: bool) -> Column:
@@ -483,10 +471,3 @@ def _quoted(text: Column, *, alone: bool) -> Column:
     mark, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
     doubled = pc.replace_substring(text, '"', '""')
     return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, nothing), text)
-
-
-def _bytes(rows: Column) -> memoryview:
-    """The bytes of all strings of an array."""
-    _, offsets, data = rows.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int64)
-    return memoryview(data)[int(bounds[rows.offset]) : int(bounds[rows.offset + len(rows)])]

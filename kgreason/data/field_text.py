@@ -1,8 +1,9 @@
-"""Fields of lines as text: numbers that come back as they were, and values without the marks that end a field."""
+"""Columns of facts as files and databases hold them: typed where they can be, else as text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -11,12 +12,19 @@ from kgreason.arrays import as_arrow, string_buffers, strings
 from kgreason.data.values import text
 from kgreason.engine.table import Codes, Facts, Kind, Table, decode
 from kgreason.errors import DataError
+from kgreason.lang.values import Value, plain
 
 PIECE = 1 << 18
 """Rows whose text stands in memory at once."""
 
+WHOLE_PIECE = 1 << 20
+"""Rows whose columns stand in memory at once, as many as Parquet keeps in one group."""
+
 WEIGHTS = (Kind.INT, Kind.DOUBLE)
 """Kinds of weights."""
+
+NESTED = frozenset({Kind.LIST, Kind.SET, Kind.ANY})
+"""Kinds of which Arrow may have no type."""
 
 TextColumn = Any
 """An Arrow array of large strings."""
@@ -100,3 +108,37 @@ def first_with(column: TextColumn, pattern: str) -> str | None:
         return None
     value: str = column.filter(found)[0].as_py()
     return value
+
+
+def whole_pieces(facts: Facts, predicate: str) -> Iterator[Facts]:
+    """Facts piece by piece, so that no whole column stands in memory as text; one piece, if types depend on values."""
+    table = facts.tables[predicate]
+    if not NESTED.isdisjoint(table.kinds) or table.length <= WHOLE_PIECE:
+        yield facts
+        return
+    for start in range(0, table.length, WHOLE_PIECE):
+        columns = tuple(column[start : start + WHOLE_PIECE] for column in table.columns)
+        yield Facts({predicate: Table(table.kinds, columns, len(columns[0]))}, facts.symbols)
+
+
+def columns_of(
+    facts: Facts, predicate: str, written: Collection[Kind], write: Callable[[Value], str] = text
+) -> list[Any]:
+    """Arrow columns of facts; those of some kinds are strings, as a function writes their values."""
+    from kgreason.data.interchange import facts_to_arrow
+
+    table = facts.tables[predicate]
+    columns: list[Any] = list(facts_to_arrow(facts, predicate).columns)
+    for place, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
+        if kind in written:
+            used, where = np.unique(data, return_inverse=True)
+            texts = [write(value) for value in decode(kind, used, facts.symbols)]
+            columns[place] = strings(texts).take(as_arrow(where))
+    return columns
+
+
+def json_text(value: Value) -> str:
+    """A value as a cell of text; lists and sets are JSON."""
+    if isinstance(value, (tuple, frozenset)):
+        return json.dumps(plain(value), ensure_ascii=False)
+    return text(value)

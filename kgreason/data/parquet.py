@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgreason import memory
-from kgreason.data.columns import pieces
+from kgreason.data.field_text import whole_pieces
 from kgreason.data.options import Options
 from kgreason.data.raw import AGAIN, Raw, no_file
 from kgreason.data.target import Target
@@ -98,7 +98,7 @@ def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str]
 
     from kgreason.data.interchange import facts_to_arrow
 
-    tables = (facts_to_arrow(piece, predicate, names) for piece in pieces(facts, predicate))
+    tables = (facts_to_arrow(piece, predicate, names) for piece in whole_pieces(facts, predicate))
     first = next(tables)
     with pq.ParquetWriter(path, first.schema) as writer:
         for table in chain([first], tables):

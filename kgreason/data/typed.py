@@ -120,7 +120,7 @@ def typed(
             raise _misfit(table, shape, position, error) from error
     texts = [position for position, kind in enumerate(kinds) if kind is Kind.STRING]
     if texts:
-        codes = strings([table.written(position) for position in texts], symbols)
+        codes = strings([table.present(position) for position in texts], symbols)
         columns.update(zip(texts, codes, strict=True))
     if nulls:
         _add_nulls(table, columns, kinds, nulls, symbols, fresh)
@@ -152,7 +152,7 @@ def _check_exact(table: Selected, position: int, found: npt.NDArray[np.float64])
         At the first.
     """
     large = np.flatnonzero(np.abs(found) >= EXACT)
-    cells = table.written(position).take(as_arrow(large)).to_pylist() if len(large) else []
+    cells = table.present(position).take(as_arrow(large)).to_pylist() if len(large) else []
     for row, cell in zip(large.tolist(), cells, strict=True):
         whole = cell if isinstance(cell, int) else _INTEGER.fullmatch(cell) if isinstance(cell, str) else None
         if whole is not None and int(cell) != float(found[row]):
