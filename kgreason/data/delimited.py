@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
+from kgreason.arrays import arrow_csv, pa, pc
 from kgreason.data.cast import ABSENT
 from kgreason.data.field_text import NESTED, columns_of, whole_pieces, write_lines
 from kgreason.data.options import Options, delimiter_of, other_delimiter
@@ -116,9 +117,6 @@ def read_columns(
     DataError
         If the file is no CSV.
     """
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
     if header and next(itertools.islice(records(path, options, delimiter), 1, None), None) is None:
         return (pa.chunked_array([], pa.string()),) * width  # Arrow takes a line without an end for broken
     quoted, doubtful = _quotation(path, options, delimiter)
@@ -128,18 +126,18 @@ def read_columns(
         """Table of the file, parsed by so many bytes at once."""
         with (
             arrow_stream(path, options.encoding) as stream,
-            arrow.open_csv(
+            arrow_csv.open_csv(
                 stream,
-                arrow.ReadOptions(
+                arrow_csv.ReadOptions(
                     column_names=names,
                     skip_rows=options.skip,
                     skip_rows_after_names=int(header),
                     block_size=block,
                 ),
-                arrow.ParseOptions(
+                arrow_csv.ParseOptions(
                     delimiter=delimiter, quote_char=options.quote or False, newlines_in_values=quoted
                 ),
-                arrow.ConvertOptions(
+                arrow_csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.string()),
                     null_values=[""],
                     strings_can_be_null=nulls,
@@ -358,9 +356,6 @@ def _start(text: str) -> str:
 
 def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
     """Write a line of names and a line for each fact, in UTF-8; strings are quoted."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     options = target.options
     delimiter = _delimiter(target)
     quoting = _QUOTING.get(options.get("quotemode", "needed").lower(), "needed")
@@ -376,14 +371,14 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
     tables = (pa.Table.from_arrays(some, names=list(names)) for some in columns)
     first = next(tables)
     bare = header and quoting == "none"  # Arrow quotes names whatever the style is
-    settings = csv.WriteOptions(
+    settings = arrow_csv.WriteOptions(
         include_header=header and not bare, delimiter=delimiter, quoting_style=quoting
     )
     try:
         with path.open("wb") as stream:
             if bare:
                 stream.write((delimiter.join(names) + "\n").encode())
-            with csv.CSVWriter(stream, first.schema, write_options=settings) as writer:
+            with arrow_csv.CSVWriter(stream, first.schema, write_options=settings) as writer:
                 for table in itertools.chain([first], tables):
                     writer.write_table(table)
     except pa.ArrowInvalid as error:
@@ -433,8 +428,6 @@ def write_csv(
 
 
 def _fields(array: npt.NDArray[Any], *, alone: bool) -> Column:
-    import pyarrow as pa
-
     large = pa.large_string()
     if array.dtype.kind == "f":
         return _decimals(array)
@@ -449,9 +442,6 @@ def _fields(array: npt.NDArray[Any], *, alone: bool) -> Column:
 
 def _decimals(values: npt.NDArray[np.floating]) -> Column:
     """Doubles as text with at most 6 decimals and no trailing zeros; large numbers in full precision."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = pa.array(values.astype(np.float64))
     if not (np.abs(values) < 2.0**53 / 10**DECIMALS).all():
         return column.cast(pa.large_string())
@@ -460,9 +450,6 @@ def _decimals(values: npt.NDArray[np.floating]) -> Column:
 
 
 def _quoted(text: Column, *, alone: bool) -> Column:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     special = pc.match_substring_regex(text, r'[",\t\r\n]|^\s|\s$|^\x{FEFF}')
     if alone:  # an empty line would not be read as a row
         special = pc.or_(special, pc.equal(text, ""))

@@ -12,6 +12,7 @@ from typing import Any
 
 from kgreason import memory
 from kgreason.analysis.reach import ALLOW
+from kgreason.arrays import pa
 from kgreason.data.options import Options
 from kgreason.data.raw import Raw, no_file
 from kgreason.data.sql import (
@@ -77,8 +78,6 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
 
 def _fetched(connection: Any, query: str) -> Any:
     """Rows of a query; the memory limit is checked at each batch."""
-    import pyarrow as pa
-
     result = connection.sql(query)
     newer = hasattr(result, "to_arrow_reader")
     reader = result.to_arrow_reader(_ROWS) if newer else result.fetch_arrow_reader(_ROWS)

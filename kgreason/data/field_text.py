@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from kgreason.arrays import as_arrow, string_buffers, strings
+from kgreason.arrays import as_arrow, pa, pc, string_buffers, strings
 from kgreason.data.values import text
 from kgreason.engine.table import Codes, Facts, Kind, Table, decode
 from kgreason.errors import DataError
@@ -45,9 +45,6 @@ def numbers(kind: Kind, data: Codes) -> TextColumn:
     >>> numbers(Kind.DOUBLE, doubles(np.array([0.5, 2.0, 1e-300]))).to_pylist()
     ['0.5', '2.0', '1.0e-300']
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     data = np.ascontiguousarray(data)
     if kind is Kind.INT:
         return as_arrow(data).cast(pa.large_string())
@@ -89,9 +86,6 @@ def check_weight(file: str, predicate: str, table: Table, names: Sequence[str], 
 
 def write_lines(stream: IO[bytes], columns: Sequence[TextColumn | str]) -> None:
     """Write a line for each row: columns and the text between them; a line end follows."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     parts = [pa.scalar(c, pa.large_string()) if isinstance(c, str) else c for c in columns]
     nothing, newline = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
     rows = pc.binary_join_element_wise(*parts, newline, nothing)
@@ -101,8 +95,6 @@ def write_lines(stream: IO[bytes], columns: Sequence[TextColumn | str]) -> None:
 
 def first_with(column: TextColumn, pattern: str) -> str | None:
     """The first text that a regular expression is found in."""
-    import pyarrow.compute as pc
-
     found = pc.match_substring_regex(column, pattern)
     if not pc.any(found).as_py():
         return None

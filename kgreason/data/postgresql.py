@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from kgreason import memory
 from kgreason.analysis.server import address
+from kgreason.arrays import arrow_csv, pa, pc
 from kgreason.data.cast import first_misfit
 from kgreason.data.field_text import NESTED, columns_of, json_text, whole_pieces
 from kgreason.data.options import Options
@@ -244,8 +245,6 @@ def one_select(query: str, place: str, tables: Collection[str] = ()) -> str:
 
 def _fetched(connection: Any, file: str, rows: str) -> Raw:
     """Read the rows of a FROM clause."""
-    import pyarrow as pa
-
     names, columns = _typed_columns(connection, rows)
     if not columns:
         raise DataError(file, "the table has no columns", hint="is it the one you mean? table= says which")
@@ -273,18 +272,15 @@ def _blocks(connection: Any, command: str) -> Iterator[bytes]:
 
 
 def _parse(file: str, block: bytes, schema: Any) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv
-
     if not block:
         return schema.empty_table()
     memory.claim(2 * len(block))
     try:
-        return csv.read_csv(
+        return arrow_csv.read_csv(
             pa.BufferReader(block),
-            csv.ReadOptions(column_names=schema.names, block_size=len(block) + 1),
-            csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            csv.ConvertOptions(
+            arrow_csv.ReadOptions(column_names=schema.names, block_size=len(block) + 1),
+            arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            arrow_csv.ConvertOptions(
                 column_types=schema,
                 null_values=[""],
                 strings_can_be_null=True,
@@ -320,9 +316,6 @@ class _Typed(NamedTuple):
 
 def _numeric(column: Column) -> Column:
     """Exact numbers that may be whole: integers if all are, else doubles."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     with suppress(pa.ArrowInvalid):
         return column.cast(pa.int64())
     if not pc.any(pc.match_substring_regex(column, "^-?[0-9]{16,}$")).as_py():
@@ -338,13 +331,11 @@ def _numeric(column: Column) -> Column:
 
 def _dates(kind: str, column: Column) -> Column:
     """Times of microseconds, those with a time zone in UTC."""
-    import pyarrow as pa
-
     type = pa.timestamp("us", "UTC" if kind == "timestamptz" else None)
     try:
         return column.cast(type)
     except pa.ArrowInvalid:
-        row, _ = first_misfit(column, lambda cell: cell.cast(type), pa.ArrowInvalid)
+        row = first_misfit(column, type)
         expected = f"a {_DATES[kind]} of the years 1 to 9999"
         return Unfit(len(column), CastError(row, str(column[row].as_py()), expected))
 
@@ -381,8 +372,6 @@ def _unfit(kind: str, column: Column) -> Column:
 
 
 def _typed(type: Sequence[Any], scale: int | None) -> _Typed:
-    import pyarrow as pa
-
     name, category, element, elements, shown = type
     text = pa.string()
     if name in _INTEGERS:
@@ -465,15 +454,12 @@ def _make_room(connection: Any, name: str, columns: Sequence[tuple[str, str]]) -
 
 def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
     """Facts as COPY reads them: every value in quotation marks, for bare nothing is NULL; lists and sets are JSON."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    style = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    style = arrow_csv.WriteOptions(include_header=False, quoting_style="all_valid")
     names = [str(i) for i in range(facts.tables[predicate].arity)]
     for piece in whole_pieces(facts, predicate):
         stream = io.BytesIO()
         columns = columns_of(piece, predicate, NESTED, json_text)
-        csv.write_csv(pa.Table.from_arrays(columns, names), stream, style)
+        arrow_csv.write_csv(pa.Table.from_arrays(columns, names), stream, style)
         yield stream.getvalue()
 
 

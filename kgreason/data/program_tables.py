@@ -13,6 +13,7 @@ import numpy as np
 from kgreason import memory
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.analysis.server import OPTIONS as CONNECTION
+from kgreason.arrays import pa
 from kgreason.data.delimited import records
 from kgreason.data.edges import Rows, Titles, both_ways, loopless, scaled
 from kgreason.data.formats import read_table, understood
@@ -369,8 +370,6 @@ def _counted(number: int, noun: str) -> str:
 
 def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
     """Whether all sources have types of their own and give the vertices as integers; `None`: there are none."""
-    import pyarrow as pa
-
     ends = range(min(2, shape.arity) if shape.edge else int(shape.node))
     columns = [table.columns[end] for table in selected if table.columns for end in ends]
     if not columns:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
+from kgreason.arrays import pa
 from kgreason.errors import DataError
 from kgreason.lang.names import suggest
 
@@ -156,8 +157,6 @@ def arrow_stream(path: Path, encoding: str) -> Any:
     DataError
         If the file cannot be opened, or is not in this encoding.
     """
-    import pyarrow as pa
-
     if encoding in ("utf-8", "utf8"):
         return pa.input_stream(str(path), compression="gzip" if _packed(path) else None)
     sink = pa.BufferOutputStream()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.arrays import as_arrow
+from kgreason.arrays import as_arrow, pa, pc
 from kgreason.cores import each
 from kgreason.data import spelling
 from kgreason.data.cast import infer, missing, plain
@@ -299,17 +299,12 @@ def _others(raw: Raw, name: str, *, mapped: bool) -> str:
 
 
 def _prefixed(column: Column, prefix: str) -> Column:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     large = pa.large_string()
     return pc.binary_join_element_wise(pa.scalar(prefix, large), column.cast(large), pa.scalar("", large))
 
 
 def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
     if options.missing == "keep":
-        import pyarrow.compute as pc
-
         filled = tuple(pc.fill_null(c, "") if is_text(c) else c for c in selected.columns)
         selected = replace(selected, columns=filled)
         empty = [missing(c) & (not is_text(c)) for c in filled]

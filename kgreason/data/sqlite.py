@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kgreason import memory
+from kgreason.arrays import pa, pc
 from kgreason.data.field_text import json_text
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw, no_file
@@ -198,9 +199,6 @@ def _looked_at(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _as_declared(column: Column, declared: str) -> Column:
     """Convert a column to its declared type where SQLite lacks this type and all values fit."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     numbers = isinstance(column, Large) or pa.types.is_floating(column.type)
     if "INT" in declared and numbers:
         values = column.to_pylist()

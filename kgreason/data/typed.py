@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.arrays import as_arrow
+from kgreason.arrays import as_arrow, pc
 from kgreason.cores import each
 from kgreason.data.cast import (
     ABSENT,
@@ -335,8 +335,6 @@ def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, 
 
 def _padded(table: Selected, position: int) -> str | None:
     """Note about names with leading or trailing blanks."""
-    import pyarrow.compute as pc
-
     column = table.present(position)
     if not is_text(column):
         return None
@@ -356,8 +354,6 @@ def _padded(table: Selected, position: int) -> str | None:
 
 def _percentages(table: Selected, position: int, shape: Shape) -> str | None:
     """Note about a column that mixes percentages and plain numbers without an option that says which is meant."""
-    import pyarrow.compute as pc
-
     column = table.present(position)
     stated = position in shape.percent or (table.percent and position == shape.arity - 1)
     if stated or not is_text(column):

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
-from kgreason.arrays import as_numpy
+from kgreason.arrays import as_numpy, pa, pc
 from kgreason.data.raw import Column
 from kgreason.engine.table import Kind
 from kgreason.lang.values import DEPTH, Null, Value, source
@@ -135,8 +135,6 @@ class Large(Objects):
         CastError
             If neither is asked for, or a number is beyond the range of doubles.
         """
-        import pyarrow as pa
-
         if kind is Kind.STRING and not self.rounded:
             return pa.array([None if v is None else text(v) for v in self.values], pa.large_string())
         if kind is not Kind.DOUBLE:
@@ -180,8 +178,6 @@ class Unfit(Sequence[Any]):
 
 def is_text(column: Column) -> bool:
     """Whether the column of `plain` holds strings."""
-    import pyarrow as pa
-
     return not isinstance(column, Objects) and bool(pa.types.is_large_string(column.type))
 
 
@@ -215,9 +211,6 @@ def arrow_column(values: Sequence[object]) -> Column:
     CastError
         If a value is none of the language, or lists meet other values.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     types = frozenset(map(type, values)) - {type(None)}
     if types in _ARROW and datetime not in types:
         try:
@@ -276,16 +269,12 @@ class Gathered:
 
     def pad(self, rows: int) -> None:
         """Add missing cells up to a number of rows."""
-        import pyarrow as pa
-
         if rows > self._rows:
             self._pieces.append((pa.nulls(rows - self._rows), None))
             self._rows = rows
 
     def add(self, values: Sequence[Any]) -> None:
         """Add a piece."""
-        import pyarrow as pa
-
         memory.look()
         memory.claim(2 * sum(len(v) for v in values if isinstance(v, str)))
         types = set(map(type, values)) - {type(None)}
@@ -306,8 +295,6 @@ class Gathered:
         CastError
             If a value is none of the language, or lists meet other values.
         """
-        import pyarrow as pa
-
         whole = not any(isinstance(made, Objects) for made, _ in self._pieces)
         types = {made.type for made, _ in self._pieces if made.type != pa.null()} if whole else set()
         if not types and whole:
