@@ -1,17 +1,37 @@
 """Arrays of NumPy and Arrow, each in the memory of the other.
 
-pyarrow's own conversions import pandas where it is installed, a quarter of a second of start-up.
+pyarrow's own conversions import pandas where it is installed, a quarter of a second of start-up. pyarrow itself is
+imported at its first use: commands that read no data start without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 ArrowArray = Any
+
+
+class _Lazy:
+    """A module that is imported when something of it is used first."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        found = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, found)
+        return found
+
+
+pa: Any = _Lazy("pyarrow")
+pc: Any = _Lazy("pyarrow.compute")
+pq: Any = _Lazy("pyarrow.parquet")
+arrow_csv: Any = _Lazy("pyarrow.csv")
 
 
 def as_numpy(array: ArrowArray) -> npt.NDArray[Any]:
@@ -24,8 +44,6 @@ def as_numpy(array: ArrowArray) -> npt.NDArray[Any]:
     >>> as_numpy(as_arrow(np.array([3, 4]))[1:]).tolist()
     [4]
     """
-    import pyarrow as pa
-
     if pa.types.is_boolean(array.type):
         return as_numpy(array.cast(pa.uint8())).astype(np.bool_)
     dtype = np.dtype(array.type.to_pandas_dtype())
@@ -42,8 +60,6 @@ def as_arrow(array: npt.NDArray[Any]) -> ArrowArray:
     >>> as_arrow(np.array([True, False])).to_pylist()
     [True, False]
     """
-    import pyarrow as pa
-
     if array.dtype == np.bool_:
         return _over(np.packbits(array, bitorder="little"), pa.bool_(), len(array))
     kind = pa.timestamp("us") if array.dtype == "datetime64[us]" else pa.type_for_alias(array.dtype.name)
@@ -51,15 +67,11 @@ def as_arrow(array: npt.NDArray[Any]) -> ArrowArray:
 
 
 def _over(memory: npt.NDArray[Any], kind: Any, length: int) -> ArrowArray:
-    import pyarrow as pa
-
     return pa.Array.from_buffers(kind, length, [None, pa.py_buffer(memory)])
 
 
 def string_buffers(array: ArrowArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
     """Where each string of an Arrow array begins and ends (one number more than strings), and the bytes of all."""
-    import pyarrow as pa
-
     _, places, letters = array.buffers()
     dtype = np.dtype(np.int64 if pa.types.is_large_string(array.type) else np.int32)
     if not len(array):
@@ -76,8 +88,6 @@ def strings(values: Sequence[str]) -> ArrowArray:
     >>> strings(["a", "", "é"]).to_pylist()
     ['a', '', 'é']
     """
-    import pyarrow as pa
-
     encoded = [value.encode() for value in values]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]

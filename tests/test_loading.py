@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_text
 from kgreason.arrays import as_arrow, as_numpy, strings
 from kgreason.data import delimited
-from kgreason.data.cast import numeric
+from kgreason.data.cast import coded, infer, plain
 from kgreason.data.load import load_facts
 from kgreason.data.options import Options
 from kgreason.distinct import first_rows
@@ -43,16 +43,16 @@ TEXTS = st.text(max_size=20) | st.text("ab", max_size=3)
 @quick
 @given(st.lists(CELLS, min_size=1, max_size=4), st.integers(1, 3))
 def test_numbers_are_told_as_by_regular_expressions(cells: list[str], split: int) -> None:
-    column = pa.chunked_array([cells[:split], cells[split:]], pa.string())
-    found = numeric(column, None)
+    column = plain(pa.chunked_array([cells[:split], cells[split:]], pa.string()))
     kind = reference.numbers(cells)
-    if kind == 2 or not all(map(isfinite, map(float, cells))):
-        assert found is None
+    if kind == 0:
+        assert infer(column) is Kind.INT
+        assert coded(column, Kind.INT).tolist() == list(map(int, cells))
+    elif kind == 1 and all(map(isfinite, map(float, cells))):
+        assert infer(column) is Kind.DOUBLE
+        assert coded(column, Kind.DOUBLE).view(np.float64).tolist() == list(map(float, cells))
     else:
-        values = [int(cell) if kind == 0 else float(cell) for cell in cells]
-        assert (found.to_pylist(), found.type) == (values, pa.float64() if kind else pa.int64())
-    assert (numeric(column, Kind.INT) is None) == (kind != 0)
-    assert numeric(column, Kind.STRING) is None
+        assert infer(column) is not Kind.INT
 
 
 @quick

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_file, load_text
 from kgreason.analysis.checked import Bind, CheckedProgram, Mapped
-from kgreason.data import columns as tables
+from kgreason.data import field_text as tables
 from kgreason.data import write as output
 from kgreason.data.interchange import facts_to_arrow
 from kgreason.data.load import load_facts
@@ -200,7 +200,7 @@ def test_pieces_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
         facts = Facts({"p": Table(table.kinds, tuple(c[:0] for c in table.columns), 0)}, facts.symbols)
     found = []
     for rows_of_a_piece in (100, 3):
-        monkeypatch.setattr(tables, "PIECE", rows_of_a_piece)
+        monkeypatch.setattr(tables, "WHOLE_PIECE", rows_of_a_piece)
         target = Target.parse(f"{tmp_path}/{rows_of_a_piece}{name}")
         write_output(facts, "p", target)
         found.append(

@@ -235,10 +235,10 @@ def test_a_server_that_goes_away(base: Database, monkeypatch: pytest.MonkeyPatch
     base.run("CREATE TABLE t AS SELECT i AS x FROM generate_series(1, 1000000) i")
     parsed, left = postgres._parse, ["pg_terminate_backend(pid)"]
 
-    def ended(*given: Any) -> None:
+    def ended(*given: Any) -> Any:
         if left:
             base.run(f"SELECT {left.pop()} FROM pg_stat_activity WHERE application_name = 'kgreason'")
-        parsed(*given)
+        return parsed(*given)
 
     monkeypatch.setattr(postgres, "BLOCK", 10_000)
     monkeypatch.setattr(postgres, "_parse", ended)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kgreason.data import graph_builder, json_rows, sqlite, xml_blocks
 from kgreason.data.formats import read_table
-from kgreason.data.gathered import Gathered
+from kgreason.data.values import Gathered
 from kgreason.data.raw import Raw
 from kgreason.data.raw import texts as blocks_of
 from kgreason.data.source import SourceSpec

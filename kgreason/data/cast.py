@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
-from kgreason.arrays import as_numpy, string_buffers
+from kgreason.arrays import as_numpy, pa, pc, string_buffers
 from kgreason.data.raw import Column
 from kgreason.data.values import (
     EXPECTED,
@@ -35,7 +35,6 @@ from kgreason.lang.values import Null, read_date
 
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
 PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
-_DECIMAL = r"^-?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_NUMBER = r"^[+-]?(([0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
@@ -87,8 +86,6 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
     CastError
         If a value is none of the language.
     """
-    import pyarrow as pa
-
     if isinstance(column, Unfit):
         raise column.error
     if isinstance(column, Large):
@@ -104,8 +101,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
             claim_texts(chunk.dictionary, chunk.indices)
         return plain(column.cast(kind.value_type), wanted)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        values = enumerate(_objects(column))
-        return Objects(None if v is None else checked(v, row) for row, v in values)
+        return Objects(_lists(column))
     if pa.types.is_integer(kind):
         column = _whole(column, wanted)
     elif pa.types.is_decimal(kind):
@@ -113,31 +109,26 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
     elif pa.types.is_floating(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        column = _fitting(_in_range(column), pa.timestamp("us"), "a date of microseconds")
+        column = _in_range(column)
+        try:
+            column = column.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            row = first_misfit(column, pa.timestamp("us"))
+            raise CastError(row, _shown(column[row]), "a date of microseconds") from None
     elif foreign(kind):
         value = next((v for v in column if v.is_valid), None)
         if value is None:
             return pa.nulls(len(column), pa.large_string())
         shown = "{...}" if pa.types.is_struct(kind) else _shown(value, repr)
         raise CastError(0, shown, f"a value of the rules (the column is of type {kind})", UNFIT_HINT)
-    elif pa.types.is_time(kind):
-        column = _times(column)
     elif not pa.types.is_boolean(kind):
-        column = column.cast(pa.large_string())
+        written = column.cast(pa.large_string())
+        row = pc.index(pc.starts_with(written, "<"), True).as_py() if pa.types.is_time(kind) else -1
+        if row >= 0:  # Arrow writes an error message in place of a time out of range, as DuckDB's 24:00:00
+            shown = f"{column[row].value:,} {kind.unit}"
+            raise CastError(row, shown, "a time of day before 24:00:00", UNFIT_HINT)
+        column = written
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _times(column: Column) -> Column:
-    """Times of day as text; Arrow writes an error message in place of values out of range (DuckDB's 24:00:00)."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    written = column.cast(pa.large_string())
-    row = pc.index(pc.starts_with(written, "<"), True).as_py()
-    if row >= 0:
-        shown = f"{column[row].value:,} {column.type.unit}"
-        raise CastError(row, shown, "a time of day before 24:00:00", UNFIT_HINT)
-    return written
 
 
 def as_texts(column: Column) -> Column:
@@ -148,16 +139,12 @@ def as_texts(column: Column) -> Column:
     CastError
         If a value is a list, an object, bytes, or a date or time that there is none of.
     """
-    import pyarrow as pa
-
     kind = column.type
     if pa.types.is_dictionary(kind):
         return as_texts(column.cast(kind.value_type))
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         column = _in_range(column)
-    elif pa.types.is_time(kind):
-        return _times(column)
-    elif isinstance(kind, pa.BaseExtensionType):
+    elif pa.types.is_time(kind) or isinstance(kind, pa.BaseExtensionType):
         column = plain(column)
     try:
         return column.cast(pa.large_string())
@@ -170,40 +157,24 @@ def as_texts(column: Column) -> Column:
 
 def claim_texts(texts: Column, places: Column) -> None:
     """Claim the memory that a dictionary column takes as plain text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
         memory.claim(pc.sum(pc.binary_length(texts).cast(pa.int64()).take(places)).as_py() or 0)
 
 
 def foreign(kind: Any) -> bool:
     """Whether an Arrow type has no counterpart in the rules, not even as text."""
-    import pyarrow as pa
-
     tests = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval, pa.types.is_binary)
     return any(test(kind) for test in (*tests, pa.types.is_large_binary, pa.types.is_fixed_size_binary))
 
 
-def _fitting(column: Column, kind: Any, expected: str) -> Column:
-    """Cast, naming the first value that does not fit."""
-    import pyarrow as pa
-
-    try:
-        return column.cast(kind)
-    except pa.ArrowInvalid:
-        row, _ = first_misfit(column, lambda value: value.cast(kind), pa.ArrowInvalid)
-        raise CastError(row, _shown(column[row]), expected) from None
-
-
-def first_misfit(column: Column, convert: Callable[[Any], object], errors: Any) -> tuple[int, Exception]:
-    """Row of the first value of an Arrow column that cannot be converted, and the error."""
+def first_misfit(column: Column, kind: Any) -> int:
+    """Row of the first value of an Arrow column that is none of a type."""
     for row, value in enumerate(column):
         try:
-            convert(value)
-        except errors as error:
-            return row, error
-    raise AssertionError("a column that cannot be converted has a value that cannot")
+            value.cast(kind)
+        except pa.ArrowInvalid:
+            return row
+    raise AssertionError("a column that cannot be cast has a value that cannot")
 
 
 def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
@@ -224,24 +195,19 @@ def _stored(column: Column) -> Column:
     raise CastError(0, f"a value of type {name}", "a value of the rules", hint)
 
 
-def _objects(column: Column) -> list[Any]:
+def _lists(column: Column) -> Iterator[Any]:
     """Values of a column of lists; `CastError` at the first without a Python object, as a date before the year 1."""
-    import pyarrow as pa
-
-    unfit = (ValueError, OverflowError, pa.ArrowException)
-    try:
-        found: list[Any] = column.to_pylist()
-        return found
-    except unfit:
-        row, error = first_misfit(column, lambda value: value.as_py(), unfit)
-        expected = f"a list of values of the rules (the column is of type {column.type}): {error}"
-        raise CastError(row, "[...]", expected, UNFIT_HINT) from error
+    for row, value in enumerate(column):
+        try:
+            found = value.as_py()
+        except (ValueError, OverflowError, pa.ArrowException) as error:
+            expected = f"a list of values of the rules (the column is of type {column.type}): {error}"
+            raise CastError(row, "[...]", expected, UNFIT_HINT) from error
+        yield None if found is None else checked(found, row)
 
 
 def _whole(column: Column, wanted: Kind | None) -> Column:
     """Integers; decimals of scale 0 included, which are the type of integer sums in SQL."""
-    import pyarrow as pa
-
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -252,45 +218,12 @@ def _whole(column: Column, wanted: Kind | None) -> Column:
         raise misplaced([None if v is None else int(v) for v in column.to_pylist()]) from None
 
 
-def numeric(column: Column, wanted: Kind | None) -> Column | None:
-    """Integers or doubles of a column of text that holds nothing but plain numbers, as most columns of numbers do.
-
-    Parameters
-    ----------
-    wanted
-        Kind of its values, `None`: as they show.
-
-    Returns
-    -------
-    array or None
-        `None`: the column is of others, or wants a closer look.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if wanted not in (None, Kind.INT, Kind.DOUBLE) or not isinstance(column, pa.ChunkedArray):
-        return None
-    if column.type != pa.string() or column.null_count or not len(column):
-        return None
-    for pattern, kind in ((INTEGER, pa.int64()), (_DECIMAL, pa.float64())):
-        parts = (column.slice(0, _FIRST), column)  # a few tell if not, as a rule
-        if all(pc.all(pc.match_substring_regex(part, pattern), min_count=0).as_py() for part in parts):
-            values = column.cast(kind).combine_chunks()
-            return values if np.isfinite(as_numpy(values)).all() else None
-        if wanted is Kind.INT:
-            return None
-    return None
-
-
 def missing(column: Column, null_string: str | None = None, *, blank: bool = True) -> npt.NDArray[np.bool_]:
     """Cells without a value: null, the given text, or (unless `blank` is false) nothing but blanks."""
     if isinstance(column, Objects):
         return column.missing()
     if not column.null_count and not is_text(column):
         return np.zeros(len(column), dtype=np.bool_)
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     absent = as_numpy(column.is_null())
     if is_text(column) and blank:
         absent |= np.diff(string_buffers(pc.ascii_trim_whitespace(column))[0]) == 0
@@ -304,8 +237,6 @@ def infer(column: Column, decimal: str = ".") -> Kind:
 
     Digits with leading zeros, or more than 18 of them, are names, not numbers.
     """
-    import pyarrow as pa
-
     if isinstance(column, Objects):
         types = {type(v) for v in column}
         if Null in types:
@@ -356,11 +287,7 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
     CastError
         If a value is not a finite number.
     """
-    import pyarrow as pa
-
     if is_text(column):
-        import pyarrow.compute as pc
-
         text = pc.ascii_trim_whitespace(column)
         if decimal == ",":
             _refuse(column, fits(text, COMMA_NUMBER), "a number with a decimal comma, as in 0,25 or 25%")
@@ -380,9 +307,6 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
 
 def _shifted(text: Column) -> Column:
     """Divide numbers in text form by 100 in decimal, so that the result is the nearest double."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     exponent = pc.match_substring_regex(text, "[eE]")
     large = pa.large_string()
     divided = pc.binary_join_element_wise(text, pa.scalar("e-2", large), pa.scalar("", large))
@@ -394,11 +318,7 @@ def _shifted(text: Column) -> Column:
 
 
 def _integers(column: Column) -> Codes:
-    import pyarrow as pa
-
     if is_text(column):
-        import pyarrow.compute as pc
-
         text = pc.ascii_ltrim(pc.ascii_trim_whitespace(column), "+")
         _refuse(column, fits(text, r"^-?[0-9]+$"), "an integer")
         if (as_numpy(pc.utf8_length(text)) <= 18).all():
@@ -415,9 +335,6 @@ def _integers(column: Column) -> Codes:
 
 
 def _booleans(column: Column) -> Codes:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     text = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
     true = pc.is_in(text, pa.array(["true", "1"], pa.large_string()))
     false = pc.is_in(text, pa.array(["false", "0"], pa.large_string()))
@@ -433,8 +350,6 @@ def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
 
 
 def _texts(column: Column) -> Column:
-    import pyarrow as pa
-
     if isinstance(column, Objects) or _is_temporal(column):
         return pa.array([text_of(v) for v in column.to_pylist()], pa.large_string())
     return column.cast(pa.large_string())
@@ -442,8 +357,6 @@ def _texts(column: Column) -> Column:
 
 def fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
     """Mark the texts that match a pattern after trimming."""
-    import pyarrow.compute as pc
-
     return as_numpy(pc.match_substring_regex(pc.ascii_trim_whitespace(column), pattern))
 
 
@@ -463,19 +376,18 @@ def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: st
 
 
 def _is_temporal(column: Column) -> bool:
-    """Whether the column holds dates as such."""
-    import pyarrow as pa
-
     return bool(pa.types.is_timestamp(column.type))
 
 
 def dates(column: Column) -> Codes:
     """Microseconds since 1970 of ISO dates, with or without a time of day."""
-    import pyarrow as pa
-
     if is_text(column):
-        stripped = [str(t).strip() for t in column.to_pylist()]
-        column = pa.array([_date(t, row) for row, t in enumerate(stripped)], pa.timestamp("us"))
+        texts = [str(t).strip() for t in column.to_pylist()]
+        made = list(map(read_date, texts))
+        if None in made:
+            row = made.index(None)
+            raise CastError(row, texts[row], EXPECTED[Kind.DATE], _form(texts[row]))
+        column = pa.array(made, pa.timestamp("us"))
     elif not _is_temporal(column):
         raise CastError(0, text_of(column[0].as_py()), EXPECTED[Kind.DATE])
     return as_numpy(column.cast(pa.int64()))
@@ -483,21 +395,15 @@ def dates(column: Column) -> Codes:
 
 def _in_range(column: Column) -> Column:
     """A column of dates or times of Arrow; `CastError` at the first that is no date of the years 1 to 9999."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     unit = _NANOSECONDS[kind.unit if pa.types.is_timestamp(kind) else str(kind)]
-    least, most = -(-1_000 * _EARLIEST // unit), 1_000 * _LATEST // unit
+    least, most = (max(-(2**63), min(1_000 * edge // unit, 2**63 - 1)) for edge in (_EARLIEST, _LATEST))
     numbers = column.cast(pa.int32() if kind == pa.date32() else pa.int64())
-    ends = pc.min_max(numbers)
-    if not ends["min"].is_valid or (ends["min"].as_py() >= least and ends["max"].as_py() <= most):
-        return column
-    for row, value in enumerate(numbers.to_pylist()):
-        if value is not None and not least <= value <= most:
-            raise CastError(
-                row, _shown_time(value * unit // 1_000), "a date from the year 1 to 9999", _ELSEWHERE
-            )
+    outside = pc.or_(pc.less(numbers, pa.scalar(least)), pc.greater(numbers, pa.scalar(most)))
+    row = pc.index(outside, True).as_py()
+    if row >= 0:
+        shown = _shown_time(numbers[row].as_py() * unit // 1_000)
+        raise CastError(row, shown, "a date from the year 1 to 9999", _ELSEWHERE)
     return column
 
 
@@ -506,13 +412,6 @@ def _shown_time(microseconds: int) -> str:
         return "infinity" if microseconds > 0 else "-infinity"
     year = 1970 + microseconds // _YEAR
     return f"a date of about the year {year}" if year > 0 else f"a date of about the year {1 - year} BC"
-
-
-def _date(text: str, row: int) -> datetime:
-    made = read_date(text)
-    if made is None:
-        raise CastError(row, text, EXPECTED[Kind.DATE], _form(text))
-    return made
 
 
 def _form(text: str) -> str | None:

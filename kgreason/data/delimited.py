@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
+from kgreason.arrays import arrow_csv, pa, pc
 from kgreason.data.cast import ABSENT
-from kgreason.data.columns import NESTED, columns_of, pieces
+from kgreason.data.field_text import NESTED, columns_of, whole_pieces, write_lines
 from kgreason.data.options import Options, delimiter_of, other_delimiter
 from kgreason.data.raw import Column, Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
 from kgreason.data.target import Target
@@ -116,9 +117,6 @@ def read_columns(
     DataError
         If the file is no CSV.
     """
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
     if header and next(itertools.islice(records(path, options, delimiter), 1, None), None) is None:
         return (pa.chunked_array([], pa.string()),) * width  # Arrow takes a line without an end for broken
     quoted, doubtful = _quotation(path, options, delimiter)
@@ -128,18 +126,18 @@ def read_columns(
         """Table of the file, parsed by so many bytes at once."""
         with (
             arrow_stream(path, options.encoding) as stream,
-            arrow.open_csv(
+            arrow_csv.open_csv(
                 stream,
-                arrow.ReadOptions(
+                arrow_csv.ReadOptions(
                     column_names=names,
                     skip_rows=options.skip,
                     skip_rows_after_names=int(header),
                     block_size=block,
                 ),
-                arrow.ParseOptions(
+                arrow_csv.ParseOptions(
                     delimiter=delimiter, quote_char=options.quote or False, newlines_in_values=quoted
                 ),
-                arrow.ConvertOptions(
+                arrow_csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.string()),
                     null_values=[""],
                     strings_can_be_null=nulls,
@@ -358,9 +356,6 @@ def _start(text: str) -> str:
 
 def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
     """Write a line of names and a line for each fact, in UTF-8; strings are quoted."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     options = target.options
     delimiter = _delimiter(target)
     quoting = _QUOTING.get(options.get("quotemode", "needed").lower(), "needed")
@@ -371,19 +366,19 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
         return null_string if null_string is not None and isinstance(value, Null) else text(value)
 
     columns = (
-        columns_of(piece, predicate, {Kind.DATE, *NESTED}, write) for piece in pieces(facts, predicate)
+        columns_of(piece, predicate, {Kind.DATE, *NESTED}, write) for piece in whole_pieces(facts, predicate)
     )
     tables = (pa.Table.from_arrays(some, names=list(names)) for some in columns)
     first = next(tables)
     bare = header and quoting == "none"  # Arrow quotes names whatever the style is
-    settings = csv.WriteOptions(
+    settings = arrow_csv.WriteOptions(
         include_header=header and not bare, delimiter=delimiter, quoting_style=quoting
     )
     try:
         with path.open("wb") as stream:
             if bare:
                 stream.write((delimiter.join(names) + "\n").encode())
-            with csv.CSVWriter(stream, first.schema, write_options=settings) as writer:
+            with arrow_csv.CSVWriter(stream, first.schema, write_options=settings) as writer:
                 for table in itertools.chain([first], tables):
                     writer.write_table(table)
     except pa.ArrowInvalid as error:
@@ -419,34 +414,20 @@ def write_csv(
         Arrays of strings, integers, truth values (true and false) or doubles (with up to 6 decimals).
     delimiter
         A comma or a tab.
-
-    Notes
-    -----
-    A text column in memory is one buffer: once the fields of a row are joined with their line end, the
-    buffer is the file.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     arrays = [np.asarray(column) for column in columns]
     length = len(arrays[0]) if arrays else 0
     if len(names) != len(arrays) or any(len(a) != length for a in arrays):
         raise ValueError("names and columns of a table differ in length")
-    between, newline, nothing = (pa.scalar(mark, pa.large_string()) for mark in (delimiter, "\n", ""))
+    title = [np.array([name], dtype=object) for name in names]
+    parts = ([a[start : start + _ROWS] for a in arrays] for start in range(0, length, _ROWS))
     with path.open("wb") as stream:
-        header = [
-            _quoted(pa.array([name], pa.large_string()), alone=len(names) == 1)[0].as_py() for name in names
-        ]
-        stream.write((delimiter.join(header) + "\n").encode())
-        for start in range(0, length, _ROWS):
-            fields = [_fields(a[start : start + _ROWS], alone=len(arrays) == 1) for a in arrays]
-            rows = pc.binary_join_element_wise(*fields, between)
-            stream.write(_bytes(pc.binary_join_element_wise(rows, newline, nothing)))
+        for some in itertools.chain([title], parts):
+            fields = [part for array in some for part in (delimiter, _fields(array, alone=len(some) == 1))]
+            write_lines(stream, fields[1:])
 
 
 def _fields(array: npt.NDArray[Any], *, alone: bool) -> Column:
-    import pyarrow as pa
-
     large = pa.large_string()
     if array.dtype.kind == "f":
         return _decimals(array)
@@ -461,9 +442,6 @@ def _fields(array: npt.NDArray[Any], *, alone: bool) -> Column:
 
 def _decimals(values: npt.NDArray[np.floating]) -> Column:
     """Doubles as text with at most 6 decimals and no trailing zeros; large numbers in full precision."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = pa.array(values.astype(np.float64))
     if not (np.abs(values) < 2.0**53 / 10**DECIMALS).all():
         return column.cast(pa.large_string())
@@ -472,9 +450,6 @@ def _decimals(values: npt.NDArray[np.floating]) -> Column:
 
 
 def _quoted(text: Column, *, alone: bool) -> Column:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     special = pc.match_substring_regex(text, r'[",\t\r\n]|^\s|\s$|^\x{FEFF}')
     if alone:  # an empty line would not be read as a row
         special = pc.or_(special, pc.equal(text, ""))
@@ -483,10 +458,3 @@ def _quoted(text: Column, *, alone: bool) -> Column:
     mark, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
     doubled = pc.replace_substring(text, '"', '""')
     return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, nothing), text)
-
-
-def _bytes(rows: Column) -> memoryview:
-    """The bytes of all strings of an array."""
-    _, offsets, data = rows.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int64)
-    return memoryview(data)[int(bounds[rows.offset]) : int(bounds[rows.offset + len(rows)])]

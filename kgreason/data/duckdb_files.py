@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,19 +12,19 @@ from typing import Any
 
 from kgreason import memory
 from kgreason.analysis.reach import ALLOW
+from kgreason.arrays import pa
 from kgreason.data.options import Options
 from kgreason.data.raw import Raw, no_file
 from kgreason.data.sql import (
     ONLY_READS,
     Writer,
-    database_file,
+    dotted,
     extra,
     located,
-    no_table,
-    only,
     quoted,
     refused,
-    writing,
+    replacing_tables,
+    resolved,
 )
 from kgreason.data.target import Target
 from kgreason.data.where import condition
@@ -59,27 +59,25 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
     with closing(_opened(duckdb, file, allow_files=options.allow_files)) as connection:
         tables = _tables(connection)
         whole = query is None
-        query = query or f"SELECT * FROM {_named(file, table or only(file, tables), tables)}"
+        query = query or f"SELECT * FROM {dotted(resolved(str(file), table, tables))}"
         try:
             if whole and options.where is not None:
                 names = connection.sql(f"{query} LIMIT 0").columns
                 query += f" WHERE {condition(place, options.where, names)}"
             if not _reads(duckdb, connection, query):
-                raise refused(place, query, ONLY_READS, tables)
+                raise refused(place, query, ONLY_READS, {*tables.values()})
             found = stoppable(partial(_fetched, connection, query), connection.interrupt)
         except duckdb.OutOfMemoryException as error:
             raise memory.Exhausted(_first(error)) from error
         except duckdb.PermissionException as error:
             raise _confined(place, query, error) from error
         except duckdb.Error as error:
-            raise refused(place, query, _first(error), tables) from error
+            raise refused(place, query, _first(error), {*tables.values()}) from error
     return Raw(place, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
 
 
 def _fetched(connection: Any, query: str) -> Any:
     """Rows of a query; the memory limit is checked at each batch."""
-    import pyarrow as pa
-
     result = connection.sql(query)
     newer = hasattr(result, "to_arrow_reader")
     reader = result.to_arrow_reader(_ROWS) if newer else result.fetch_arrow_reader(_ROWS)
@@ -124,13 +122,13 @@ def duckdb_tables(path: Path) -> list[str]:
         If the file is none, or the package duckdb is missing.
     """
     with closing(_opened(extra("duckdb", "duckdb", path), path)) as connection:
-        return _tables(connection)
+        return [*dict.fromkeys(_tables(connection).values())]
 
 
 def _confined(place: str, query: str, error: Exception) -> DataError:
     """Build the error for a query, or a view in it, that reads other files."""
     what = _first(error).removeprefix("Permission Error: ").partition(" - ")[0]
-    return replace(refused(place, query, f"it reaches beyond its database: {what}", ()), hint=ALLOW)
+    return replace(refused(place, query, f"it reaches beyond its database: {what}"), hint=ALLOW)
 
 
 def _reads(duckdb: Any, connection: Any, query: str) -> bool:
@@ -159,25 +157,18 @@ def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
     except duckdb.PermissionException as error:
         raise _confined(place, query, error) from error
     except duckdb.Error as error:
-        raise refused(place, query, _first(error), ()) from error
+        raise refused(place, query, _first(error)) from error
     if not reads:
-        raise refused(place, query, ONLY_READS, ())
+        raise refused(place, query, ONLY_READS)
 
 
-def _tables(connection: Any) -> list[str]:
+def _tables(connection: Any) -> dict[str, str]:
     found = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema NOT IN "
         "('information_schema', 'pg_catalog') ORDER BY ALL"
-    )
-    return [name if schema == "main" else f"{schema}.{name}" for schema, name in found.fetchall()]
-
-
-def _named(file: Path, table: str, tables: Sequence[str]) -> str:
-    known = {name.lower(): name for name in tables}  # as DuckDB compares names
-    exact = known.get(table.lower().removeprefix("main."))
-    if exact is None:
-        raise no_table(file, table, tables)
-    return ".".join(quoted(part) for part in exact.split(".", 1)) if "." in exact else quoted(exact)
+    ).fetchall()
+    names = {f"{space}.{name}": name if space == "main" else f"{space}.{name}" for space, name in found}
+    return {**names, **{name: name for name in names.values()}}
 
 
 def _first(error: Exception) -> str:
@@ -187,38 +178,25 @@ def _first(error: Exception) -> str:
     return " ".join([*lines[:1], *told])
 
 
-@contextmanager
-def write_duckdb(database: Target) -> Iterator[Writer]:
-    """Replace tables of a database; all of them if the block ends well, else none.
+def write_duckdb(database: Target) -> AbstractContextManager[Writer]:
+    """Replace tables of a database, as `kgreason.data.sql.replacing_tables` does.
 
     Raises
     ------
-    ReleaseError
-        If they cannot be written.
     DataError
         If the package duckdb is missing.
     """
+    duckdb: Any = extra("duckdb", "duckdb", database.path)
+    connect = partial(duckdb.connect, config=_WRITTEN)
+    return replacing_tables(database.path, duckdb.Error, connect, _replace)
+
+
+def _replace(connection: Any, name: str, facts: Any, predicate: str, names: Sequence[str]) -> None:
     from kgreason.data.interchange import facts_to_arrow
 
-    path = database.path
-    duckdb: Any = extra("duckdb", "duckdb", path)
-    with (
-        database_file(path) as file,
-        writing(path, duckdb.Error),
-        closing(duckdb.connect(str(file), config=_WRITTEN)) as connection,
-    ):
-        connection.execute("BEGIN")
-
-        def write(facts: Any, predicate: str, names: Sequence[str], target: Target) -> None:
-            name = quoted(target.table or predicate)
-            table = facts_to_arrow(facts, predicate, names)
-            with writing(path, duckdb.Error, name):
-                connection.register("kgreason_facts", table)
-                connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM kgreason_facts")
-                connection.unregister("kgreason_facts")
-
-        yield write
-        connection.execute("COMMIT")
+    connection.register("kgreason_facts", facts_to_arrow(facts, predicate, names))
+    connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM kgreason_facts")
+    connection.unregister("kgreason_facts")
 
 
 def duckdb_columns(target: Target, predicate: str) -> tuple[str, ...] | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arrays import pa, pc
 from kgreason.data.raw import Column, decoded, whole_lines
 from kgreason.errors import DataError
 
@@ -66,8 +67,6 @@ def split_lines(
     file: str, blocks: Iterator[tuple[int, str]], skip: int, delimiter: str | None, comments: str
 ) -> Fields:
     """`read_fields` on blocks of text, each with the number of its first line."""
-    import pyarrow as pa
-
     parts: list[list[Column]] = []
     numbers: list[npt.NDArray[np.int64]] = []
     for first, text in blocks:
@@ -85,9 +84,6 @@ def split_lines(
 
 
 def _data_lines(text: str, first: int, skip: int, comments: str) -> tuple[Column, npt.NDArray[np.int64]]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     lines = pc.list_flatten(pc.split_pattern(pa.array([text], pa.large_string()), "\n"))
     lines = pc.ascii_trim(lines, " \t\r")
     number = np.arange(first, first + len(lines), dtype=np.int64)
@@ -104,8 +100,6 @@ def _separator(line: str) -> str:
 def _split(
     file: str, lines: Column, number: npt.NDArray[np.int64], delimiter: str, width: int | None
 ) -> list[Column]:
-    import pyarrow.compute as pc
-
     fields = pc.ascii_split_whitespace(lines) if delimiter == " " else pc.split_pattern(lines, delimiter)
     widths = pc.list_value_length(fields).to_numpy(zero_copy_only=False)
     width = int(widths[0]) if width is None else width
@@ -149,9 +143,6 @@ def check_indices(file: str, column: Column, lines: npt.NDArray[np.int64], limit
     DataError
         At the first that is not.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     digits = pc.match_substring_regex(column, r"^[1-9][0-9]{0,17}$")
     index = pc.if_else(digits, column, pa.scalar("0", column.type)).cast(pa.int64()).to_numpy()
     bad = np.flatnonzero((index < 1) | (index > limit))

@@ -11,11 +11,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from kgreason.data.gathered import PIECE, Gathered
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw, open_bytes, texts
 from kgreason.data.target import Target
-from kgreason.data.values import CastError, Unfit
+from kgreason.data.values import PIECE, CastError, Gathered, Unfit
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
 from kgreason.lang.values import plain

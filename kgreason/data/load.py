@@ -104,7 +104,9 @@ def load_facts(
         if waiting:
             chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)
     for edge in program.edges:
-        _examine_facts(program, loader, edge, named.get(edge), parts.get(edge, ()))
+        given = named[edge].columns if edge in named else ()
+        strict = edge in program.incoming_sums  # a bound on sums requires shares
+        _examined(program, loader, edge, given, parts.get(edge, ()), strict=strict)
     if complete:
         complete_nodes(program, tables, loader.symbols)
     return Facts(tables, loader.symbols)
@@ -160,19 +162,6 @@ def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT)
         As `load_facts`; besides, if a weight is outside [0,1], or the name of a column is a vertex or a number.
     """
     loader = Loader(program, data, progress)
-    _need_edges(program, loader)
-    vertices = [_vertices(program, loader, node) for node in program.nodes]
-    read = {edge: _relation(program, loader, edge) for edge in program.edges}
-    graph = _assembled(vertices, {edge: relation for edge, (relation, _) in read.items()}, loader.symbols)
-    given = [titles for _, found in read.values() for titles in found]
-    names = frozenset(name for titles in given for name in titles.names)
-    labels = names.intersection(map(str.strip, graph.labels.tolist())) if names else names
-    for titles in given:
-        check_titles(titles, labels)
-    return graph
-
-
-def _need_edges(program: CheckedProgram, loader: Loader) -> None:
     if not program.edges:
         raise DataError(
             program.file, "the rules name no ground edges", hint='say which predicate they are: @edge("own").'
@@ -181,19 +170,59 @@ def _need_edges(program: CheckedProgram, loader: Loader) -> None:
     for edge in program.edges:
         if not loader.sources(edge) and edge not in stated:
             raise no_data(program, edge)
+    loaded = {p: loader.load(p) if loader.sources(p) else None for p in (*program.nodes, *program.edges)}
+    codes: list[Codes] = []
+    for node in program.nodes:
+        given = loaded[node]
+        names, _ = _stated(program, node, 1)
+        codes += [*(given.joined()[:1] if given else ()), loader.symbols.encode([*map(str, names[0])])]
+    relations, titles = {}, tuple[Titles, ...]()
+    for edge in program.edges:
+        given = loaded[edge]
+        columns = loader.unique(edge, given.joined()) if given else ()
+        columns = _examined(program, loader, edge, columns, given.parts if given else (), strict=True)
+        found = given.titles if given else ()
+        weight = columns[2].view(np.float64) if len(columns) > 2 else None
+        relations[edge] = Relation(columns[0], columns[1], weight, published(found, len(columns)))
+        codes.append(np.stack(columns[:2], axis=1).reshape(-1))
+        titles += found
+    graph = _numbered(np.concatenate(codes), relations, loader.symbols)
+    known = frozenset(name for title in titles for name in title.names)
+    labels = known.intersection(map(str.strip, graph.labels.tolist())) if titles else known
+    for title in titles:
+        check_titles(title, labels)
+    return graph
 
 
-def _examine_facts(
-    program: CheckedProgram, loader: Loader, edge: str, table: Table | None, parts: Sequence[Rows]
-) -> None:
-    """Check the weights of the data and the rule file together; a bound on sums requires shares in [0,1]."""
-    arity = table.arity if table else program.arities.get(edge, 0)
-    if arity == 3:
-        written = _written(program, edge, arity, loader.symbols)
-        columns = _joined([table.columns, written[0]]) if table else written[0]
-        keep = first_rows(columns) if len(written[0][0]) else slice(None)
+def _examined(
+    program: CheckedProgram,
+    loader: Loader,
+    edge: str,
+    columns: tuple[Codes, ...],
+    parts: Sequence[Rows],
+    *,
+    strict: bool,
+) -> tuple[Codes, ...]:
+    """Edges of the data and the rule file, each once; their weights are checked, and what is odd about them is said.
+
+    `strict` requires weights in [0,1].
+    """
+    symbols, progress = loader.symbols, loader.progress
+    arity = len(columns) or program.arities.get(edge, 0)
+    stated, spans = _stated(program, edge, arity)
+    written = [symbols.encode([*map(str, names)]) for names in stated[:2]]
+    weights = [np.array([float(str(w)) for w in column], dtype=np.float64) for column in stated[2:3]]
+    if spans or not columns:
+        written += map(doubles, weights)
+        columns = tuple(map(np.concatenate, zip(columns, written, strict=True))) if columns else (*written,)
+        keep = first_rows(columns)
         columns = tuple(column[keep] for column in columns)
-        _examine(program, loader, edge, columns, parts, written, strict=edge in program.incoming_sums)
+    if len(columns) == 3:
+        check_range(edge, parts, Written(weights[0], spans), progress, strict=strict)
+        tell_parallel(edge, columns, progress)
+        shares = columns[2].view(np.float64)
+        tell_sums(edge, program.incoming_sums.get(edge), columns[1], shares, symbols, progress)
+    return columns
 
 
 def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[list[object]], list[str]]:
@@ -204,71 +233,8 @@ def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[l
     return columns, [str(atom.span) for atom in atoms]
 
 
-def _vertex_codes(values: Sequence[object], symbols: Symbols) -> Codes:
-    return symbols.encode([str(v) for v in values])
-
-
-def _vertices(program: CheckedProgram, loader: Loader, node: str) -> Codes:
-    loaded = loader.load(node) if loader.sources(node) else None
-    read = loaded.joined()[0] if loaded else np.empty(0, dtype=np.int64)
-    stated, _ = _stated(program, node, 1)
-    return np.concatenate([read, _vertex_codes(stated[0], loader.symbols)])
-
-
-def _relation(program: CheckedProgram, loader: Loader, edge: str) -> tuple[Relation, tuple[Titles, ...]]:
-    """Edges of one relation, the ends still codes of strings, and the names of columns in its tables."""
-    loaded = loader.load(edge) if loader.sources(edge) else None
-    arity = len(loaded.kinds) if loaded else program.arities[edge]
-    written = _written(program, edge, arity, loader.symbols)
-    parts = loaded.parts if loaded else ()
-    columns = loader.unique(edge, _joined([*(part.columns for part in parts), written[0]]))
-    _examine(program, loader, edge, columns, parts, written, strict=True)
-    titles = loaded.titles if loaded else ()
-    names = published(titles, arity)
-    weight = columns[2].view(np.float64) if arity > 2 else None
-    return Relation(columns[0], columns[1], weight, names), titles
-
-
-def _written(
-    program: CheckedProgram, edge: str, arity: int, symbols: Symbols
-) -> tuple[tuple[Codes, ...], list[str]]:
-    """Edges of the rule file, and their places."""
-    stated, spans = _stated(program, edge, arity)
-    ends = [_vertex_codes(c, symbols) for c in stated[:2]]
-    weights = [doubles(np.array([float(str(w)) for w in c], dtype=np.float64)) for c in stated[2:]]
-    return (*ends, *weights), spans
-
-
-def _joined(tables: Sequence[Sequence[Codes]]) -> tuple[Codes, ...]:
-    return tuple(np.concatenate(same) for same in zip(*tables, strict=True))
-
-
-def _examine(
-    program: CheckedProgram,
-    loader: Loader,
-    edge: str,
-    columns: Sequence[Codes],
-    parts: Sequence[Rows],
-    written: tuple[Sequence[Codes], list[str]],
-    *,
-    strict: bool,
-) -> None:
-    """Check the weights of a relation, and say what is odd about them."""
-    if len(columns) < 3:
-        return
-    stated = Written(written[0][2].view(np.float64), written[1])
-    check_range(edge, parts, stated, loader.progress, strict=strict)
-    tell_parallel(edge, columns, loader.progress)
-    weights = columns[2].view(np.float64)
-    tell_sums(edge, program.incoming_sums.get(edge), columns[1], weights, loader.symbols, loader.progress)
-
-
-def _assembled(
-    vertices: Sequence[Codes], relations: Mapping[str, Relation], symbols: Symbols
-) -> KnowledgeGraph:
-    """Number the vertices as they first appear."""
-    ends = [end for r in relations.values() for end in (r.source, r.target)]
-    codes = np.concatenate([np.empty(0, dtype=np.int64), *vertices, *_interleaved(ends)])
+def _numbered(codes: Codes, relations: Mapping[str, Relation], symbols: Symbols) -> KnowledgeGraph:
+    """Number the vertices as they first appear in `codes`."""
     place = np.full(len(symbols), len(codes), dtype=np.int64)
     place[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write is the first place
     order = np.argsort(place, kind="stable")[: np.count_nonzero(place < len(codes))]
@@ -279,12 +245,6 @@ def _assembled(
         name: replace(r, source=number[r.source], target=number[r.target]) for name, r in relations.items()
     }
     return KnowledgeGraph(labels, numbered)
-
-
-def _interleaved(ends: Sequence[Codes]) -> list[Codes]:
-    """Interleave sources and targets: s0, t0, s1, t1, ..."""
-    pairs = zip(ends[::2], ends[1::2], strict=True)
-    return [np.stack(pair, axis=1).reshape(-1) for pair in pairs]
 
 
 def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: Symbols) -> None:

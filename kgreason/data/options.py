@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from string import printable
 from typing import Any
@@ -29,125 +29,6 @@ _DELIMITERS = {
     "bar": "|",
     "pipe": "|",
 }
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a file is read, once its options are understood.
-
-    Attributes
-    ----------
-    delimiter
-        One character; `None`: the format's own (edge lists: whatever the first line of data uses).
-    header
-        Whether the first line holds names; `None`: judge by the content.
-    quote
-        Quoting character of CSV, `None` for none.
-    encoding
-        Of text files. Bytes that do not fit are an error, never replaced.
-    skip
-        Physical lines to pass over at the start.
-    columns
-        Columns to take, in order, by name or 1-based number; `None`: as ``@mapping`` or their order says.
-    percent
-        The last column is in percent: divide its plain numbers by 100. Values such as ``8.15%`` always are in
-        percent, with or without it.
-    decimal
-        Decimal point of numbers: with a comma, ``1.234,5`` and ``41,27%`` are numbers, too.
-    missing
-        What to do with an empty cell: an error, skip the row (and count), keep the empty string, take it for a
-        labelled null of its own.
-    null_string
-        Text of a cell that counts as empty, besides nothing at all.
-    symmetric
-        Add the reverse of every edge; `None`: if the file says that its edges are undirected.
-    keep_diagonal
-        Keep the diagonal of a symmetric matrix.
-    scale
-        Bring weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min).
-    drop_loops
-        Leave out edges from a vertex to itself.
-    weight
-        Weight of every edge of a file without weights.
-    prefix
-        Put before the values of the first two columns, to keep two name spaces apart.
-    table
-        Table of a database; of a graph file ``edges`` or ``vertices``.
-    where
-        A condition on columns: rows that do not meet it are left out.
-    names
-        Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
-    normalize
-        Bring names to one spelling (`kgreason.data.spelling.normal`).
-    labels
-        Of files that number their vertices: a file with the name of each on a line.
-    type, label
-        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them. Of GLEIF: the
-        type of relationship, or ``any``; `None`: direct consolidation.
-    spaces
-        Of Neo4j: put id spaces before ids; `None`: no, and refuse ids that stand in two.
-    schema
-        Of a table of a database server; `None`: as its search path has it.
-    connection
-        Options of the connection to a database server.
-    path
-        Where in a JSON file the rows stand, keys separated by points.
-    predicate, category
-        Of RDF: take the pairs of this predicate, or the members of this class.
-    base
-        Of RDF: what relative IRIs are relative to; IRIs that begin with it are shortened by it.
-    strip
-        Of RDF: shorten every IRI to what follows its last ``#`` or ``/``.
-    interest
-        Of BODS: the type of interest that makes an edge, or ``any``.
-    share
-        Of BODS: which number a range of shares stands for; `None`: a range is an error.
-    level
-        Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
-    allow_files
-        Of DuckDB: queries and views may read other files. No source says so itself: its user does.
-    """
-
-    delimiter: str | None = None
-    header: bool | None = None
-    quote: str | None = '"'
-    encoding: str = "utf-8"
-    skip: int = 0
-    columns: tuple[str, ...] | None = None
-    percent: bool = False
-    decimal: str = "."
-    missing: str = "error"
-    null_string: str | None = None
-    symmetric: bool | None = None
-    keep_diagonal: bool = False
-    scale: str | None = None
-    drop_loops: bool = False
-    weight: float | None = None
-    prefix: tuple[str, str] | None = None
-    table: str | None = None
-    where: str | None = None
-    names: str | None = None
-    normalize: bool = False
-    labels: str | None = None
-    type: str | None = None
-    label: str | None = None
-    spaces: bool | None = None
-    schema: str | None = None
-    connection: Mapping[str, str] = field(default_factory=dict)
-    path: str | None = None
-    predicate: str | None = None
-    category: str | None = None
-    base: str | None = None
-    strip: bool = False
-    interest: str = "shareholding"
-    share: str | None = None
-    level: str | None = None
-    allow_files: bool = False
-
-    @property
-    def vertices(self) -> bool | None:
-        """Whether to take the vertices (id, label) of a graph file; `None`: if the predicate is unary."""
-        return {"vertices": True, "edges": False}.get(self.table or "")
 
 
 def delimiter_of(file: str, text: str) -> str:
@@ -236,92 +117,184 @@ def _prefix(file: str, text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Option:
-    """An option of sources or outputs: as it is written, its field of `Options`, and how its value is understood.
+    """An option of sources or outputs: as it is written, and how its value is understood.
 
     Attributes
     ----------
-    field
-        `None`: it is one of outputs, or of a connection.
     read
-        From the file (for messages) and the text to the value.
+        From the file (for messages) and the text to the value; `None`: it is one of outputs, or of a connection.
     values
         Texts that there are, in lower case; `None`: any.
     formats
         Formats that have the option.
+    field
+        Of `Options`.
     """
 
     spelling: str
-    field: str | None = None
-    read: Callable[[str, str], object] = lambda _, text: text
+    read: Callable[[str, str], object] | None = None
     values: tuple[str, ...] | None = None
     formats: tuple[str, ...] = FORMATS
+    field: str = ""
 
 
-def _flag(name: str, field: str | None = None, formats: tuple[str, ...] = FORMATS) -> _Option:
-    return _Option(name, field or name, lambda _, text: text == "true", ("true", "false"), formats)
-
-
-def _choice(
-    name: str,
-    *values: str,
-    field: str | None = None,
-    read: Mapping[str, object] | None = None,
+def _option(
+    default: object,
+    read: Callable[[str, str], object] | Mapping[str, object] | Sequence[str] | None = None,
     formats: tuple[str, ...] = FORMATS,
-) -> _Option:
-    return _Option(name, field or name, lambda _, text: text if read is None else read[text], values, formats)
+    spelling: str = "",
+) -> Any:
+    """Field of `Options` for an option; `read` may list its values, or say what each of its texts means."""
+    if isinstance(read, Sequence):
+        read = dict(zip(read, read, strict=True))
+    if isinstance(read, Mapping):
+        return field(
+            default=default,
+            metadata={"option": _Option(spelling, lambda _, text: read[text], tuple(read), formats)},
+        )
+    found = _Option(spelling, read or (lambda _, text: text), None, formats)
+    return field(default=default, metadata={"option": found})
 
 
 _DELIMITED = ("csv", "tsv")
 _LINES = (*_DELIMITED, "edges", "konect")
 _GRAPHS = ("gml", "graphml", "net")
 _NAMED = ("bods", "gleif")
-_AUTO = {"true": True, "false": False, "auto": None}
+_TABLES = ("sqlite", "duckdb", "postgresql", *_GRAPHS, "neo4j", *_NAMED)
+_ENCODED = (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods")
+_FLAG = {"true": True, "false": False}
+_AUTO = {**_FLAG, "auto": None}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file is read, once its options are understood.
+
+    Attributes
+    ----------
+    delimiter
+        One character; `None`: the format's own (edge lists: whatever the first line of data uses).
+    header
+        Whether the first line holds names; `None`: judge by the content.
+    quote
+        Quoting character of CSV, `None` for none.
+    encoding
+        Of text files. Bytes that do not fit are an error, never replaced.
+    skip
+        Physical lines to pass over at the start.
+    columns
+        Columns to take, in order, by name or 1-based number; `None`: as ``@mapping`` or their order says.
+    percent
+        The last column is in percent: divide its plain numbers by 100. Values such as ``8.15%`` always are in
+        percent, with or without it.
+    decimal
+        Decimal point of numbers: with a comma, ``1.234,5`` and ``41,27%`` are numbers, too.
+    missing
+        What to do with an empty cell: an error, skip the row (and count), keep the empty string, take it for a
+        labelled null of its own.
+    null_string
+        Text of a cell that counts as empty, besides nothing at all.
+    symmetric
+        Add the reverse of every edge; `None`: if the file says that its edges are undirected.
+    keep_diagonal
+        Keep the diagonal of a symmetric matrix.
+    scale
+        Bring weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min).
+    drop_loops
+        Leave out edges from a vertex to itself.
+    weight
+        Weight of every edge of a file without weights.
+    prefix
+        Put before the values of the first two columns, to keep two name spaces apart.
+    table
+        Table of a database; of a graph file ``edges`` or ``vertices``.
+    where
+        A condition on columns: rows that do not meet it are left out.
+    names
+        Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
+    normalize
+        Bring names to one spelling (`kgreason.data.spelling.normal`).
+    labels
+        Of files that number their vertices: a file with the name of each on a line.
+    type, label
+        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them. Of GLEIF: the
+        type of relationship, or ``any``; `None`: direct consolidation.
+    spaces
+        Of Neo4j: put id spaces before ids; `None`: no, and refuse ids that stand in two.
+    schema
+        Of a table of a database server; `None`: as its search path has it.
+    connection
+        Options of the connection to a database server.
+    path
+        Where in a JSON file the rows stand, keys separated by points.
+    predicate, category
+        Of RDF: take the pairs of this predicate, or the members of this class.
+    base
+        Of RDF: what relative IRIs are relative to; IRIs that begin with it are shortened by it.
+    strip
+        Of RDF: shorten every IRI to what follows its last ``#`` or ``/``.
+    interest
+        Of BODS: the type of interest that makes an edge, or ``any``.
+    share
+        Of BODS: which number a range of shares stands for; `None`: a range is an error.
+    level
+        Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
+    allow_files
+        Of DuckDB: queries and views may read other files. No source says so itself: its user does.
+    """
+
+    delimiter: str | None = _option(None, delimiter_of, (*_LINES, "neo4j"))
+    header: bool | None = _option(None, _AUTO, _LINES, "useHeaders")
+    quote: str | None = _option('"', _quote, (*_DELIMITED, "neo4j"))
+    encoding: str = _option("utf-8", _encoding, _ENCODED)
+    skip: int = _option(0, partial(_number, "skip", whole=True), _LINES)
+    columns: tuple[str, ...] | None = _option(None, lambda _, text: tuple(map(str.strip, text.split(","))))
+    percent: bool = _option(False, _FLAG)
+    decimal: str = _option(".", _decimal)
+    missing: str = _option("error", ("error", "skip", "keep", "null"))
+    null_string: str | None = _option(None, spelling="nullString")
+    symmetric: bool | None = _option(None, _AUTO)
+    keep_diagonal: bool = _option(False, {"drop": False, "keep": True}, ("mtx",), "diagonal")
+    scale: str | None = _option(None, ("abs", "minmax"))
+    drop_loops: bool = _option(False, {"keep": False, "drop": True}, spelling="loops")
+    weight: float | None = _option(None, partial(_number, "weight"))
+    prefix: tuple[str, str] | None = _option(None, _prefix)
+    where: str | None = _option(None)
+    table: str | None = _option(None, formats=_TABLES)
+    names: str | None = _option(None, formats=(*_GRAPHS, "neo4j", "rdf"))
+    normalize: bool = False
+    labels: str | None = _option(None, formats=("mtx", "konect", "gleif"))
+    type: str | None = _option(None, formats=("neo4j", "gleif"))
+    label: str | None = _option(None, formats=("neo4j", *_NAMED))
+    spaces: bool | None = _option(None, _FLAG, ("neo4j",))
+    schema: str | None = _option(None, formats=("postgresql",))
+    connection: Mapping[str, str] = field(default_factory=dict)
+    path: str | None = _option(None, formats=("json",))
+    predicate: str | None = _option(None, formats=("rdf",))
+    category: str | None = _option(None, formats=("rdf",), spelling="class")
+    base: str | None = _option(None, formats=("rdf",))
+    strip: bool = _option(False, _FLAG, ("rdf",))
+    interest: str = _option("shareholding", formats=("bods",))
+    share: str | None = _option(None, ("exact", "minimum", "maximum", "middle"), ("bods",))
+    level: str | None = _option(None, ("direct", "indirect", "unknown", "any"), ("bods",))
+    allow_files: bool = False
+
+    @property
+    def vertices(self) -> bool | None:
+        """Whether to take the vertices (id, label) of a graph file; `None`: if the predicate is unary."""
+        return {"vertices": True, "edges": False}.get(self.table or "")
+
+
 _ALL = (
     _Option("format", values=FORMATS),
-    _Option("delimiter", "delimiter", delimiter_of, formats=(*_LINES, "neo4j")),
-    _choice("useHeaders", *_AUTO, field="header", read=_AUTO, formats=_LINES),
-    _Option("quote", "quote", _quote, formats=(*_DELIMITED, "neo4j")),
-    _Option(
-        "encoding", "encoding", _encoding, formats=(*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods")
+    *(
+        replace(o, spelling=o.spelling or f.name, field=f.name)
+        for f in fields(Options)
+        if (o := f.metadata.get("option"))
     ),
-    _Option("skip", "skip", partial(_number, "skip", whole=True), formats=_LINES),
-    _Option("columns", "columns", lambda _, text: tuple(c.strip() for c in text.split(","))),
-    _flag("percent"),
-    _Option("decimal", "decimal", _decimal),
-    _choice("missing", "error", "skip", "keep", "null"),
-    _Option("nullString", "null_string"),
-    _choice("symmetric", *_AUTO, read=_AUTO),
-    _choice(
-        "diagonal",
-        "drop",
-        "keep",
-        field="keep_diagonal",
-        read={"drop": False, "keep": True},
-        formats=("mtx",),
-    ),
-    _choice("scale", "abs", "minmax"),
-    _choice("loops", "keep", "drop", field="drop_loops", read={"keep": False, "drop": True}),
-    _Option("weight", "weight", partial(_number, "weight")),
-    _Option("prefix", "prefix", _prefix),
-    _Option("where", "where"),
-    _Option("table", "table", formats=("sqlite", "duckdb", "postgresql", *_GRAPHS, "neo4j", *_NAMED)),
-    _Option("names", "names", formats=(*_GRAPHS, "neo4j", "rdf")),
-    _Option("labels", "labels", formats=("mtx", "konect", "gleif")),
-    _Option("type", "type", formats=("neo4j", "gleif")),
-    _Option("label", "label", formats=("neo4j", *_NAMED)),
-    _flag("spaces", formats=("neo4j",)),
-    _Option("schema", "schema", formats=("postgresql",)),
     *(_Option(name, formats=("postgresql",)) for name in server.OPTIONS if name != "sslmode"),
     _Option("sslmode", values=server.SSLMODES, formats=("postgresql",)),
-    _Option("path", "path", formats=("json",)),
-    _Option("predicate", "predicate", formats=("rdf",)),
-    _Option("class", "category", formats=("rdf",)),
-    _Option("base", "base", formats=("rdf",)),
-    _flag("strip", formats=("rdf",)),
-    _Option("interest", "interest", formats=("bods",)),
-    _choice("share", "exact", "minimum", "maximum", "middle", formats=("bods",)),
-    _choice("level", "direct", "indirect", "unknown", "any", formats=("bods",)),
-    _Option("selectedColumns", "columns", _selected),
+    _Option("selectedColumns", _selected, field="columns"),
     _Option("recordSeparator", values=("\n", "\r\n", "\\n", "\\r\\n"), formats=_DELIMITED),
     _Option("quoteMode", values=("all", "minimal", "non_numeric", "none"), formats=_DELIMITED),
 )
@@ -341,7 +314,7 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         _check_known(file, name, value)
     if "columns" in options:
         options.pop("selectedcolumns", None)
-    read = {o.field: o.read(file, options[name]) for name in options if (o := _OPTIONS[name]).field}
+    read = {o.field: o.read(file, options[name]) for name in options if (o := _OPTIONS[name]).read}
     if "nullstring" in options:
         read.setdefault("missing", "null")
     if "names" in options:  # an attribute, "normalize", or both

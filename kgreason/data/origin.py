@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.data.edges import Rows
-from kgreason.data.program_tables import Data, Loader
-from kgreason.data.raw import Raw
+from kgreason.data.program_tables import Data, Loaded, Loader
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind
 from kgreason.lang.values import Value
@@ -40,90 +38,50 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
     >>> find("e", ("b", "c")), find("e", ("c", "a"))
     ('<e>:row 2', None)
     """
-    origins = _Origins(program, data)
-    return origins.find
 
+    @cache
+    def loader() -> Loader:
+        return Loader(program, data, SILENT)
 
-@dataclass
-class _Origins:
-    program: CheckedProgram
-    data: Data
-    tables: dict[str, _Table | None] = field(default_factory=dict)
-    loader: Loader | None = None
+    @cache
+    def loaded(predicate: str) -> Loaded | None:
+        return loader().load(predicate) if loader().sources(predicate) else None
 
-    def find(self, predicate: str, values: tuple[Value, ...]) -> str | None:
-        table = self._table(predicate)
-        found = table.find(values) if table else None
-        if found is None and len(values) == 1 and predicate in self.program.nodes:
-            return self._end(values[0])
-        return found
+    @cache
+    def first_line(predicate: str, number: int) -> int | None:
+        """Line of the first row of a source, if rows and lines correspond one to one."""
+        table = loaded(predicate)
+        raw = table.parts[number].raw if table else None
+        first, last = (raw.line(0), raw.line(len(raw) - 1)) if raw else (None, None)
+        even = raw and first is not None and last is not None and last - first == len(raw) - 1
+        return first if even else None
 
-    def _end(self, vertex: Value) -> str | None:
-        """The first edge that has a vertex at one of its ends."""
-        for edge in self.program.edges:
-            table = self._table(edge)
-            found = table.end(vertex) if table else None
-            if found is not None:
-                return f"{found} (end of {edge})"
-        return None
-
-    def _table(self, predicate: str) -> _Table | None:
-        if predicate not in self.tables:
-            if self.loader is None:
-                self.loader = Loader(self.program, self.data, SILENT)
-            has = self.loader.sources(predicate)
-            loaded = self.loader.load(predicate) if has else None
-            self.tables[predicate] = (
-                _Table(loaded.kinds, loaded.parts, self.loader.symbols) if loaded else None
-            )
-        return self.tables[predicate]
-
-
-@dataclass
-class _Table:
-    """Rows of a predicate, source by source."""
-
-    kinds: tuple[Kind, ...]
-    parts: tuple[Rows, ...]
-    symbols: Symbols
-    lines: dict[int, int | None] = field(default_factory=dict)
-
-    def find(self, values: tuple[Value, ...]) -> str | None:
-        codes = [_code(v, k, self.symbols) for v, k in zip(values, self.kinds, strict=True)]
-        if None in codes or not codes:
+    def row_with(predicate: str, values: Mapping[int, Value]) -> str | None:
+        """Place of the first row that has some values at some positions."""
+        table = loaded(predicate)
+        codes = {p: _code(v, table.kinds[p], loader().symbols) for p, v in values.items()} if table else {}
+        if table is None or not codes or None in codes.values():
             return None
-        for number, part in enumerate(self.parts):
-            same = np.logical_and.reduce([c == v for c, v in zip(part.columns, codes, strict=True)])
-            if same.any():
-                return self._where(number, int(np.argmax(same)))
+        for number, part in enumerate(table.parts):
+            same = np.logical_and.reduce([part.columns[place] == code for place, code in codes.items()])
+            if not same.any():
+                continue
+            raw, row = part.raw, int(part.rows[np.argmax(same)])
+            if not raw.ordered:
+                return raw.file
+            first = first_line(predicate, number)
+            line = raw.line(row) if first is None else first + row
+            return f"{raw.file}:{line}" if line is not None else f"{raw.file}:row {row + 1}"
         return None
 
-    def end(self, vertex: Value) -> str | None:
-        """The first row that has the vertex at one of its first two places."""
-        for number, part in enumerate(self.parts):
-            for column, kind in zip(part.columns[:2], self.kinds[:2], strict=True):
-                code = _code(vertex, kind, self.symbols)
-                rows = np.flatnonzero(column == code)
-                if code is not None and rows.size:
-                    return self._where(number, int(rows[0]))
-        return None
+    def find(predicate: str, values: tuple[Value, ...]) -> str | None:
+        found = row_with(predicate, dict(enumerate(values)))
+        if found is not None or len(values) != 1 or predicate not in program.nodes:
+            return found
+        ends = ((edge, row_with(edge, {end: values[0]})) for edge in program.edges for end in (0, 1))
+        return next((f"{place} (end of {edge})" for edge, place in ends if place is not None), None)
 
-    def _where(self, number: int, row: int) -> str:
-        part = self.parts[number]
-        row = int(part.rows[row])
-        line = self._line(number, part.raw, row)
-        if not part.raw.ordered:
-            return part.raw.file
-        return f"{part.raw.file}:{line}" if line is not None else f"{part.raw.file}:row {row + 1}"
-
-    def _line(self, number: int, raw: Raw, row: int) -> int | None:
-        """Line of a row, without reading the file again if rows and lines correspond one to one."""
-        if number not in self.lines:
-            first, last = raw.line(0), raw.line(len(raw) - 1)
-            even = first is not None and last is not None and last - first == len(raw) - 1
-            self.lines[number] = first if even else None
-        first = self.lines[number]
-        return raw.line(row) if first is None else first + row
+    return find
 
 
 def _code(value: Value, kind: Kind, symbols: Symbols) -> int | None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kgreason import memory
-from kgreason.data.columns import pieces
+from kgreason.arrays import pa, pc, pq
+from kgreason.data.field_text import whole_pieces
 from kgreason.data.options import Options
 from kgreason.data.raw import AGAIN, Raw, no_file
 from kgreason.data.target import Target
@@ -23,9 +24,6 @@ _ROOM = 1 << 26  # bytes of the rows that are read at once
 
 def read_parquet(path: Path, _: Options) -> Raw:
     """Read all columns; rows have no lines, so messages count rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if not path.is_file():
         raise no_file(path)
     with sound(path):
@@ -45,8 +43,6 @@ def sound(path: Path) -> Iterator[None]:
     DataError
         In its place.
     """
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -73,9 +69,6 @@ def _batches(path: Path, file: Any) -> Iterator[Any]:
 
 def _longest(path: Path, file: Any) -> int:
     """Bytes of the longest dictionary text in row groups that could decode to large batches."""
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
     longest = 1
     for place in range(len(file.schema)):
         column = file.schema.column(place)
@@ -94,11 +87,9 @@ def _longest(path: Path, file: Any) -> int:
 
 def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str], _: Target) -> None:
     """Write typed columns; see `kgreason.data.interchange.facts_to_arrow`."""
-    import pyarrow.parquet as pq
-
     from kgreason.data.interchange import facts_to_arrow
 
-    tables = (facts_to_arrow(piece, predicate, names) for piece in pieces(facts, predicate))
+    tables = (facts_to_arrow(piece, predicate, names) for piece in whole_pieces(facts, predicate))
     first = next(tables)
     with pq.ParquetWriter(path, first.schema) as writer:
         for table in chain([first], tables):
@@ -107,9 +98,6 @@ def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str]
 
 def parquet_columns(target: Target, _: str) -> tuple[str, ...] | None:
     """Names of the columns of a file that an output would replace; `None`: it is no Parquet."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         return tuple(pq.read_schema(target.path).names)
     except (pa.ArrowException, OSError, UnicodeDecodeError):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arrays import pa, pq
 from kgreason.data.delimited import read_csv, read_tsv, write_csv
 from kgreason.data.options import Options
 from kgreason.data.parquet import read_parquet
@@ -81,9 +82,6 @@ def write_table(
 def _write_parquet(
     path: Path, names: Sequence[str], columns: Sequence[npt.NDArray[Any]], numbers: Sequence[str]
 ) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     def typed(name: str, column: npt.NDArray[Any]) -> Any:
         if name in numbers:
             return pa.array([float(text) if text else None for text in column.tolist()], pa.float64())
@@ -110,8 +108,6 @@ def read_table(path: Path) -> Raw:
 
 
 def _check_metadata(path: Path) -> None:
-    import pyarrow.parquet as pq
-
     schema = pq.read_schema(path)
     said = {*(schema.metadata or {}), *(key for field in schema for key in field.metadata or {})}
     if told := sorted(said - {b"PARQUET:field_id"}):

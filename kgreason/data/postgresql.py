@@ -15,20 +15,20 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgreason import memory
 from kgreason.analysis.server import address
-from kgreason.data.cast import INTEGER, first_misfit
-from kgreason.data.columns import NESTED, columns_of, json_text, pieces
+from kgreason.arrays import arrow_csv, pa, pc
+from kgreason.data.cast import first_misfit
+from kgreason.data.field_text import NESTED, columns_of, json_text, whole_pieces
 from kgreason.data.options import Options
 from kgreason.data.raw import BLOCK, Column, Raw
-from kgreason.data.sql import ONLY_READS, Writer, extra, no_table, only, quoted, refused
+from kgreason.data.sql import ONLY_READS, Writer, dotted, extra, quoted, refused, resolved
 from kgreason.data.target import Target
 from kgreason.data.values import CastError, Objects, Unfit, arrow_column, checked
 from kgreason.data.where import condition
@@ -116,19 +116,8 @@ _FILLED = ("r", "p")  # kinds of relations that are tables
 
 
 @contextmanager
-def connected(options: Mapping[str, str], where: str) -> Iterator[Any]:
-    """A connection to the server of these options; what they leave out is as libpq has it.
-
-    Parameters
-    ----------
-    where
-        The address, as messages show it.
-
-    Raises
-    ------
-    DataError
-        If there is none; the hint says what to look at.
-    """
+def _connected(options: Mapping[str, str], where: str) -> Iterator[Any]:
+    """A connection to the server of these options; what they leave out is as libpq has it."""
     psycopg = extra("psycopg", "postgresql", where)
     given = {_NAMES.get(name, name): value for name, value in options.items()}
     if "PGCONNECT_TIMEOUT" not in os.environ and "service" not in given:
@@ -136,13 +125,13 @@ def connected(options: Mapping[str, str], where: str) -> Iterator[Any]:
     try:
         connection = psycopg.connect(**given, client_encoding="UTF8", application_name="kgreason")
     except psycopg.Error as error:
-        reason, _, _, hint = cause(error)
+        reason, hint = _cause(error)
         raise DataError(where, f"no connection: {reason}", hint=hint) from None
     with closing(connection):
         yield connection
 
 
-def give_up(connection: Any) -> None:
+def _give_up(connection: Any) -> None:
     """Cancel the running statement and close the socket; called from another thread."""
     import psycopg
 
@@ -152,15 +141,8 @@ def give_up(connection: Any) -> None:
         link.shutdown(socket.SHUT_RDWR)  # a server that hangs does not even heed that it is to end
 
 
-def found_at(connection: Any, options: Mapping[str, str]) -> str:
-    """Address of a connected server, including defaults of libpq."""
-    info = connection.info
-    port = {} if info.port == _PORT else {"port": str(info.port)}
-    return address({**port, **options, "host": info.host, "database": info.dbname, "service": ""})
-
-
-def cause(error: Exception) -> tuple[str, None, None, str | None]:
-    """Message, line, column and hint of a `DataError` for an error of the server or of libpq."""
+def _cause(error: Exception) -> tuple[str, str | None]:
+    """What an error of the server or of libpq says, and what to do about it."""
     diag = getattr(error, "diag", None)
     primary = getattr(diag, "message_primary", None)
     lines = [line.strip() for line in hidden(str(error)).splitlines() if line.strip()]
@@ -171,7 +153,7 @@ def cause(error: Exception) -> tuple[str, None, None, str | None]:
     if hint is None and "does not exist" in said:
         hint = _STATES["3D000"] if "database" in said else _STATES["28000"]
     detail = getattr(diag, "message_detail", None)
-    return said + (f" ({hidden(detail)})" if detail else ""), None, None, hint
+    return said + (f" ({hidden(detail)})" if detail else ""), hint
 
 
 def read_postgresql(_: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
@@ -183,84 +165,50 @@ def read_postgresql(_: Path, options: Options, query: str | None = None, place: 
         If the server lets nobody in, there is no such table, or the query does something else than reading.
     """
     where = address(options.connection)
-    with connected(options.connection, where) as connection:
+    with _connected(options.connection, where) as connection:
         import psycopg
 
-        where = found_at(connection, options.connection)
+        info = connection.info  # with what libpq has added
+        port = {} if info.port == _PORT else {"port": str(info.port)}
+        found = {**port, **options.connection, "host": info.host, "database": info.dbname, "service": ""}
+        where = address(found)
         connection.read_only = True
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         try:
-            read = partial(_read, connection, where, options, query, place)
-            return stoppable(read, partial(give_up, connection))
+            read = partial(_read, connection, where, options, query, place or where)
+            return stoppable(read, partial(_give_up, connection))
         except psycopg.Error as error:
-            raise DataError(where, *cause(error)) from None
+            reason, hint = _cause(error)
+            raise DataError(where, reason, hint=hint) from None
 
 
-def _read(connection: Any, where: str, options: Options, query: str | None, place: str | None) -> Raw:
-    _settle(connection, options.schema)
-    tables = tables_of(connection, options.schema)
-    if query is None:
-        name = resolved(where, options.table, tables)
-        place, rows = f"{where} table {name}", _named(name, options.schema)
-        return _fetched(connection, place, _restricted(connection, place, rows, options.where))
-    return _query(connection, place or where, query, [*tables])
+def _read(connection: Any, where: str, options: Options, query: str | None, place: str) -> Raw:
+    settings = {"datestyle": "ISO, YMD", "timezone": "UTC", "extra_float_digits": "1"}
+    if options.schema:
+        settings["search_path"] = quoted(options.schema)
+    for setting in settings.items():
+        connection.execute("SELECT set_config(%s, %s, true)", setting)
+    tables = _tables(connection, options.schema)
+    if query is not None:
+        return _query(connection, place, query, {*tables.values()})
+    name = resolved(where, options.table, tables, "say database= and schema=, if the tables are elsewhere")
+    place, rows = f"{where} table {name}", dotted(name, options.schema)
+    if options.where is not None:
+        names, _ = _typed_columns(connection, rows)
+        rows = f"(SELECT * FROM {rows} WHERE {condition(place, options.where, names, escaped=True)})"
+    return _fetched(connection, place, rows)
 
 
-def _settle(connection: Any, schema: str | None) -> None:
-    """Set output formats of dates, times and numbers, and the schema."""
-    for name, value in (("datestyle", "ISO, YMD"), ("timezone", "UTC"), ("extra_float_digits", "1")):
-        connection.execute("SELECT set_config(%s, %s, true)", (name, value))
-    if schema:
-        connection.execute("SELECT set_config('search_path', %s, true)", (quoted(schema),))
-
-
-def tables_of(connection: Any, schema: str | None) -> dict[str, tuple[str, str]]:
-    """Schema and name of each table and view, by what one calls it: with its schema, unless that is searched anyway."""
+def _tables(connection: Any, schema: str | None) -> dict[str, str]:
+    """Names of tables and views by what one calls them: with their schema, unless that is searched anyway."""
     found = connection.execute(_TABLES).fetchall()
     if schema:
         found = [(space, name, True) for space, name, _ in found if space == schema]
-    return {name if visible else f"{space}.{name}": (space, name) for space, name, visible in found}
+    names = {f"{space}.{name}": name if visible else f"{space}.{name}" for space, name, visible in found}
+    return {**names, **{name: name for name in names.values()}}
 
 
-def resolved(where: str, table: str | None, tables: dict[str, tuple[str, str]]) -> str:
-    """Tell which table of the database is meant; the case of letters does not matter where only one fits.
-
-    Raises
-    ------
-    DataError
-        If none is, or none is named and there are several.
-    """
-    known = [*tables]
-    if not table:
-        return only(where, known) if len(known) == 1 else _unnamed(where, known)
-    both = {**{f"{space}.{name}": key for key, (space, name) in tables.items()}, **{k: k for k in known}}
-    if table in both:
-        return both[table]
-    near = {key for name, key in both.items() if name.lower() == table.lower()}
-    if len(near) != 1:
-        raise no_table(where, table, known)
-    return near.pop()
-
-
-def _unnamed(where: str, known: Sequence[str]) -> str:
-    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-    raise DataError(
-        where,
-        f"the database has {len(known)} tables that this user sees, and none is named",
-        hint=f"say table=, one of {shown}"
-        if known
-        else "say database= and schema=, if the tables are elsewhere",
-    )
-
-
-def _named(name: str, schema: str | None) -> str:
-    """Quoted name of a table; without a schema it is found by the search path."""
-    if schema:
-        return f"{quoted(schema)}.{quoted(name)}"
-    return ".".join(map(quoted, name.split(".", 1)))
-
-
-def _query(connection: Any, place: str, query: str, tables: Sequence[str]) -> Raw:
+def _query(connection: Any, place: str, query: str, tables: Collection[str]) -> Raw:
     import psycopg
 
     text = one_select(query, place, tables)
@@ -269,12 +217,11 @@ def _query(connection: Any, place: str, query: str, tables: Sequence[str]) -> Ra
     except psycopg.OperationalError:
         raise
     except psycopg.Error as error:
-        if error.sqlstate == _READ_ONLY:
-            raise refused(place, query, ONLY_READS, tables) from None
-        raise refused(place, query, cause(error)[0], tables) from None
+        reason = ONLY_READS if error.sqlstate == _READ_ONLY else _cause(error)[0]
+        raise refused(place, query, reason, tables) from None
 
 
-def one_select(query: str, place: str, tables: Sequence[str] = ()) -> str:
+def one_select(query: str, place: str, tables: Collection[str] = ()) -> str:
     """The one statement of a query, without a semicolon behind it.
 
     Raises
@@ -296,14 +243,6 @@ def one_select(query: str, place: str, tables: Sequence[str] = ()) -> str:
     return query[:end]
 
 
-def _restricted(connection: Any, place: str, rows: str, where: str | None) -> str:
-    """FROM clause of the rows that meet a condition."""
-    if where is None:
-        return rows
-    names, _ = _typed_columns(connection, rows)
-    return f"(SELECT * FROM {rows} WHERE {condition(place, where, names, escaped=True)})"
-
-
 def _fetched(connection: Any, file: str, rows: str) -> Raw:
     """Read the rows of a FROM clause."""
     names, columns = _typed_columns(connection, rows)
@@ -312,45 +251,37 @@ def _fetched(connection: Any, file: str, rows: str) -> Raw:
     listed = ", ".join(f"k{i}" for i in range(len(columns)))
     chosen = ", ".join(column.selected.format(f"k{i}") for i, column in enumerate(columns))
     command = f"COPY (SELECT {chosen} FROM {rows} AS q({listed})) TO STDOUT (FORMAT csv)"
-    for block in _blocks(connection, command):
-        _parse(file, block, columns)
-    return Raw(file, names, tuple(map(_whole, columns)), lambda _: None, typed=True, ordered=False)
-
-
-def _whole(column: _Typed) -> Column:
-    import pyarrow as pa
-
-    return column.whole(pa.chunked_array(column.parts, column.arrow))
+    schema = pa.schema([(f"k{i}", column.arrow) for i, column in enumerate(columns)])
+    blocks = [_parse(file, block, schema) for block in _blocks(connection, command)]
+    table = pa.concat_tables([schema.empty_table(), *blocks])
+    whole = tuple(column.whole(cells) for column, cells in zip(columns, table.columns, strict=True))
+    return Raw(file, names, whole, lambda _: None, typed=True, ordered=False)
 
 
 def _blocks(connection: Any, command: str) -> Iterator[bytes]:
     """CSV of whole rows in blocks of some megabytes."""
     with connection.cursor() as cursor, cursor.copy(command) as copy:
-        rows: list[Any] = []
-        size = 0
+        rows, size = [], 0
         for row in copy:
             rows.append(row)
             size += len(row)
             if size >= BLOCK:
                 yield b"".join(rows)
                 rows, size = [], 0
-        if rows:
-            yield b"".join(rows)
+        yield b"".join(rows)
 
 
-def _parse(file: str, block: bytes, columns: Sequence[_Typed]) -> None:
-    import pyarrow as pa
-    from pyarrow import csv
-
+def _parse(file: str, block: bytes, schema: Any) -> Any:
+    if not block:
+        return schema.empty_table()
     memory.claim(2 * len(block))
-    names = [f"k{i}" for i in range(len(columns))]
     try:
-        table = csv.read_csv(
+        return arrow_csv.read_csv(
             pa.BufferReader(block),
-            csv.ReadOptions(column_names=names, block_size=len(block) + 1),
-            csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            csv.ConvertOptions(
-                column_types={name: column.arrow for name, column in zip(names, columns, strict=True)},
+            arrow_csv.ReadOptions(column_names=schema.names, block_size=len(block) + 1),
+            arrow_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            arrow_csv.ConvertOptions(
+                column_types=schema,
                 null_values=[""],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
@@ -362,8 +293,6 @@ def _parse(file: str, block: bytes, columns: Sequence[_Typed]) -> None:
         raise DataError(
             file, f"the server sends what is no UTF-8 text: {error}", hint="is the database SQL_ASCII?"
         ) from error
-    for column, values in zip(columns, table.columns, strict=True):
-        column.parts += values.chunks
 
 
 def _typed_columns(connection: Any, rows: str) -> tuple[tuple[str, ...], list[_Typed]]:
@@ -377,27 +306,19 @@ def _typed_columns(connection: Any, rows: str) -> tuple[tuple[str, ...], list[_T
     return tuple(column.name for column in described), columns
 
 
-@dataclass
-class _Typed:
-    """A column of one type: how it is asked for, the type of its cells in CSV, and what becomes of them."""
+class _Typed(NamedTuple):
+    """A column of one type: the type of its cells in CSV, how it is asked for, and what becomes of the cells."""
 
     arrow: Any
     whole: Callable[[Column], Column] = lambda column: column
     selected: str = "{}"
-    parts: list[Column] = field(default_factory=list)
 
 
 def _numeric(column: Column) -> Column:
     """Exact numbers that may be whole: integers if all are, else doubles."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    def all_match(pattern: str) -> bool:
-        return bool(pc.all(pc.match_substring_regex(column, pattern), min_count=0).as_py())
-
-    if all_match(INTEGER):
+    with suppress(pa.ArrowInvalid):
         return column.cast(pa.int64())
-    if all_match(r"^-?[0-9]{1,15}$|[^0-9-]"):
+    if not pc.any(pc.match_substring_regex(column, "^-?[0-9]{16,}$")).as_py():
         return column.cast(pa.float64())
     values = [
         None if c is None else int(c) if c.lstrip("-").isdecimal() else float(c) for c in column.to_pylist()
@@ -410,13 +331,11 @@ def _numeric(column: Column) -> Column:
 
 def _dates(kind: str, column: Column) -> Column:
     """Times of microseconds, those with a time zone in UTC."""
-    import pyarrow as pa
-
     type = pa.timestamp("us", "UTC" if kind == "timestamptz" else None)
     try:
         return column.cast(type)
     except pa.ArrowInvalid:
-        row, _ = first_misfit(column, lambda cell: cell.cast(type), pa.ArrowInvalid)
+        row = first_misfit(column, type)
         expected = f"a {_DATES[kind]} of the years 1 to 9999"
         return Unfit(len(column), CastError(row, str(column[row].as_py()), expected))
 
@@ -453,8 +372,6 @@ def _unfit(kind: str, column: Column) -> Column:
 
 
 def _typed(type: Sequence[Any], scale: int | None) -> _Typed:
-    import pyarrow as pa
-
     name, category, element, elements, shown = type
     text = pa.string()
     if name in _INTEGERS:
@@ -492,13 +409,12 @@ def write_postgresql(target: Target) -> Iterator[Writer]:
     DataError
         If the server lets nobody in, or the package psycopg is missing.
     """
-    with connected(target.connection, target.address) as connection:
-        import psycopg
+    with _connected(target.connection, target.address) as connection:
 
         def write(facts: Any, predicate: str, names: Sequence[str], one: Any) -> None:
             with _writing(one):
                 connection.execute("SELECT set_config('datestyle', 'ISO, YMD', true)")
-                name = _target_table(one, predicate)
+                name = dotted(one.table or predicate, one.options.get("schema"))
                 types = [_WRITTEN[kind] for kind in facts.tables[predicate].kinds]
                 _make_room(connection, name, list(zip(names, types, strict=True)))
                 listed = ", ".join(map(quoted, names))
@@ -507,10 +423,8 @@ def write_postgresql(target: Target) -> Iterator[Writer]:
                         copy.write(block)
 
         yield write
-        try:
-            connection.commit()
-        except psycopg.Error as error:  # a constraint may wait until now
-            raise _error(target, error) from None
+        with _writing(target):
+            connection.commit()  # a constraint may wait until now
 
 
 def postgresql_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
@@ -521,17 +435,10 @@ def postgresql_columns(target: Target, predicate: str) -> tuple[str, ...] | None
     DataError
         If the server lets nobody in.
     """
-    with connected(target.connection, target.address) as connection, _writing(target):
-        found = connection.execute(_COLUMNS, (_target_table(target, predicate),)).fetchall()
+    name = dotted(target.table or predicate, target.options.get("schema"))
+    with _connected(target.connection, target.address) as connection, _writing(target):
+        found = connection.execute(_COLUMNS, (name,)).fetchall()
     return tuple(row[0] for row in found) or None
-
-
-def _target_table(target: Target, predicate: str) -> str:
-    """Quoted name of the table of an output."""
-    name, schema = target.table or predicate, target.options.get("schema")
-    if schema:
-        return f"{quoted(schema)}.{quoted(name)}"
-    return ".".join(map(quoted, name.split(".", 1)))
 
 
 def _make_room(connection: Any, name: str, columns: Sequence[tuple[str, str]]) -> None:
@@ -547,16 +454,12 @@ def _make_room(connection: Any, name: str, columns: Sequence[tuple[str, str]]) -
 
 def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
     """Facts as COPY reads them: every value in quotation marks, for bare nothing is NULL; lists and sets are JSON."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    style = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    style = arrow_csv.WriteOptions(include_header=False, quoting_style="all_valid")
     names = [str(i) for i in range(facts.tables[predicate].arity)]
-    for piece in pieces(facts, predicate):
+    for piece in whole_pieces(facts, predicate):
         stream = io.BytesIO()
-        csv.write_csv(
-            pa.Table.from_arrays(columns_of(piece, predicate, NESTED, json_text), names), stream, style
-        )
+        columns = columns_of(piece, predicate, NESTED, json_text)
+        arrow_csv.write_csv(pa.Table.from_arrays(columns, names), stream, style)
         yield stream.getvalue()
 
 
@@ -568,11 +471,10 @@ def _writing(target: Target) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise _error(target, error) from None
-
-
-def _error(target: Target, error: Exception) -> ReleaseError:
-    reason, *_, hint = cause(error)
-    if hint and hint.startswith("ask the owner"):
-        hint = "ask for the right, as in GRANT CREATE ON SCHEMA results TO writer; a table is replaced by its owner"
-    return ReleaseError(f"{target.file}: cannot be written: {reason}", hint=hint)
+        reason, hint = _cause(error)
+        if hint and hint.startswith("ask the owner"):
+            hint = (
+                "ask for the right, as in GRANT CREATE ON SCHEMA results TO writer; "
+                "a table is replaced by its owner"
+            )
+        raise ReleaseError(f"{target.file}: cannot be written: {reason}", hint=hint) from None

@@ -13,6 +13,7 @@ import numpy as np
 from kgreason import memory
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
 from kgreason.analysis.server import OPTIONS as CONNECTION
+from kgreason.arrays import pa
 from kgreason.data.delimited import records
 from kgreason.data.edges import Rows, Titles, both_ways, loopless, scaled
 from kgreason.data.formats import read_table, understood
@@ -84,16 +85,18 @@ class Loader:
                 raise _unknown(program, known, predicate)
         self.data = {p: sources_of(p, given, known[p]) for p, given in data.items()}
         tables = (s for sources in self.data.values() for s in sources if isinstance(s, Raw))
-        self._nulls = max((null.number for table in tables for null in _given_nulls(table)), default=0)
+        mixed = (column for raw in tables for column in raw.columns if isinstance(column, Objects))
+        self._nulls = max((v.number for column in mixed for v in column if isinstance(v, Null)), default=0)
 
     def predicates(self) -> list[str]:
         """Predicates that have data."""
-        given = [*self.program.inputs, *_bound_predicates(self.program), *self.data]
-        stated = {fact.predicate for fact in self.program.facts}
-        for predicate in dict.fromkeys([*self.program.inputs, *self.program.edges]):
-            free = predicate in stated or predicate in self.program.heads or predicate in self.program.nodes
-            if not self.sources(predicate) and not free:
-                raise no_data(self.program, predicate)
+        program = self.program
+        stated = {fact.predicate for fact in program.facts}
+        free = {*stated, *program.heads, *program.nodes}
+        for predicate in dict.fromkeys([*program.inputs, *program.edges]):
+            if not self.sources(predicate) and predicate not in free:
+                raise no_data(program, predicate)
+        given = [*program.inputs, *_bound_predicates(program), *self.data]
         return [p for p in dict.fromkeys(given) if self.sources(p)]
 
     def in_memory(self) -> list[str]:
@@ -102,24 +105,22 @@ class Loader:
 
     def sources(self, predicate: str) -> list[tuple[SourceSpec | Raw, Options, bool]]:
         """Sources of a predicate, each with its options and whether ``@mapping`` columns hold for it."""
-        binds = [b for b in self.program.binds if b.predicate == predicate]
+        binds = [bound(b) for b in self.program.binds if b.predicate == predicate]
         if predicate not in self.data:
-            queries = [q for q in self.program.queries_bound if q.predicate == predicate]
-            specs = [*map(bound, binds), *map(queried, queries)]
-            return [(s, self._options(s), s.kind() in TABLES) for s in specs]
+            queries = [queried(q) for q in self.program.queries_bound if q.predicate == predicate]
+            return [(s, self._options(s), s.kind() in TABLES) for s in (*binds, *queries)]
         return [self._replacing(source, binds) for source in self.data[predicate]]
 
     def _replacing(
-        self, source: SourceSpec | Raw, binds: Sequence[Bind]
+        self, source: SourceSpec | Raw, binds: Sequence[SourceSpec]
     ) -> tuple[SourceSpec | Raw, Options, bool]:
+        """A source in place of the ``@bind`` ones, with the options of that of its format."""
         if isinstance(source, Raw):
             return source, Options(), True
         format = source.kind()
-        like = next((b for b in map(bound, binds) if b.kind() == format), None)
-        given = {
-            *normal(source.options),
-            *(CONNECTION if source.server else ()),
-        }  # another server is another whole
+        like = next((b for b in binds if b.kind() == format), None)
+        # another server is another whole
+        given = {*normal(source.options), *(CONNECTION if source.server else ())}
         kept = {n: v for n, v in normal(like.options if like else {}).items() if n not in given}
         options = self._options(source, kept)
         return source, options, format in TABLES and (like is not None or not binds)
@@ -129,31 +130,39 @@ class Loader:
 
     def load(self, predicate: str) -> Loaded | None:
         """Read all sources of a predicate; `None` if they have no rows and do not tell the kinds."""
-        tables: list[tuple[Selected, Options]] = []
-        sources = self.sources(predicate)
-        read = [(self._read(predicate, s, options), options, m, s) for s, options, m in sources]
+        read = [
+            (self._read(predicate, s, options), options, m, s) for s, options, m in self.sources(predicate)
+        ]
         shape = self._shape(predicate, [(raw, options) for raw, options, _, _ in read])
+        tables: list[tuple[Selected, Options]] = []
         for raw, options, mapped, source in read:
-            fit = _graph_shape(shape) if raw.graph else shape
+            fit = shape
+            if raw.graph:  # vertices of graph files are strings unless the mapping says otherwise
+                ends = tuple(Kind.STRING if k is None else k for k in shape.kinds[:2])
+                fit = replace(shape, kinds=(*ends, *shape.kinds[2:]))
             if not mapped:
-                self._tell_unmapped(fit, raw)
+                if predicate not in self.data and any(c not in (None, *raw.names) for c in fit.columns):
+                    what = "no table, so @mapping names no columns of it: they are taken in their order"
+                    self.progress.note(f"{raw.file}: {what}")
                 fit = replace(fit, columns=(None,) * fit.arity)
             with _placed(source):
                 table = select(raw, fit, options)
             self._tell(table, fit)
-            shape = replace(shape, kinds=_fractional(fit, options).kinds)
+            shape = replace(shape, kinds=fit.kinds)
+            if (options.percent or options.scale) and shape.arity and shape.kinds[-1] in (None, Kind.INT):
+                shape = replace(shape, kinds=(*shape.kinds[:-1], Kind.DOUBLE))
             tables.append((table, options))
         selected = [t for t, _ in tables]
         found, nulls = kinds(selected, shape), nullable(selected, shape)
-        if predicate not in self.program.arities:  # without rows nothing else can tell the kinds
-            found = tuple(Kind.STRING if k is None else k for k in found)
-        known = tuple(
-            Kind.STRING if k is None else k for p, k in enumerate(found) if k is not None or p in nulls
-        )
-        if len(known) < shape.arity:
+        # without rows nothing else can tell the kinds of a predicate that is not in the rules
+        certain = [
+            predicate not in self.program.arities or k is not None or p in nulls for p, k in enumerate(found)
+        ]
+        if not all(certain):
             return None
+        known = tuple(Kind.STRING if k is None else k for k in found)
         parts = tuple(self._rows(t, o, known, nulls, shape) for t, o in tables)
-        for table, _ in tables:
+        for table in selected:
             self._notes(remarks(table, known, shape))
         for part in parts:
             self._tell_isolated(predicate, part)
@@ -184,15 +193,14 @@ class Loader:
             self.progress.note(note)
 
     def _tell(self, table: Selected, shape: Shape) -> None:
-        if table.raw.doubt and self._doubtful(table.raw, shape):
-            self.progress.note(table.raw.doubt)
-        self._notes((*table.raw.notes, *table.notes, *almost_numbers(table, shape)))
-        if not len(table.raw):
-            self.progress.note(f"{table.raw.file}: no rows")
+        raw = table.raw
+        notes = [raw.doubt] if raw.doubt and self._doubtful(raw, shape) else []
+        notes += [*raw.notes, *table.notes, *almost_numbers(table, shape)]
+        if not len(raw):
+            notes.append(f"{raw.file}: no rows")
         if table.skipped:
-            self.progress.note(
-                f"{table.raw.file}: {_counted(table.skipped, 'row')} with an empty cell skipped"
-            )
+            notes.append(f"{raw.file}: {_counted(table.skipped, 'row')} with an empty cell skipped")
+        self._notes(notes)
 
     def _doubtful(self, raw: Raw, shape: Shape) -> bool:
         """Whether it is uncertain that the first line is names (or data)."""
@@ -211,13 +219,6 @@ class Loader:
         names = {name.lower() for name in raw.names if len(name) > 1}  # a letter may be data as well
         return not names.isdisjoint(variables | words)
 
-    def _tell_unmapped(self, shape: Shape, raw: Raw) -> None:
-        """Note that ``@mapping`` names no columns of a graph file."""
-        if shape.predicate not in self.data and any(c not in (None, *raw.names) for c in shape.columns):
-            self.progress.note(
-                f"{raw.file}: no table, so @mapping names no columns of it: they are taken in their order"
-            )
-
     def _tell_isolated(self, predicate: str, rows: Rows) -> None:
         """Note the number of declared vertices without edges, which are left out."""
         if predicate not in self.program.edges or rows.raw.vertices is None:
@@ -234,15 +235,16 @@ class Loader:
     def _shape(self, predicate: str, read: Sequence[tuple[Raw, Options]]) -> Shape:
         program = self.program
         mapped = {m.position: m for m in program.mappings if m.predicate == predicate}
+        edge, node = predicate in program.edges, predicate in program.nodes
         arity = program.arities.get(predicate)
-        if arity is None:
-            arity = self._width(predicate, max((*(m + 1 for m in mapped), *(_columns(*r) for r in read))))
-        edge = predicate in program.edges
+        if arity is None:  # no rule and no fact mentions it
+            columns = max((*(m + 1 for m in mapped), *(_columns(*r) for r in read)))
+            arity = 2 + (columns != 2) if edge else 1 if node else columns
         wanted: list[Kind | None] = [
             _KINDS[mapped[i].type] if i in mapped and mapped[i].type else None for i in range(arity)
         ]
-        fixed = (Kind.STRING, Kind.STRING, Kind.DOUBLE) if edge else (Kind.STRING,)
-        if edge or predicate in program.nodes:
+        if edge or node:
+            fixed = (Kind.STRING, Kind.STRING, Kind.DOUBLE) if edge else (Kind.STRING,)
             wanted[: len(fixed)] = fixed[:arity]
         return Shape(
             predicate,
@@ -251,15 +253,9 @@ class Loader:
             tuple(mapped[i].column if i in mapped else None for i in range(arity)),
             frozenset(i for i, m in mapped.items() if m.type == "percent"),
             edge,
-            predicate in program.nodes,
+            node,
             {i: _line(m.span) for i, m in mapped.items()},
         )
-
-    def _width(self, predicate: str, columns: int) -> int:
-        """Arity of a predicate that no rule and no fact mentions, from the columns of its sources."""
-        if predicate in self.program.edges:
-            return 2 if columns == 2 else 3
-        return 1 if predicate in self.program.nodes else columns
 
     def _rows(
         self, table: Selected, options: Options, kinds: Sequence[Kind], nulls: frozenset[int], shape: Shape
@@ -272,28 +268,20 @@ class Loader:
         if options.scale and shape.arity > 2 and kinds[-1] is Kind.DOUBLE:
             weights = doubles(scaled(rows.columns[-1].view(np.float64), options.scale))
             rows = replace(rows, columns=(*rows.columns[:-1], weights))
-        if shape.arity < 2:
-            return rows
-        if options.drop_loops:
-            rows = self._loopless(rows)
-        if options.symmetric or (options.symmetric is None and rows.raw.undirected is not None):
-            rows = self._both_ways(rows, options)
+        if shape.arity > 1 and options.drop_loops:
+            kept = loopless(rows)
+            self.progress.note(f"{raw.file}: {_counted(len(rows) - len(kept), 'loop')} left out")
+            rows = kept
+        if shape.arity > 1 and (
+            options.symmetric or (options.symmetric is None and raw.undirected is not None)
+        ):
+            once = rows.take(first_rows(rows.columns))
+            self._repeated(raw.file, len(rows) - len(once))
+            both = both_ways(once, options)
+            rows = both.take(first_rows(both.columns))
+            added = _counted(len(both) - len(once), "undirected edge")
+            self.progress.note(f"{raw.file}: {added} read both ways")
         return rows
-
-    def _loopless(self, rows: Rows) -> Rows:
-        kept = loopless(rows)
-        self.progress.note(f"{rows.raw.file}: {_counted(len(rows) - len(kept), 'loop')} left out")
-        return kept
-
-    def _both_ways(self, rows: Rows, options: Options) -> Rows:
-        once = rows.take(first_rows(rows.columns))
-        self._repeated(rows.raw.file, len(rows) - len(once))
-        both = both_ways(once, options)
-        kept = both.take(first_rows(both.columns))
-        self.progress.note(
-            f"{rows.raw.file}: {_counted(len(both) - len(once), 'undirected edge')} read both ways"
-        )
-        return kept
 
     def _repeated(self, name: str, count: int) -> None:
         if count:
@@ -306,12 +294,6 @@ class Loader:
         keep = first_rows(columns)
         self._repeated(name, int((~keep).sum()))
         return columns if keep.all() else tuple(c[keep] for c in columns)
-
-
-def _given_nulls(table: Raw) -> Iterable[Null]:
-    """Labelled nulls among the values of a table in memory."""
-    mixed = (column for column in table.columns if isinstance(column, Objects))
-    return (value for column in mixed for value in column if isinstance(value, Null))
 
 
 def _known(program: CheckedProgram) -> dict[str, int | None]:
@@ -388,8 +370,6 @@ def _counted(number: int, noun: str) -> str:
 
 def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
     """Whether all sources have types of their own and give the vertices as integers; `None`: there are none."""
-    import pyarrow as pa
-
     ends = range(min(2, shape.arity) if shape.edge else int(shape.node))
     columns = [table.columns[end] for table in selected if table.columns for end in ends]
     if not columns:
@@ -398,19 +378,6 @@ def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
         not isinstance(column, Objects) and pa.types.is_integer(column.type) and column.type != pa.uint64()
         for column in columns
     )
-
-
-def _graph_shape(shape: Shape) -> Shape:
-    """Vertices of graph files are strings unless the mapping says otherwise."""
-    ends = tuple(Kind.STRING if k is None else k for k in shape.kinds[:2])
-    return replace(shape, kinds=(*ends, *shape.kinds[2:]))
-
-
-def _fractional(shape: Shape, options: Options) -> Shape:
-    """Percentages and scaled weights are doubles, even if all are written as integers."""
-    if (options.percent or options.scale) and shape.arity and shape.kinds[-1] in (None, Kind.INT):
-        return replace(shape, kinds=(*shape.kinds[:-1], Kind.DOUBLE))
-    return shape
 
 
 def no_data(program: CheckedProgram, predicate: str) -> DataError:
@@ -457,15 +424,13 @@ def format_of(source: SourceSpec) -> str:
     if source.query is not None and not source.path.is_file():
         return "query"
     name = source.path.name.lower().removesuffix(".gz")
-    if source.kind() in ("csv", "tsv") and _of_neo4j(source):
-        return "neo4j"
-    return "ttl" if source.kind() == "rdf" and name.endswith(".ttl") else source.kind()
-
-
-def _of_neo4j(source: SourceSpec) -> bool:
-    """Whether the first line of a text is the header of an import file, by which it is read."""
-    options = understood(source)
-    if options.header is False or not source.path.is_file():
-        return False
-    delimiter = options.delimiter or ("," if source.kind() == "csv" else "\t")
-    return is_header(next((cells for _, cells in records(source.path, options, delimiter)), []))
+    kind = source.kind()
+    if (
+        kind in ("csv", "tsv")
+        and source.path.is_file()
+        and (options := understood(source)).header is not False
+    ):
+        delimiter = options.delimiter or ("," if kind == "csv" else "\t")
+        if is_header(next((cells for _, cells in records(source.path, options, delimiter)), [])):
+            return "neo4j"
+    return "ttl" if kind == "rdf" and name.endswith(".ttl") else kind

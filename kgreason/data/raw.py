@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
+from kgreason.arrays import pa
 from kgreason.errors import DataError
 from kgreason.lang.names import suggest
 
@@ -154,20 +155,13 @@ def arrow_stream(path: Path, encoding: str) -> Any:
     Raises
     ------
     DataError
-        If the file cannot be opened.
-    UnicodeDecodeError
-        If it is not in this encoding.
+        If the file cannot be opened, or is not in this encoding.
     """
-    import pyarrow as pa
-
     if encoding in ("utf-8", "utf8"):
         return pa.input_stream(str(path), compression="gzip" if _packed(path) else None)
     sink = pa.BufferOutputStream()
-    decoder = codecs.getincrementaldecoder(encoding)()
-    with open_bytes(path) as stream:
-        while block := read_block(path, stream):
-            sink.write(decoder.decode(block).encode())
-    sink.write(decoder.decode(b"", final=True).encode())
+    for text in texts(path, encoding):
+        sink.write(text.encode())
     return pa.BufferReader(sink.getvalue())
 
 

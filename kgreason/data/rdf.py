@@ -28,12 +28,11 @@ import numpy.typing as npt
 from kgreason import memory
 from kgreason.arrays import as_arrow, as_numpy
 from kgreason.data.cast import claim_texts
-from kgreason.data.gathered import PIECE
 from kgreason.data.options import Options
 from kgreason.data.raw import UNPACKING, Column, Raw, open_bytes
 from kgreason.data.sql import extra
 from kgreason.data.target import Target
-from kgreason.data.values import CastError, Objects, arrow_column, text
+from kgreason.data.values import PIECE, CastError, Objects, arrow_column, text
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import DataError
 from kgreason.lang.names import suggest

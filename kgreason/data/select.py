@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.arrays import as_arrow
+from kgreason.arrays import as_arrow, pa, pc
 from kgreason.cores import each
 from kgreason.data import spelling
-from kgreason.data.cast import infer, missing, numeric, plain
+from kgreason.data.cast import infer, missing, plain
 from kgreason.data.options import Options, other_delimiter
 from kgreason.data.raw import Column, Raw
 from kgreason.data.values import UNFIT_HINT, CastError, Unfit, int64, is_text
@@ -71,8 +71,6 @@ class Selected:
         Its plain numbers are percentages.
     holes
         Missing cells, column by column, that are labelled nulls; `None`: there is none.
-    texts
-        Columns of `raw`, by position, that stand here as numbers already.
     """
 
     raw: Raw
@@ -85,7 +83,6 @@ class Selected:
     ones: bool = False
     percent: bool = False
     holes: tuple[npt.NDArray[np.bool_], ...] | None = None
-    texts: Mapping[int, Column] = field(default_factory=dict)
 
     def present(self, position: int) -> Column:
         """Cells of a column that have a value."""
@@ -93,13 +90,6 @@ class Selected:
         if self.holes is None or not self.holes[position].any():
             return column
         return column.filter(as_arrow(~self.holes[position]))
-
-    def written(self, position: int) -> Column:
-        """Cells of a column that have a value, as the source writes them."""
-        if position not in self.texts:
-            return self.present(position)
-        column = plain(self.texts[position])
-        return column if len(column) == len(self.rows) else column.take(as_arrow(self.rows))
 
     def place(self, position: int, number: int) -> int:
         """Row of a cell of `present`."""
@@ -114,13 +104,11 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     DataError
         If the columns do not match the arity, or a cell is empty (unless `missing` says otherwise).
     """
-    if raw.vertices is not None and (options.vertices or (options.vertices is None and shape.arity == 1)):
-        raw = raw.vertices
-        raw = filtered(raw, options)
-        if shape.arity == 1 and options.columns is None:
+    if raw.vertices is not None:
+        wanted = shape.arity == 1 if options.vertices is None else options.vertices
+        raw = filtered(raw.vertices if wanted else raw, options)
+        if wanted and shape.arity == 1 and options.columns is None:
             raw = keyed(raw)
-    elif raw.vertices is not None:
-        raw = filtered(raw, options)
     if not raw.columns:
         return Selected(raw, (), (), np.empty(0, dtype=np.int64))
     for name in (*(options.columns or ()), *filter(None, shape.columns)):
@@ -129,11 +117,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     width = len(raw.columns)
     raw, positions, notes = _chosen(raw, shape, options)
     ones = len(raw.columns) > width and options.weight is None
-    numbers = _numbers(raw, positions, shape, options)
-    columns = each(
-        lambda i: numbers[i] if i in numbers else _plain(raw, positions[i], shape.kinds[i]),
-        range(len(positions)),
-    )
+    columns = each(lambda i: _plain(raw, positions[i], shape.kinds[i]), range(len(positions)))
     if options.normalize:
         ends = 2 if shape.edge else 1 if shape.node else len(columns)
         columns[:ends] = [spelling.normal(c) if is_text(c) else c for c in columns[:ends]]
@@ -150,7 +134,6 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         decimal=options.decimal,
         ones=ones,
         percent=options.percent,
-        texts={i: raw.columns[positions[i]] for i in numbers},
     )
     return _present(selected, shape, options)
 
@@ -160,17 +143,6 @@ def keyed(vertices: Raw) -> Raw:
     if vertices.key is None:
         return replace(vertices, names=vertices.names[:1], columns=vertices.columns[:1])
     return replace(vertices, names=(vertices.key,), columns=(vertices.key_column,))
-
-
-def _numbers(raw: Raw, positions: Sequence[int], shape: Shape, options: Options) -> dict[int, Column]:
-    """Columns of plain numbers, by position, where no option gives them another meaning."""
-    percent = options.percent or shape.percent
-    given = options.prefix is not None or options.null_string is not None
-    if raw.typed or percent or given or options.decimal != ".":
-        return {}
-    texts = [i for i, p in enumerate(positions) if raw.names[p] not in raw.texts]
-    found = {i: numeric(raw.columns[positions[i]], shape.kinds[i]) for i in texts}
-    return {i: values for i, values in found.items() if values is not None}
 
 
 def _plain(raw: Raw, position: int, wanted: Kind | None) -> Column:
@@ -327,17 +299,12 @@ def _others(raw: Raw, name: str, *, mapped: bool) -> str:
 
 
 def _prefixed(column: Column, prefix: str) -> Column:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     large = pa.large_string()
     return pc.binary_join_element_wise(pa.scalar(prefix, large), column.cast(large), pa.scalar("", large))
 
 
 def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
     if options.missing == "keep":
-        import pyarrow.compute as pc
-
         filled = tuple(pc.fill_null(c, "") if is_text(c) else c for c in selected.columns)
         selected = replace(selected, columns=filled)
         empty = [missing(c) & (not is_text(c)) for c in filled]

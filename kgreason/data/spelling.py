@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgreason.arrays import as_arrow, as_numpy
+from kgreason.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.data.raw import Column
 
 _ODD = r"[^\x21-\x7E ]|^ | $|  "  # what plain names do not have
@@ -48,9 +48,6 @@ def normal(column: Column) -> Column:
     >>> normal(pa.array(["Ada\u3000 Ｌｔｄ ", "ธนาคาร กรุงเทพ", "AB 1"], pa.large_string())).to_pylist()
     ['Ada Ltd', 'ธนาคารกรุงเทพ', 'AB 1']
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     odd = pc.fill_null(pc.match_substring_regex(column, _ODD), False)
     if not pc.any(odd, min_count=0).as_py():
         return column
@@ -69,8 +66,6 @@ def _usual(found: re.Match[str]) -> str:
 
 def _folded(names: Column) -> Column:
     """What names share that look the same: all but white space (NFKC), which only keeps digits apart."""
-    import pyarrow.compute as pc
-
     odd = pc.match_substring_regex(names, _SPACED)
     if not pc.any(odd, min_count=0).as_py():
         return names
@@ -89,8 +84,6 @@ def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
     >>> alike(["A B", "C", "AB", "1 23", "12 3", "Ａ"])
     [('A B', 'AB')]
     """
-    import pyarrow as pa
-
     names = pa.array(labels, pa.large_string()).unique()
     places = as_numpy(_folded(names).dictionary_encode().indices)
     shared = np.flatnonzero(np.bincount(places)[places] > 1) if len(places) else places  # as a rule none
@@ -102,8 +95,6 @@ def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
 
 def note(labels: Sequence[str]) -> str | None:
     """Tell of names that look the same, and which of them ``names=normalize`` takes for one; `None`: there are none."""
-    import pyarrow as pa
-
     groups = alike(labels)
     if not groups:
         return None

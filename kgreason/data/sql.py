@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,43 +41,47 @@ def located(path: Path, table: str | None) -> tuple[Path, str | None]:
     raise no_file(missing)
 
 
-def only(file: Path | str, tables: Sequence[str]) -> str:
-    """Take the table of a database that has only one.
+def resolved(file: str, table: str | None, tables: Mapping[str, str], hint: str | None = None) -> str:
+    """Tell which table of a database is meant; the case of letters does not matter where only one fits.
+
+    Parameters
+    ----------
+    tables
+        Names of tables by all that one may call them.
+    hint
+        What to do about a database without tables.
 
     Raises
     ------
     DataError
-        If it has another number of them.
+        If none is, or none is named and there are several.
     """
-    if len(tables) == 1:
-        return tables[0]
-    raise DataError(
-        str(file),
-        f"the database has {len(tables)} tables, and none is named",
-        hint=f"say table=, one of {_listed(tables)}" if tables else None,
-    )
+    known = sorted({*tables.values()})
+    if not table:
+        if len(known) == 1:
+            return known[0]
+        what = f"the database has {len(known)} tables, and none is named"
+        raise DataError(file, what, hint=f"say table=, one of {_listed(known)}" if known else hint)
+    if table in tables:
+        return tables[table]
+    near = {name for called, name in tables.items() if called.lower() == table.lower()}
+    if len(near) == 1:
+        return near.pop()
+    like = suggest(table, known)
+    means = f"did you mean {like!r}? " if like else ""
+    there = f"the tables are {_listed(known)}" if known else "the database has no tables"
+    raise DataError(file, f"there is no table {table!r}", hint=means + there)
 
 
-def no_table(file: Path | str, table: str, tables: Sequence[str]) -> DataError:
-    """Build the error for a table that is not there."""
-    near = suggest(table, tables)
-    means = f"did you mean {near!r}? " if near else ""
-    return DataError(
-        str(file),
-        f"there is no table {table!r}",
-        hint=f"{means}{f'the tables are {_listed(tables)}' if tables else 'the database has no tables'}",
-    )
-
-
-def refused(place: Path | str, query: str, reason: str, tables: Sequence[str]) -> DataError:
+def refused(place: str, query: str, reason: str, tables: Collection[str] = ()) -> DataError:
     """Build the error for a query that does not run; `place` is where the query is written, or its database."""
     words = " ".join(query.split())
     shown = words if len(words) <= 100 else words[:97] + "..."
     there = f"the tables are {_listed(tables)}" if tables else None
-    return DataError(str(place), f"the query `{shown}` fails: {reason}", hint=there)
+    return DataError(place, f"the query `{shown}` fails: {reason}", hint=there)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Collection[str]) -> str:
     return ", ".join(sorted(names)[:20]) + (", ..." if len(names) > 20 else "")
 
 
@@ -90,6 +94,17 @@ def quoted(name: str) -> str:
     '"a ""b"'
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def dotted(name: str, schema: str | None = None) -> str:
+    """Name of a table as SQL writes it, with that of its schema where it has one.
+
+    Examples
+    --------
+    >>> dotted("register.own"), dotted("own", "register")
+    ('"register"."own"', '"register"."own"')
+    """
+    return ".".join(map(quoted, (schema, name) if schema else name.split(".", 1)))
 
 
 def extra(package: str, name: str, file: Path | str) -> ModuleType:
@@ -112,32 +127,66 @@ def extra(package: str, name: str, file: Path | str) -> ModuleType:
 
 
 @contextmanager
-def database_file(path: Path) -> Iterator[Path]:
-    """The database that is there or, for one that is not, a temporary file that becomes it in the end."""
-    if path.exists():
-        log = path.with_name(f"{path.name}.wal")
-        clean = not log.exists()
-        try:
-            yield path
-        except BaseException:
-            if clean:  # what DuckDB wrote there is of the transaction that failed
-                log.unlink(missing_ok=True)
-            raise
-    else:
-        with replacing(path) as temporary:
-            yield temporary
+def replacing_tables(
+    path: Path,
+    errors: type[Exception],
+    connect: Callable[[Path], Any],
+    replace: Callable[[Any, str, Any, str, Sequence[str]], None],
+) -> Iterator[Writer]:
+    """Replace tables of a database file; all of them if the block ends well, else none.
+
+    Parameters
+    ----------
+    errors
+        What the database raises.
+    connect
+        From a file to a connection without a transaction.
+    replace
+        From a connection, the quoted name of a table, facts, a predicate and names of columns.
+
+    Raises
+    ------
+    ReleaseError
+        If they cannot be written.
+    """
+    with _file(path) as file, _writing(path, errors), closing(connect(file)) as connection:
+        connection.execute("BEGIN")
+
+        def write(facts: Any, predicate: str, names: Sequence[str], target: Any) -> None:
+            name = quoted(target.table or predicate)
+            with _writing(path, errors, name):
+                replace(connection, name, facts, predicate, names)
+
+        yield write
+        connection.execute("COMMIT")
 
 
 @contextmanager
-def writing(path: Path, errors: type[Exception], table: str = "") -> Iterator[None]:
+def _file(path: Path) -> Iterator[Path]:
+    """The database that is there or, for one that is not, a temporary file that becomes it in the end."""
+    if not path.exists():
+        with replacing(path) as temporary:
+            yield temporary
+        return
+    log = path.with_name(f"{path.name}.wal")
+    clean = not log.exists()
+    try:
+        yield path
+    except BaseException:
+        if clean:  # what DuckDB wrote there is of the transaction that failed
+            log.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _writing(path: Path, errors: type[Exception], table: str = "") -> Iterator[None]:
     """Say what the database says, in the terms of the user."""
     try:
         yield
     except errors as error:
         reason = str(error).splitlines()[0]
         what = f"the table {table} cannot be written" if table else "cannot be written"
-        full = any(words in reason for words in ("No space left", "is full", "File too large"))
         hint = "is another program using the database, or is it read-only? choose another place"
-        if full:
+        if any(words in reason for words in ("No space left", "is full", "File too large")):
             reason, hint = "no space left on device", f"choose another place, or make room in {path.parent}"
         raise ReleaseError(f"{path}: {what}: {reason}", hint=hint) from error

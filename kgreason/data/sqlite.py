@@ -8,31 +8,30 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from kgreason import memory
-from kgreason.data.columns import json_text
-from kgreason.data.gathered import PIECE, Gathered
+from kgreason.arrays import pa, pc
+from kgreason.data.field_text import json_text
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw, no_file
 from kgreason.data.sql import (
     ONLY_READS,
     Writer,
-    database_file,
     located,
-    no_table,
-    only,
     quoted,
     refused,
-    writing,
+    replacing_tables,
+    resolved,
 )
 from kgreason.data.target import Target
-from kgreason.data.values import LARGEST, SMALLEST, CastError, Large, arrow_column
+from kgreason.data.values import LARGEST, PIECE, SMALLEST, CastError, Gathered, Large, Objects
 from kgreason.data.where import condition
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
@@ -68,22 +67,13 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
     file, table = (path, None) if query else located(path, options.table)
     if not file.is_file():
         raise no_file(file)
-    try:
-        with closing(_opened(file)) as connection:
-            tables = _tables(connection)
-            if query is None:
-                read = partial(_table, connection, file, table or only(file, tables), tables, options.where)
-            else:
-                read = partial(_query, connection, place or str(file), query, tables)
-            return stoppable(read, connection.interrupt)
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        if getattr(error, "sqlite_errorname", None) == "SQLITE_TOOBIG":
-            raise memory.Exhausted("a row is longer than what is left of it") from error
-        raise DataError(
-            str(file),
-            f"no SQLite database that can be read: {error}",
-            hint="is it of another kind? say format=duckdb, or name the right file",
-        ) from error
+    with _opened(file) as connection:
+        tables = _tables(connection)
+        if query is None:
+            read = partial(_table, connection, str(file), resolved(str(file), table, tables), options.where)
+        else:
+            read = partial(_query, connection, place or str(file), query, tables)
+        return stoppable(read, connection.interrupt)
 
 
 def sqlite_tables(path: Path) -> list[str]:
@@ -94,41 +84,39 @@ def sqlite_tables(path: Path) -> list[str]:
     DataError
         If the file is none.
     """
+    with _opened(path) as connection:
+        return [*_tables(connection)]
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database read-only, for any thread; its views may call no unsafe function."""
+    address = f"file:{quote(str(file.resolve()))}?mode=ro"
     try:
-        with closing(_opened(path)) as connection:
-            return _tables(connection)
+        with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            if (left := memory.left()) is not None:
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(_LONGEST, left))
+            yield connection
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if getattr(error, "sqlite_errorname", None) == "SQLITE_TOOBIG":
+            raise memory.Exhausted("a row is longer than what is left of it") from error
         raise DataError(
-            str(path),
+            str(file),
             f"no SQLite database that can be read: {error}",
-            hint="is it of another format? format= says which",
+            hint="is it of another kind? say format=duckdb, or name the right file",
         ) from error
 
 
-def _opened(file: Path) -> sqlite3.Connection:
-    """Open a database read-only, for any thread; its views may call no unsafe function."""
-    address = f"file:{quote(str(file.resolve()))}?mode=ro"
-    connection = sqlite3.connect(address, uri=True, check_same_thread=False)
-    connection.execute("PRAGMA trusted_schema = OFF")
-    if (left := memory.left()) is not None:
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(_LONGEST, left))
-    return connection
-
-
-def _tables(connection: sqlite3.Connection) -> list[str]:
+def _tables(connection: sqlite3.Connection) -> dict[str, str]:
     found = connection.execute(
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
     )
-    return [name for (name,) in found]
+    return {name: name for (name,) in found}
 
 
-def _table(
-    connection: sqlite3.Connection, file: Path, table: str, tables: Sequence[str], where: str | None
-) -> Raw:
-    known = {name.lower(): name for name in tables}  # as SQLite compares names
-    if table.lower() not in known:
-        raise no_table(file, table, tables)
-    name = quoted(known[table.lower()])
+def _table(connection: sqlite3.Connection, file: str, table: str, where: str | None) -> Raw:
+    name = quoted(table)
     declared = [
         str(row[2]).upper() for row in connection.execute(f"PRAGMA table_xinfo({name})") if row[6] != 1
     ]
@@ -136,11 +124,11 @@ def _table(
     if where is not None:
         names = [d[0] for d in connection.execute(f"{rows} LIMIT 0").description]
         connection.execute("PRAGMA case_sensitive_like = true")
-        rows += f" WHERE {condition(str(file), where, names, insensitive='LOWER')}"
-    return _fetched(connection, str(file), rows, declared)
+        rows += f" WHERE {condition(file, where, names, insensitive='LOWER')}"
+    return _fetched(connection, file, rows, declared)
 
 
-def _query(connection: sqlite3.Connection, place: str, query: str, tables: Sequence[str]) -> Raw:
+def _query(connection: sqlite3.Connection, place: str, query: str, tables: Collection[str]) -> Raw:
     refusals: list[int] = []
 
     def authorize(action: int, *_: object) -> int:
@@ -153,14 +141,13 @@ def _query(connection: sqlite3.Connection, place: str, query: str, tables: Seque
     connection.set_authorizer(authorize)
     try:
         return _fetched(connection, place, query, ())
-    except sqlite3.DatabaseError as error:
-        if refusals:
-            raise refused(place, query, ONLY_READS, tables) from error
-        if not isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
+    except (
+        sqlite3.DatabaseError,
+        sqlite3.Warning,
+    ) as error:  # a warning: of several statements, in Python 3.11
+        if not refusals and type(error) is sqlite3.DatabaseError:
             raise
-        raise refused(place, query, str(error), tables) from error
-    except sqlite3.Warning as error:  # of several statements, in earlier versions of Python
-        raise refused(place, query, str(error), tables) from error
+        raise refused(place, query, ONLY_READS if refusals else str(error), tables) from error
 
 
 def check_sqlite(query: str, place: str) -> None:
@@ -175,13 +162,13 @@ def check_sqlite(query: str, place: str) -> None:
     if words and words[0].lower() == "explain":
         return
     if words and words[0].lower() in _WRITES:
-        raise refused(place, query, ONLY_READS, ())
+        raise refused(place, query, ONLY_READS)
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.execute(f"EXPLAIN {query}")
         except (sqlite3.Error, sqlite3.Warning) as error:
             if "syntax error" in str(error) or "one statement" in str(error):
-                raise refused(place, query, str(error), ()) from error
+                raise refused(place, query, str(error)) from error
 
 
 def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Sequence[str]) -> Raw:
@@ -189,58 +176,43 @@ def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Se
     if cursor.description is None:
         raise sqlite3.ProgrammingError(ONLY_READS)
     names = tuple(d[0] for d in cursor.description)
-    raw = Raw(file, names, (), lambda _: None)
     cells = [Gathered() for _ in names]
-    for rows in _pieces(cursor):
-        for column, values in zip(cells, zip(*rows, strict=True), strict=True):
+    rows = map(_looked_at, cursor)
+    while piece := list(islice(rows, PIECE)):
+        for column, values in zip(cells, zip(*piece, strict=True), strict=True):
             column.add(values)
     types = declared if len(declared) == len(names) else [""] * len(names)
-    columns = [_column(raw, name, c, t) for name, c, t in zip(names, cells, types, strict=True)]
+    columns = []
+    for name, column, type in zip(names, cells, types, strict=True):
+        try:
+            columns.append(_as_declared(column.whole(), type))
+        except CastError as error:
+            message = f"{error.value} is not {error.expected}"
+            raise Raw(file, names, (), lambda _: None).error(error.row, message, name, error.hint) from error
     return Raw(file, names, tuple(columns), lambda _: None, typed=True)
 
 
-def _pieces(cursor: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows in pieces; the memory limit is checked at each row, for a view can make any number of large ones."""
-    rows = []
-    for row in cursor:
-        memory.look()
-        rows.append(row)
-        if len(rows) == PIECE:
-            yield rows
-            rows = []
-    if rows:
-        yield rows
+def _looked_at(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    memory.look()  # at each, for a view can make any number of large ones
+    return row
 
 
-def _column(raw: Raw, name: str, cells: Gathered, declared: str) -> Column:
-    try:
-        return _as_declared(cells, declared) if len(cells) else arrow_column([])
-    except CastError as error:
-        raise raw.error(error.row, f"{error.value} is not {error.expected}", name, error.hint) from error
-
-
-def _as_declared(cells: Gathered, declared: str) -> Column:
+def _as_declared(column: Column, declared: str) -> Column:
     """Convert a column to its declared type where SQLite lacks this type and all values fit."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column, kinds = cells.whole(), cells.kinds - {"null"}
-    if "INT" in declared and kinds & {"float", "numbers", "mixed"}:
+    numbers = isinstance(column, Large) or pa.types.is_floating(column.type)
+    if "INT" in declared and numbers:
         values = column.to_pylist()
         if any(isinstance(v, float) and not SMALLEST <= v <= LARGEST for v in values):
             return Large(values, rounded=True)
-    if declared.startswith("BOOL") and kinds and kinds <= {"int", "float", "numbers"}:
+    if isinstance(column, Objects) or column.null_count == len(column):
+        return column
+    if declared.startswith("BOOL") and (numbers or pa.types.is_integer(column.type)):
         truths = pc.is_in(column.drop_null(), value_set=pa.array([0, 1], column.type))
         return column.cast(pa.bool_()) if pc.all(truths).as_py() else column
-    if kinds != {"text"}:
+    convert = read_date if declared.startswith(("DATE", "TIMESTAMP")) else _list
+    texts = isinstance(column, pa.ChunkedArray) and pa.types.is_large_string(column.type)
+    if not texts or (convert is _list and declared != "JSON"):
         return column
-    if declared.startswith(("DATE", "TIMESTAMP")):
-        return _converted(column, read_date)
-    return _converted(column, _list) if declared == "JSON" else column
-
-
-def _converted(column: Column, convert: Callable[[str], object]) -> Column:
-    """Convert all texts of a column; unchanged if one cannot be converted."""
     made = Gathered()
     for chunk in column.chunks:
         values = [None if text is None else convert(text) for text in chunk.to_pylist()]
@@ -258,38 +230,20 @@ def _list(text: str) -> object:
     return found if isinstance(found, list) else None
 
 
-@contextmanager
-def write_sqlite(database: Target) -> Iterator[Writer]:
-    """Replace tables of a database; all of them if the block ends well, else none.
+def write_sqlite(database: Target) -> AbstractContextManager[Writer]:
+    """Replace tables of a database, as `kgreason.data.sql.replacing_tables` does."""
+    return replacing_tables(
+        database.path, sqlite3.Error, partial(sqlite3.connect, isolation_level=None), _replace
+    )
 
-    Raises
-    ------
-    ReleaseError
-        If they cannot be written.
-    """
-    path = database.path
-    with (
-        database_file(path) as file,
-        writing(path, sqlite3.Error),
-        closing(sqlite3.connect(file, isolation_level=None)) as connection,
-    ):
-        connection.execute("BEGIN IMMEDIATE")
 
-        def write(facts: Any, predicate: str, names: Sequence[str], target: Target) -> None:
-            kinds = facts.tables[predicate].kinds
-            name = quoted(target.table or predicate)
-            columns = ", ".join(
-                f"{quoted(n)} {_TYPES[k]}".rstrip() for n, k in zip(names, kinds, strict=True)
-            )
-            marks = ", ".join("?" * len(names))
-            with writing(path, sqlite3.Error, name):
-                rows = (list(map(_cell, row)) for row in facts.rows(predicate))
-                connection.execute(f"DROP TABLE IF EXISTS {name}")
-                connection.execute(f"CREATE TABLE {name} ({columns})")
-                connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
-
-        yield write
-        connection.execute("COMMIT")
+def _replace(connection: Any, name: str, facts: Any, predicate: str, names: Sequence[str]) -> None:
+    kinds = facts.tables[predicate].kinds
+    columns = (f"{quoted(n)} {_TYPES[k]}".rstrip() for n, k in zip(names, kinds, strict=True))
+    rows = (list(map(_cell, row)) for row in facts.rows(predicate))
+    connection.execute(f"DROP TABLE IF EXISTS {name}")
+    connection.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+    connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(names))})", rows)
 
 
 def _cell(value: Value) -> object:

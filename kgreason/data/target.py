@@ -175,7 +175,28 @@ class Target:
         DataError
             As `parse`.
         """
-        return _target(spec)
+        format = spec.kind()
+        if format not in FORMATS and not spec.server:
+            raise no_format(spec.place, format)
+        options = {name: value for name, value in normal(spec.options).items() if name != "format"}
+        known = {name.lower(): name for name in _OPTIONS.get(format, ())}
+        for name in options:
+            if name not in known:
+                if names_password(name):
+                    raise DataError(spec.place, f"option {name} would hold a password", hint=HINT)
+                near = suggest(name, known)
+                means = f"did you mean {known[near]}? " if near else ""
+                there = f"there are {', '.join(known.values())}" if known else "it has none"
+                raise DataError(
+                    spec.place, f"unknown option {name!r} of a {format} output", hint=means + there
+                )
+            check_value(spec.place, name, options[name])
+        if format in _UNPACKED and spec.path.name.lower().endswith(".gz"):
+            message = f"a file of the format {format} is not packed with gzip"
+            raise DataError(spec.place, message, hint=f"write {spec.path.name[:-3]}, or say another format")
+        if "delimiter" in options:
+            delimiter_of(spec.place, options["delimiter"])
+        return cls(spec.path, format, options, options.get("table"))
 
     @classmethod
     def of(cls, bind: Bind) -> Target:
@@ -194,7 +215,7 @@ class Target:
                 path = path / bind.table
             else:
                 options["table"] = bind.table
-        return _target(SourceSpec(path, source, options, span=bind.span))
+        return cls.at(SourceSpec(path, source, options, span=bind.span))
 
     @classmethod
     def within(cls, folder: Path, predicate: str, format: str = "csv") -> Target:
@@ -209,29 +230,6 @@ class Target:
             raise no_format(str(folder), format)
         name = f"out.{predicate}" if format == "konect" else f"{predicate}.{FORMATS[format]}"
         return cls(folder / name, format)
-
-
-def _target(spec: SourceSpec) -> Target:
-    format = spec.kind()
-    if format not in FORMATS and not spec.server:
-        raise no_format(spec.place, format)
-    options = {name: value for name, value in normal(spec.options).items() if name != "format"}
-    known = {name.lower(): name for name in _OPTIONS.get(format, ())}
-    for name in options:
-        if name not in known:
-            if names_password(name):
-                raise DataError(spec.place, f"option {name} would hold a password", hint=HINT)
-            near = suggest(name, known)
-            means = f"did you mean {known[near]}? " if near else ""
-            there = f"there are {', '.join(known.values())}" if known else "it has none"
-            raise DataError(spec.place, f"unknown option {name!r} of a {format} output", hint=means + there)
-        check_value(spec.place, name, options[name])
-    if format in _UNPACKED and spec.path.name.lower().endswith(".gz"):
-        message = f"a file of the format {format} is not packed with gzip"
-        raise DataError(spec.place, message, hint=f"write {spec.path.name[:-3]}, or say another format")
-    if "delimiter" in options:
-        delimiter_of(spec.place, options["delimiter"])
-    return Target(spec.path, format, options, options.get("table"))
 
 
 def no_format(file: str, format: str) -> DataError:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.arrays import as_arrow
+from kgreason.arrays import as_arrow, pc
 from kgreason.cores import each
 from kgreason.data.cast import (
     ABSENT,
@@ -120,7 +120,7 @@ def typed(
             raise _misfit(table, shape, position, error) from error
     texts = [position for position, kind in enumerate(kinds) if kind is Kind.STRING]
     if texts:
-        codes = strings([table.written(position) for position in texts], symbols)
+        codes = strings([table.present(position) for position in texts], symbols)
         columns.update(zip(texts, codes, strict=True))
     if nulls:
         _add_nulls(table, columns, kinds, nulls, symbols, fresh)
@@ -152,7 +152,7 @@ def _check_exact(table: Selected, position: int, found: npt.NDArray[np.float64])
         At the first.
     """
     large = np.flatnonzero(np.abs(found) >= EXACT)
-    cells = table.written(position).take(as_arrow(large)).to_pylist() if len(large) else []
+    cells = table.present(position).take(as_arrow(large)).to_pylist() if len(large) else []
     for row, cell in zip(large.tolist(), cells, strict=True):
         whole = cell if isinstance(cell, int) else _INTEGER.fullmatch(cell) if isinstance(cell, str) else None
         if whole is not None and int(cell) != float(found[row]):
@@ -335,8 +335,6 @@ def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, 
 
 def _padded(table: Selected, position: int) -> str | None:
     """Note about names with leading or trailing blanks."""
-    import pyarrow.compute as pc
-
     column = table.present(position)
     if not is_text(column):
         return None
@@ -356,8 +354,6 @@ def _padded(table: Selected, position: int) -> str | None:
 
 def _percentages(table: Selected, position: int, shape: Shape) -> str | None:
     """Note about a column that mixes percentages and plain numbers without an option that says which is meant."""
-    import pyarrow.compute as pc
-
     column = table.present(position)
     stated = position in shape.percent or (table.percent and position == shape.arity - 1)
     if stated or not is_text(column):

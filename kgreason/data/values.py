@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason import memory
+from kgreason.arrays import as_numpy, pa, pc
 from kgreason.data.raw import Column
 from kgreason.engine.table import Kind
-from kgreason.lang.values import DEPTH, EXACT, Null, Value, source
+from kgreason.lang.values import DEPTH, Null, Value, source
 
 _DIGITS = re.compile(r"([+-]?)0*?([0-9]{1,19})")
 EXPECTED = {
@@ -62,7 +64,20 @@ def int64(text: str) -> int | None:
     """
     found = _DIGITS.fullmatch(text)
     value = int(found[1] + found[2]) if found else 2**63
-    return value if -(2**63) <= value < 2**63 else None
+    return value if SMALLEST <= value <= LARGEST else None
+
+
+PIECE = 1 << 16
+"""Rows that are objects of Python at once where a file is read piece by piece."""
+_ARROW = {
+    frozenset[type](): "large_string",
+    frozenset({str}): "large_string",
+    frozenset({bool}): "bool",
+    frozenset({int}): "int64",
+    frozenset({float}): "double",
+    frozenset({int, float}): "double",
+    frozenset({datetime}): "timestamp[us]",
+}
 
 
 class Objects(Sequence[Any]):
@@ -120,36 +135,28 @@ class Large(Objects):
         CastError
             If neither is asked for, or a number is beyond the range of doubles.
         """
-        import pyarrow as pa
-
-        if kind is Kind.DOUBLE:
-            return pa.array([_rounded(v, row) for row, v in enumerate(self.values)], pa.float64())
         if kind is Kind.STRING and not self.rounded:
             return pa.array([None if v is None else text(v) for v in self.values], pa.large_string())
-        raise misplaced(self.values, rounded=self.rounded)
-
-
-def _rounded(value: Any, row: int) -> float | None:
-    try:
-        return None if value is None else float(value)
-    except OverflowError:
-        raise CastError(
-            row, str(value), "a double, which ends near 1.8e308", "map the column as string"
-        ) from None
+        if kind is not Kind.DOUBLE:
+            raise misplaced(self.values, rounded=self.rounded)
+        try:
+            return pa.array([None if v is None else float(v) for v in self.values], pa.float64())
+        except OverflowError:
+            pairs = enumerate(self.values)
+            row, value = next((r, v) for r, v in pairs if v is not None and abs(v) > sys.float_info.max)
+            what = "a double, which ends near 1.8e308"
+            raise CastError(row, str(value), what, "map the column as string") from None
 
 
 def misplaced(values: Sequence[Any], *, rounded: bool = False) -> CastError:
     """Build the error for the first number that has no place in its column."""
     for row, value in enumerate(values):
-        if (
-            isinstance(value, int | float)
-            and not SMALLEST <= value <= LARGEST
-            and (rounded or isinstance(value, int))
-        ):
+        if isinstance(value, int | float) and not SMALLEST <= value <= LARGEST:
             if rounded:
                 hint = "the database keeps it as a double: map the column as double, or store texts"
                 return CastError(row, f"{value:.0f}", "an integer of 64 bits", hint)
-            return CastError(row, str(value), "an integer of 64 bits", LARGE_HINT)
+            if isinstance(value, int):
+                return CastError(row, str(value), "an integer of 64 bits", LARGE_HINT)
     pairs = enumerate(values)
     row, value = next((r, v) for r, v in pairs if isinstance(v, int) and v != float(v))
     return CastError(row, str(value), "a double, as other numbers of the column are", LARGE_HINT)
@@ -171,8 +178,6 @@ class Unfit(Sequence[Any]):
 
 def is_text(column: Column) -> bool:
     """Whether the column of `plain` holds strings."""
-    import pyarrow as pa
-
     return not isinstance(column, Objects) and bool(pa.types.is_large_string(column.type))
 
 
@@ -206,65 +211,102 @@ def arrow_column(values: Sequence[object]) -> Column:
     CastError
         If a value is none of the language, or lists meet other values.
     """
-    import pyarrow as pa
-
-    simple = _simple(values)
-    if simple is not None:
-        return simple
-    if _large(values):
+    types = frozenset(map(type, values)) - {type(None)}
+    if types in _ARROW and datetime not in types:
+        try:
+            made = pa.array(values, pa.type_for_alias(_ARROW[types]))
+            if float not in types:
+                return made
+            if np.isfinite(as_numpy(made.fill_null(0.0))).all():
+                return pc.add(made, 0.0)  # no zero has a sign
+        except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
+            pass
+    if int in types and types <= {int, float} and _large(values):
         return Large(values)
     clean: list[Any] = [
         v if v is None or isinstance(v, Null) else checked(v, row) for row, v in enumerate(values)
     ]
-    types = {type(v) for v in clean if v is not None}
-    if Null in types:
-        return Objects(clean)
-    if not types:
-        return pa.nulls(len(clean), pa.large_string())
-    if types <= {tuple, frozenset}:
+    types = frozenset(map(type, clean)) - {type(None)}
+    if Null in types or (types and types <= {tuple, frozenset}):
         return Objects(clean)
     if types & {tuple, frozenset}:
         first = next(type(v) for v in clean if v is not None)
         row = next(i for i, v in enumerate(clean) if v is not None and type(v) is not first)
         raise CastError(row, repr(values[row]), "of one type with the values before (the column mixes types)")
-    if types == {int}:
-        return pa.array(clean, pa.int64())
-    if types <= {int, float}:
-        return pa.array([None if v is None else float(v) for v in clean], pa.float64())
-    if types == {bool}:
-        return pa.array(clean, pa.bool_())
-    if types == {datetime}:
-        return pa.array(clean, pa.timestamp("us"))
-    return pa.array([None if v is None else text(v) for v in clean], pa.large_string())
+    convert = float if float in types and types in _ARROW else text
+    if types not in _ARROW or float in types:
+        clean = [None if v is None else convert(v) for v in clean]
+    return pa.array(clean, pa.type_for_alias(_ARROW.get(types, "large_string")))
 
 
-def _large(values: Sequence[object]) -> bool:
-    """Whether all values are numbers and neither int64 nor float64 holds them exactly."""
-    types = set(map(type, values)) - {type(None)}
-    if int not in types or not types <= {int, float}:
+def _large(values: Sequence[Any]) -> bool:
+    """Whether neither int64 nor float64 holds all of some numbers exactly."""
+    if not any(isinstance(v, float) for v in values):
+        return any(not SMALLEST <= v <= LARGEST for v in values if v is not None)
+    if not all(math.isfinite(v) for v in values if isinstance(v, float)):
         return False
-    doubles = float in types
-    numbers: list[Any] = [v for v in values if v is not None]
-    found = [v for v in numbers if not -EXACT <= v <= EXACT]
-    integers = [v for v in found if isinstance(v, int)]
-    if not doubles:
-        return any(not SMALLEST <= v <= LARGEST for v in integers)
-    if not all(math.isfinite(v) for v in found if isinstance(v, float)):
-        return False
+    integers = (v for v in values if isinstance(v, int))
     return any(v.bit_length() >= sys.float_info.max_exp or v != float(v) for v in integers)
 
 
-def _simple(values: Sequence[object]) -> Column | None:
-    """Column of values of one type, str, bool or int64, converted by Arrow at once; `None` for other values."""
-    import pyarrow as pa
+class Gathered:
+    """A column that grows as a file is read: pieces that are Arrow arrays, as far as they tell their values.
 
-    types = set(map(type, values)) - {type(None)}
-    plain = {str: pa.large_string(), bool: pa.bool_(), int: pa.int64()}
-    kind = plain.get(next(iter(types))) if len(types) == 1 else None
-    try:
-        return None if kind is None else pa.array(values, kind)
-    except (OverflowError, UnicodeEncodeError):
-        return None
+    Examples
+    --------
+    >>> column = Gathered()
+    >>> column.add([1, 2]); column.pad(3); column.add([0.5])
+    >>> column.whole().to_pylist()
+    [1.0, 2.0, None, 0.5]
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[Column, Sequence[Any] | None]] = []
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def pad(self, rows: int) -> None:
+        """Add missing cells up to a number of rows."""
+        if rows > self._rows:
+            self._pieces.append((pa.nulls(rows - self._rows), None))
+            self._rows = rows
+
+    def add(self, values: Sequence[Any]) -> None:
+        """Add a piece."""
+        memory.look()
+        memory.claim(2 * sum(len(v) for v in values if isinstance(v, str)))
+        types = set(map(type, values)) - {type(None)}
+        try:
+            made = arrow_column(values) if types else pa.nulls(len(values))
+        except (
+            CastError
+        ):  # perhaps of values that are none of the language, which `whole` counts over all pieces
+            made = Objects(values)
+        self._pieces.append((made, values if len(types) > 1 or isinstance(made, Objects) else None))
+        self._rows += len(values)
+
+    def whole(self) -> Column:
+        """The column, as `arrow_column` makes it of all values at once.
+
+        Raises
+        ------
+        CastError
+            If a value is none of the language, or lists meet other values.
+        """
+        whole = not any(isinstance(made, Objects) for made, _ in self._pieces)
+        types = {made.type for made, _ in self._pieces if made.type != pa.null()} if whole else set()
+        if not types and whole:
+            return pa.nulls(self._rows, pa.large_string())
+        if types == {pa.int64(), pa.float64()}:
+            types.remove(pa.int64())
+        if len(types) == 1:
+            try:
+                return pa.chunked_array([made.cast(*types) for made, _ in self._pieces])
+            except pa.ArrowInvalid:
+                pass  # an integer beside doubles that none of them may equal
+        return arrow_column([v for made, kept in self._pieces for v in (kept or made.to_pylist())])
 
 
 def checked(value: Any, row: int, level: int = 0) -> Any:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from lark import Lark, Token, Transformer, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
-from kgreason.arrays import as_arrow, as_numpy
+from kgreason.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.data.cast import coded, infer, missing, plain
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw
@@ -365,8 +365,6 @@ class _Rows(_Meaning):
         )
 
     def fits(self, name: Name, pattern: str, capitals: bool) -> Column:
-        import pyarrow.compute as pc
-
         wild = {"%": ".*", "_": "."}
         expression = "".join(wild.get(c) or re.escape(c) for c in pattern)
         flags = "s" if capitals else "si"
@@ -376,13 +374,9 @@ class _Rows(_Meaning):
         return as_arrow(self._absent(name))
 
     def inverted(self, part: Column) -> Column:
-        import pyarrow.compute as pc
-
         return pc.invert(part)
 
     def joined(self, all: bool, parts: Sequence[Column]) -> Column:
-        import pyarrow.compute as pc
-
         return reduce(pc.and_kleene if all else pc.or_kleene, parts)
 
     def _read(self, name: str) -> Column:
@@ -405,9 +399,6 @@ class _Rows(_Meaning):
 
     def _values(self, name: str, kind: Kind) -> npt.NDArray[Any]:
         """Cells as numbers, truth values or dates; any value where there is none."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column, absent = self._plain(name), as_arrow(self._absent(name))
         nothing = pa.scalar("0" if is_text(column) else 0).cast(column.type)
         try:
@@ -423,9 +414,6 @@ class _Rows(_Meaning):
         return codes.view({Kind.DOUBLE: "float64", Kind.DATE: "datetime64[us]"}.get(kind, "int64"))
 
     def _texts(self, name: str) -> Column:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column = self._plain(name)
         if isinstance(column, Objects):
             raise _Wrong(f"the column {name!r} holds lists", "compare another column")
@@ -435,15 +423,11 @@ class _Rows(_Meaning):
 
     def _truths(self, values: npt.NDArray[Any], *names: str) -> Column:
         """Truth values; null where a cell is missing."""
-        import pyarrow.compute as pc
-
         absent = np.logical_or.reduce([self._absent(name) for name in names])
         return pc.if_else(as_arrow(absent), None, as_arrow(np.asarray(values)))
 
     def _with_value(self, sign: str, name: str, value: Literal) -> Column:
         """Compare a column with a literal; with a text as texts, but for dates."""
-        import pyarrow as pa
-
         column, compare = self._plain(name), _OPERATORS[sign]
         if isinstance(column, Objects):
             raise _Wrong(f"the column {name!r} holds lists", "compare another column")
@@ -480,8 +464,6 @@ class _Rows(_Meaning):
 
 
 def _compared_texts(sign: str, left: Column, right: Column) -> Column:
-    import pyarrow.compute as pc
-
     names = {
         "=": "equal",
         "<>": "not_equal",
