@@ -128,8 +128,7 @@ class Reasoned(Displayed):
         DataError
             If the facts have fewer than two arguments.
         """
-        from kgreason.data.interchange.graphs import as_networkx
-        from kgreason.data.interchange.plain import edges_of
+        from kgreason.data.interchange.graphs import as_networkx, edges_of
 
         made = as_networkx(edges_of(self.to_arrow(predicate), predicate))
         return cast("networkx.MultiDiGraph[str]", made)
@@ -142,7 +141,6 @@ class Reasoned(Displayed):
         DataError
             If the facts have fewer than two arguments, or igraph is not installed.
         """
-        from kgreason.data.interchange.graphs import as_igraph
-        from kgreason.data.interchange.plain import edges_of
+        from kgreason.data.interchange.graphs import as_igraph, edges_of
 
         return as_igraph(edges_of(self.to_arrow(predicate), predicate))

@@ -220,7 +220,7 @@ def test_networkx_sorts() -> None:
     half.add_edge("b", "c")
     with pytest.raises(DataError, match="1 of the 2 edges of 'edge' have no weight"):
         from_networkx(half)
-    with pytest.raises(DataError, match="some edges of the graph have a weight"):
+    with pytest.raises(DataError, match="1 of the 2 edges of the graph have no weight"):
         as_table(half)
 
 

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason import KnowledgeGraph, LinkGraph, PeopleGraph, Relation
 from kgreason.data.interchange import as_table
-from kgreason.data.interchange.plain import plain
 from kgreason.errors import CallError, DataError, ReleaseError
 from kgreason.graph.links.model import Observations
 from tests.examples import inputs
@@ -363,18 +362,14 @@ def people() -> PeopleGraph:
 
 
 def told(graph: PeopleGraph) -> dict[str, object]:
-    whole = plain(graph)
-    name = whole.labels
-    found: dict[str, object] = {"labels": sorted(name)}
-    for attribute, values in whole.vertices.items():
-        found[attribute] = (
-            graph.attributes[attribute].kind,
-            {u: v for u, v in zip(name, values, strict=True) if v},
-        )
-    for relation in whole.relations:
-        source, target, _ = whole.ends(relation)
-        mutual = graph.relations[relation].mutual
-        found[relation] = mutual, {(name[s], name[t]) for s, t in zip(source, target, strict=True)}
+    whole = kgreason.to_networkx(graph)
+    found: dict[str, object] = {"labels": sorted(whole)}
+    for name, attribute in graph.attributes.items():
+        values = whole.nodes(data=name)
+        found[name] = attribute.kind, {u: v for u, v in values if v}
+    for name, links in graph.relations.items():
+        pairs = kgreason.to_arrow(graph, name).to_pylist()
+        found[name] = links.mutual, {(row["source"], row["target"]) for row in pairs}
     return found
 
 

@@ -69,7 +69,7 @@ def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
     >>> graph_of(pa.table({"by": ["A"], "of": ["D"], "share": [0.6]}), load_text('@edge("own").'))
     <KnowledgeGraph with 2 vertices; own: 1 edges>
     """
-    from kgreason.data.interchange.tables import as_foreign
+    from kgreason.data.interchange.graphs import as_foreign
     from kgreason.data.load import load_graph
     from kgreason.graph.model import KnowledgeGraph
 

@@ -11,6 +11,7 @@ Open Ownership: Beneficial Ownership Data Standard, https://standard.openownersh
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from array import array
@@ -30,7 +31,7 @@ from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw
 from kgreason.data.target import Target
 from kgreason.data.values import text
-from kgreason.data.vertex_names import called
+from kgreason.data.vertex_names import called, edges
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
 from kgreason.lang.values import Value
@@ -91,15 +92,16 @@ class _Statements:
         self._later: dict[str, str] = {}  # statement: what replaces it
         self._last: dict[str, tuple[str, int]] = {}  # record: date and number of its last statement
         self._closed: set[int] = set()
-        self._rows = {name: array("q") for name in ("source", "target", "statement")}
+        self._rows = array("q")  # source, target and statement of each interest
         self._shares = array("d")
-        self._ranges = array("q")  # rows whose share is a range
         self._left: Counter[str] = Counter()
 
     def add(self, given: Any, number: int) -> None:
         """Take a statement."""
         kind, record, details = _parts(given)
-        date = _date(given)
+        date = given.get("statementDate") or ""
+        if date and not (isinstance(date, str) and _DATE.fullmatch(date)):
+            raise _Malformed(f"the statementDate {_shown(date)} is no ISO date", "write it as in 2024-01-15")
         order = sys.intern(re.sub(r"\D", "", date)[:14].ljust(14, "0"))
         if details is given:
             for old in _list(given, "replacesStatements"):
@@ -123,39 +125,34 @@ class _Statements:
             if not isinstance(interest, dict):
                 raise _Malformed(f"the interest {_shown(interest)} is no object")
             share = self._share(interest)
-            if self._counts(interest):
-                for column, value in zip(
-                    self._rows.values(), (*map(self._vertex, ends), number), strict=True
-                ):
-                    column.append(value)
-                if share is None:
-                    self._ranges.append(len(self._shares))
-                self._shares.append(float("nan") if share is None else share)
+            if (reason := self._reason(interest)) is not None:
+                self._left[reason] += 1
+                continue
+            self._rows.extend((*map(self._vertex, ends), number))
+            self._shares.append(share)
 
     def _vertex(self, record: str) -> int:
         return self._number.setdefault(record, len(self._number))
 
-    def _counts(self, interest: Mapping[str, Any]) -> bool:
-        """Whether an interest is an edge; counts those that are none by the reason."""
+    def _reason(self, interest: Mapping[str, Any]) -> str | None:
+        """Why an interest is no edge; `None`: it is one."""
         type = _normal(str(interest.get("type") or "unknownInterest"))
         level = interest.get("directOrIndirect") or interest.get("interestLevel") or "unknown"
         if level not in _LEVELS:
             hint = f"one of {', '.join(_LEVELS)}"
             raise _Malformed(f"the level of an interest cannot be {_shown(level)}", hint)
         if interest.get("endDate"):
-            self._left["interests that have ended"] += 1
-        elif self._wanted is not None and type != self._wanted:
-            self._left[f"interests of another type ({type}; interest=any takes all)"] += 1
-        elif self._options.level is None and level == "indirect":
-            self._left["indirect interests (level=any takes them)"] += 1
-        elif self._options.level not in (None, "any", level):
-            self._left[f"interests of another level ({level})"] += 1
-        else:
-            return True
-        return False
+            return "interests that have ended"
+        if self._wanted is not None and type != self._wanted:
+            return f"interests of another type ({type}; interest=any takes all)"
+        if self._options.level is None and level == "indirect":
+            return "indirect interests (level=any takes them)"
+        if self._options.level not in (None, "any", level):
+            return f"interests of another level ({level})"
+        return None
 
-    def _share(self, interest: Mapping[str, Any]) -> float | None:
-        """Share from 0 to 1, or NaN if there is none; `None`: it is a range, and no option says which end counts."""
+    def _share(self, interest: Mapping[str, Any]) -> float:
+        """Share from 0 to 1; NaN: there is none; infinite: it is a range, and no option says which end counts."""
         given = interest.get("share") or {}
         if not isinstance(given, dict):
             hint = 'write it as in "share": {"exact": 25}'
@@ -164,51 +161,46 @@ class _Statements:
         low = _part(given, "minimum", "exclusiveMinimum")
         high = _part(given, "maximum", "exclusiveMaximum")
         if exact is not None or low is high is None:
-            return float("nan") if exact is None else exact
+            return math.nan if exact is None else exact
         if self._options.share is None:
-            return None
+            return math.inf
         low, high = 0.0 if low is None else low, 1.0 if high is None else high
         chosen = {"minimum": low, "maximum": high, "middle": (low + high) / 2}
-        return chosen.get(self._options.share, float("nan"))
+        return chosen.get(self._options.share, math.nan)
 
     def raw(self, file: JsonFile, place: str) -> Raw:
         """Table of the edges that count, with that of the vertices beside it."""
         import pyarrow as pa
 
         path = str(file.path)
-        sources, targets, statements = (np.array(c, dtype=np.int64) for c in self._rows.values())
         current = [
             number
             for record, (_, number) in self._last.items()
             if number not in self._closed and record not in self._later
         ]
-        kept = np.isin(statements, current)
-        self._left["interests of statements that later ones replace or that end their record"] += int(
-            (~kept).sum()
-        )
-        ranges = [row for row in self._ranges if kept[row]]
-        if ranges:
+        rows, shares = np.array(self._rows, dtype=np.int64).reshape(-1, 3), np.array(self._shares)
+        kept = np.isin(rows[:, 2], current)
+        what = "interests of statements that later ones replace or that end their record"
+        self._left[what] += int((~kept).sum())
+        (sources, targets, statements), shares = rows[kept].T, shares[kept]
+        ranges = np.flatnonzero(np.isinf(shares))
+        if len(ranges):
             raise DataError(
                 path,
                 f"the share is a range, not a number ({len(ranges):,} such interest{'s' * (len(ranges) != 1)})",
                 file.line(place, int(statements[ranges[0]])),
                 hint="share=minimum, maximum or middle takes one; share=exact with missing=skip leaves such rows out",
             )
-        statements, shares = statements[kept], np.array(self._shares, dtype=np.float64)[kept]
         vertices, names = self._vertices(file, place)
-        columns: list[Column] = [
-            vertices.columns[0].take(as_arrow(names[e[kept]])) for e in (sources, targets)
-        ]
+        ids = vertices.columns[0]
+        columns: list[Column] = [ids.take(as_arrow(names[end])) for end in (sources, targets)]
         without = np.isnan(shares)
         if not without.all():
             columns.append(pa.array(shares, pa.float64(), mask=without))
-        return Raw(
+        return edges(
             path,
-            ("source", "target", "weight")[: len(columns)],
-            tuple(columns),
+            columns,
             lambda row: file.line(place, int(statements[row])),
-            named=False,
-            graph=True,
             typed=True,
             vertices=vertices,
             notes=tuple(f"{path}: left out {what}: {n:,}" for what, n in self._left.items() if n),
@@ -246,11 +238,8 @@ def _parts(given: Any) -> tuple[str, str, Mapping[str, Any]]:
     if not isinstance(given, dict):
         raise _Malformed("this is no statement of BODS but another value of JSON", _OTHERWISE)
     if "recordType" in given:
-        record, kind, details = (
-            _text(given, "recordId"),
-            _text(given, "recordType"),
-            given.get("recordDetails"),
-        )
+        record, kind = _text(given, "recordId"), _text(given, "recordType")
+        details = given.get("recordDetails")
         if not isinstance(details, dict):
             raise _Malformed("the statement has no recordDetails")
     elif "statementType" in given:
@@ -260,17 +249,9 @@ def _parts(given: Any) -> tuple[str, str, Mapping[str, Any]]:
         message = "this is no statement of BODS: it has neither a statementType nor a recordType"
         raise _Malformed(message, _OTHERWISE)
     if kind not in _KINDS.values():
-        raise _Malformed(
-            f"unknown type of statement {given.get('recordType') or given.get('statementType')!r}"
-        )
+        written = given.get("recordType") or given.get("statementType")
+        raise _Malformed(f"unknown type of statement {written!r}")
     return kind, record, details
-
-
-def _date(given: Mapping[str, Any]) -> str:
-    date = given.get("statementDate") or ""
-    if date and not (isinstance(date, str) and _DATE.fullmatch(date)):
-        raise _Malformed(f"the statementDate {_shown(date)} is no ISO date", "write it as in 2024-01-15")
-    return str(date)
 
 
 def _normal(type: str) -> str:

@@ -115,45 +115,39 @@ def check_range(
     DataError
         At the first weight outside.
     """
-    errors = [_outside(rows) for rows in parts]
-    errors.append(_outside_written(edge, written))
-    found = [(error, count) for error, count in errors if error is not None]
-    if not found:
+    outside, error, value = 0, None, 0.0
+    for rows in (*parts, None):
+        weights = written.weights if rows is None else rows.columns[2].view(np.float64)
+        odd = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
+        outside += len(odd)
+        if error is None and len(odd):
+            value = float(weights[odd[0]])
+            message = f"the weight {value:g} of {edge} is outside [0,1]"
+            error = _error(rows, odd) if rows is not None else DataError(written.spans[odd[0]], message)
+    if error is None:
         return
-    error = found[0][0]
     if strict:
         raise error
-    value = f"{_first_odd(parts, written):g}"
     total = sum(map(len, parts)) + len(written.weights)
-    outside = sum(count for _, count in found)
     where = error.file if error.line is None else f"{error.file}:{error.line}"
     help = f" ({error.hint})" if error.hint else ""
     progress.note(
         f"{edge}: {outside:,} of {total:,} weights lie{'s' * (outside == 1)} outside [0,1], "
-        f"the first, {value}, in {where}; reasoning takes them as they are, anonymizing refuses them{help}"
+        f"the first, {value:g}, in {where}; reasoning takes them as they are, anonymizing refuses them{help}"
     )
 
 
-def _first_odd(parts: Sequence[Rows], written: Written) -> float:
-    weights = np.concatenate([*(rows.columns[2].view(np.float64) for rows in parts), written.weights])
-    return float(weights[~((weights >= 0) & (weights <= 1))][0])
-
-
-def _outside(rows: Rows) -> tuple[DataError | None, int]:
-    weights = rows.columns[2].view(np.float64)
-    odd = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
-    if not len(odd):
-        return None, 0
-    name = rows.raw.names[2] if len(rows.raw.names) == 3 else None
+def _error(rows: Rows, odd: npt.NDArray[np.int64]) -> DataError:
+    """Error that points at the first of the rows whose weights are outside."""
+    raw, weights = rows.raw, rows.columns[2].view(np.float64)
     first = weights[odd[0]]
-    written = f"{first * 100:g} percent" if rows.raw.percent else f"{first:g}"
-    error = rows.raw.error(
+    shown = f"{first * 100:g} percent" if raw.percent else f"{first:g}"
+    return raw.error(
         int(rows.rows[odd[0]]),
-        f"the weight {written} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})",
-        name,
-        _remedy(weights, memory=rows.raw.memory, percent=rows.raw.percent),
+        f"the weight {shown} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})",
+        raw.names[2] if len(raw.names) == 3 else None,
+        _remedy(weights, memory=raw.memory, percent=raw.percent),
     )
-    return error, len(odd)
 
 
 def _remedy(weights: Weights, *, memory: bool, percent: bool) -> str:
@@ -168,22 +162,11 @@ def _remedy(weights: Weights, *, memory: bool, percent: bool) -> str:
         return "divide percentages by 100" if memory else "percent=true divides by 100"
     if weights.min() >= 0 and weights.max() < 2:
         return "shares are at most 1: correct these rows"
-    other = (
-        "divide by the greatest absolute weight"
-        if memory
-        else "scale=abs (or scale=minmax) brings them to [0,1]"
-    )
+    scale = "scale=abs (or scale=minmax) brings them to [0,1]"
+    other = "divide by the greatest absolute weight" if memory else scale
     if most:
         return other
     return f"shares lie between 0 and 1: correct these rows; if the weights are no shares, {other}"
-
-
-def _outside_written(edge: str, written: Written) -> tuple[DataError | None, int]:
-    odd = np.flatnonzero(~((written.weights >= 0) & (written.weights <= 1)))
-    if not len(odd):
-        return None, 0
-    message = f"the weight {written.weights[odd[0]]:g} of {edge} is outside [0,1]"
-    return DataError(written.spans[odd[0]], message), len(odd)
 
 
 def tell_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> None:
@@ -266,7 +249,8 @@ def check_titles(titles: Titles, labels: frozenset[str]) -> None:
         If a name is a vertex or, in a file, a number.
     """
     for name in titles.names:
-        what = "a vertex" if name in labels else "a number" if _is_number(name, titles.raw) else None
+        number = not titles.raw.memory and NUMBER.fullmatch(name)  # tables in memory are numbered by default
+        what = "a vertex" if name in labels else "a number" if number else None
         if what and titles.raw.title_line is None:
             raise DataError(
                 titles.raw.file, f"the column {name!r} has the name of {what}", hint="rename the column"
@@ -278,8 +262,3 @@ def check_titles(titles: Titles, labels: frozenset[str]) -> None:
                 titles.raw.title_line,
                 hint="say useHeaders=false if the line is data; if it is not, rename the column",
             )
-
-
-def _is_number(name: str, raw: Raw) -> bool:
-    """Whether a name is a number; columns of tables in memory are numbered where nobody names them."""
-    return not raw.memory and NUMBER.fullmatch(name) is not None

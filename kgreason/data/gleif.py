@@ -21,7 +21,7 @@ import numpy as np
 from kgreason.arrays import as_arrow
 from kgreason.data.options import Options
 from kgreason.data.raw import Raw
-from kgreason.data.vertex_names import called
+from kgreason.data.vertex_names import called, edges
 from kgreason.data.xml_blocks import parse
 from kgreason.errors import DataError
 
@@ -109,8 +109,8 @@ class _Records:
 
     def _taken(self, place: str, line: int) -> str:
         if not (value := self._record.get(place, "")):
-            hint = "take the record out, or download the file from GLEIF again"
-            raise DataError(self._file, f"the record that ends here has no {place}", line, hint=hint)
+            what = f"the record that ends here has no {place}"
+            raise DataError(self._file, what, line, hint=f"take the record out, or {_AGAIN}")
         return value
 
     def _vertex(self, lei: str) -> int:
@@ -144,15 +144,12 @@ class _Records:
 
         leis = pa.array(self._number, pa.large_string())
         labels = pa.array([self._names.get(lei) or lei for lei in self._number], pa.large_string())
-        ends = tuple(leis.take(as_arrow(np.array(end))) for end in (self._parents, self._children))
+        ends = [leis.take(as_arrow(np.array(end))) for end in (self._parents, self._children)]
         quantifiers = np.array(self._quantifiers)
-        return Raw(
+        return edges(
             self._file,
-            ("source", "target"),
             ends,
             self._lines.__getitem__,
-            named=False,
-            graph=True,
             typed=True,
             vertices=Raw(self._file, ("id", "label"), (leis, labels), lambda _: None, typed=True),
             extra={"quantifier": pa.array(quantifiers, pa.float64(), mask=np.isnan(quantifiers))},

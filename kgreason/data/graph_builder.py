@@ -10,7 +10,7 @@ import numpy as np
 from kgreason import memory
 from kgreason.arrays import as_numpy
 from kgreason.data.raw import Column, Raw
-from kgreason.data.vertex_names import ends_of, repeated
+from kgreason.data.vertex_names import edges, ends_of, repeated
 from kgreason.errors import DataError
 
 # Columns that are no attributes; neither GML nor XML has names with a zero byte.
@@ -75,38 +75,35 @@ class GraphBuilder:
             self.file,
             ("id", "label"),
             (nodes[ID].combine_chunks(), nodes[LABEL].combine_chunks().fill_null("")),
-            lambda row: int(lines[row]),
+            lines.item,
             extra={name: column.combine_chunks() for name, column in self._attributes("node", nodes).items()},
             texts=self._texts("node"),
         )
-        edges = self._edges(undirected=undirected, vertices=vertices)
+        raw = self._edges(undirected=undirected, vertices=vertices)
         if len(nodes):
-            ends_of(edges, vertices)
-        return edges
+            ends_of(raw, vertices)
+        return raw
 
     def _edges(self, *, undirected: bool, vertices: Raw) -> Raw:
-        edges = self._table("edge", SOURCE, TARGET, WEIGHT)
-        columns, lines = [edges[SOURCE], edges[TARGET]], as_numpy(edges[LINE].combine_chunks())
-        weighted = edges[WEIGHT].is_valid().to_numpy()
+        table = self._table("edge", SOURCE, TARGET, WEIGHT)
+        columns, lines = [table[SOURCE], table[TARGET]], as_numpy(table[LINE].combine_chunks())
+        weighted = table[WEIGHT].is_valid().to_numpy()
         if weighted.all() and len(weighted):
-            columns.append(_typed(edges[WEIGHT], self.types.get(("edge", "weight"))))
+            columns.append(_typed(table[WEIGHT], self.types.get(("edge", "weight"))))
         elif weighted.any():
             row = int(np.argmax(weighted != weighted[0]))
             source, target = (column[row].as_py() for column in columns)
             own, first = ("no", "one") if weighted[0] else ("a", "none")
             message = f"the edge from {source!r} to {target!r} has {own} weight, the first edge has {first}"
             raise DataError(self.file, message, int(lines[row]), hint="give every edge a weight, or none")
-        ways = edges[UNDIRECTED].fill_null(undirected).to_numpy()
-        return Raw(
+        ways = table[UNDIRECTED].fill_null(undirected).to_numpy()
+        return edges(
             self.file,
-            ("source", "target", "weight")[: len(columns)],
-            tuple(columns),
-            lambda row: int(lines[row]),
-            named=False,
-            graph=True,
+            columns,
+            lines.item,
             undirected=ways if ways.any() else None,
             vertices=vertices,
-            extra=self._attributes("edge", edges),
+            extra=self._attributes("edge", table),
             texts=self._texts("edge"),
         )
 

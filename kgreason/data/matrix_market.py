@@ -26,7 +26,7 @@ from kgreason.data.options import Options
 from kgreason.data.raw import Raw, decoded, whole_lines
 from kgreason.data.target import Target
 from kgreason.data.values import int64
-from kgreason.data.vertex_names import Vertices, labelled, numbered, write_entries
+from kgreason.data.vertex_names import Vertices, edges, labelled, numbered, write_entries
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
 
@@ -46,10 +46,10 @@ def read_mtx(path: Path, options: Options) -> Raw:
     check_declared(path, count, size_line)
     memory.claim(_BYTES * count)
     fields = read_fields(path, options.encoding, skip=size_line, delimiter=" ", comments="%")
-    names = ("source", "target") if field == "pattern" else ("source", "target", "weight")
-    columns, lines = fields.columns or (pa.chunked_array([], pa.large_string()),) * len(names), fields.lines
-    if len(columns) != len(names):
-        message = f"{len(columns)} fields in an entry of a {field} matrix, expected {len(names)}"
+    width = 2 if field == "pattern" else 3
+    columns, lines = fields.columns or (pa.chunked_array([], pa.large_string()),) * width, fields.lines
+    if len(columns) != width:
+        message = f"{len(columns)} fields in an entry of a {field} matrix, expected {width}"
         hint = "the first line says what the matrix is of: pattern has 2 fields, real and integer 3"
         raise DataError(file, message, int(lines[0]), hint=hint)
     if len(lines) != entries:
@@ -73,17 +73,8 @@ def read_mtx(path: Path, options: Options) -> Raw:
         columns = tuple(pa.chunked_array([*a.chunks, *b.chunks], a.type) for a, b in both)
         lines, off_diagonal = np.concatenate([lines, lines]), None
     ids = as_arrow(np.arange(1, count + 1)).cast(pa.string())
-    raw = Raw(
-        file,
-        names,
-        columns,
-        lambda row: int(lines[row]),
-        named=False,
-        graph=True,
-        undirected=off_diagonal,
-        vertices=Raw(file, ("id",), (ids,), lambda _: size_line),
-        notes=notes,
-    )
+    vertices = Raw(file, ("id",), (ids,), lambda _: size_line)
+    raw = edges(file, columns, lines.item, undirected=off_diagonal, vertices=vertices, notes=notes)
     return labelled(raw, path, options, count)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from kgreason.data.values import CastError, text
 from kgreason.data.vertex_names import named, vertices_of
 from kgreason.engine.table import Codes, Facts, Kind, decode
 from kgreason.errors import DataError
-from kgreason.lang.values import Null, Value, ordered
+from kgreason.lang.values import Value, ordered
 
 _ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 _HEADER = re.compile(r"[-_.]?headers?$", re.IGNORECASE)
@@ -54,11 +54,6 @@ _TYPES = {Kind.INT: "long", Kind.DOUBLE: "double", Kind.BOOL: "boolean", Kind.DA
 _ELEMENTS = {int: "long", float: "double", bool: "boolean", str: "string"}
 _ODD = re.compile(r'[:(){}\[\],;"\r\n]')
 
-Lines = Callable[[int], int | None]
-"""Line in its file of each row."""
-File = tuple[Path, bool]
-"""A file, and whether its first line is the header."""
-
 
 @dataclass(frozen=True)
 class Field:
@@ -66,31 +61,31 @@ class Field:
 
     Attributes
     ----------
-    written
-        Its cell in the header.
-    name
-        Of the property; may be empty.
+    written, name
+        Its cell in the header, and the name of the property; may be empty.
     role
         ``ID``, ``START_ID``, ``END_ID``, ``TYPE``, ``LABEL`` or ``IGNORE``; empty for a mere property.
-    type
-        Of a property, in lower case.
-    array
-        Its cells are lists.
+    type, array
+        Of a property, in lower case, and whether its cells are lists.
     space
         Id space of ids; empty where there is one only.
     """
 
     written: str
     name: str
-    role: str
-    type: str
-    array: bool
-    space: str
+    role: str = ""
+    type: str = "string"
+    array: bool = False
+    space: str = ""
 
     @property
     def column(self) -> str:
         """What the column is called in tables."""
         return _ROLES[self.role] if self.role else self.name
+
+
+Group = tuple[Sequence[Field], Sequence[tuple[Path, bool]]]
+"""Files with one header, each with whether the header is its first line."""
 
 
 def is_header(cells: Sequence[str]) -> bool:
@@ -138,11 +133,12 @@ def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
 def _field(cell: str) -> Field:
     found = _CELL.fullmatch(cell.strip())
     if found is None:  # a line end in a cell: no header has one
-        return Field(cell, cell, "", "string", array=False, space="")
+        return Field(cell, cell)
     type = found["type"] or "string"
     role = type.upper() if type.upper() in _ROLES else ""
-    array = found["array"] is not None
-    return Field(cell.strip(), found["name"], role, type.lower(), array, found["space"] or "")
+    return Field(
+        cell.strip(), found["name"], role, type.lower(), found["array"] is not None, found["space"] or ""
+    )
 
 
 class _Table:
@@ -152,25 +148,21 @@ class _Table:
     ----------
     file
         Where messages look for rows: in their file, if it is one.
-    groups
-        Files by their headers.
     """
 
-    def __init__(
-        self, path: Path, groups: Sequence[tuple[Sequence[Field], Sequence[File]]], options: Options
-    ) -> None:
+    def __init__(self, path: Path, groups: Sequence[Group], options: Options) -> None:
         import pyarrow as pa
 
         self._options = options
         self.fields = [field for fields, _ in groups for field in fields if field.role != "IGNORE"]
-        files = [file for _, some in groups for file in some]
-        self.file = str(files[0][0] if len(files) == 1 else path)
+        self._files = [file for _, some in groups for file in some]
+        self.file = str(self._files[0][0] if len(self._files) == 1 else path)
         spaces: dict[str, list[Column]] = {}
-        parts = [self._read(file, fields, spaces) for fields, some in groups for file in some]
+        parts = [self._read(*file, fields, spaces) for fields, some in groups for file in some]
         if options.spaces is None and len(spaces) > 1:
             self._check_spaces(spaces)
         self.rows = pa.concat_tables(parts, promote_options="permissive")
-        self.line: Lines = lambda row: _line(files[0], options, row) if len(files) == 1 else None
+        self._kept = np.arange(len(self.rows))
 
     def choose(self, column: str, wanted: str, what: str) -> None:
         """Keep the rows of the types or labels asked for."""
@@ -189,26 +181,26 @@ class _Table:
                 message = f"there are no {what} {name!r}"
                 raise DataError(self.file, message, hint=f"there are {', '.join(known)}")
         hits = as_numpy(pc.is_in(flat, pa.array(names, flat.type)))
-        rows = np.unique(labels.value_parent_indices().to_numpy()[hits])
-        line = self.line
-        self.rows = self.rows.take(as_arrow(rows))
-        self.line = lambda row: line(int(rows[row]))
+        self._kept = np.unique(labels.value_parent_indices().to_numpy()[hits])
+        self.rows = self.rows.take(as_arrow(self._kept))
 
-    def raw(self, columns: dict[str, str], **more: Any) -> Raw:
+    def raw(self, columns: Sequence[str], names: Sequence[str], **more: Any) -> Raw:
         """Some columns under other names; all are there by the names of properties, and as the header writes them."""
         extra = {name: self.rows.column(name) for name in self.rows.column_names}
         for field in self.fields:
             for name in filter(None, (field.written, field.name)):
                 extra.setdefault(name, extra[field.column])
-        found = tuple(self.rows.column(name) for name in columns.values())
-        return Raw(self.file, tuple(columns), found, self.line, extra=extra, typed=True, **more)
+        found = tuple(self.rows.column(name) for name in columns)
+        return Raw(self.file, tuple(names), found, self._line, extra=extra, typed=True, **more)
 
-    def _read(self, file: File, fields: Sequence[Field], spaces: dict[str, list[Column]]) -> Any:
+    def _line(self, row: int) -> int | None:
+        return _line(*self._files[0], self._options, int(self._kept[row])) if len(self._files) == 1 else None
+
+    def _read(self, path: Path, own: bool, fields: Sequence[Field], spaces: dict[str, list[Column]]) -> Any:
         """Table of one file."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        path, own = file
         delimiter = _delimiter(path, self._options)
         cells = read_columns(path, self._options, delimiter, len(fields), header=own, nulls=True)
         columns: dict[str, Column] = {}
@@ -221,7 +213,7 @@ class _Table:
                     if column.null_count:
                         row = int(np.argmax(as_numpy(column.combine_chunks().is_null())))
                         raise CastError(row, "", "", "give the node an id, or take the line out")
-                    spaces.setdefault(field.space, []).append(column)
+                    spaces.setdefault(field.space, []).extend(column.chunks)
                     if self._options.spaces and field.space:
                         large = pa.large_string()
                         mark, nothing = pa.scalar(f"{field.space}:", large), pa.scalar("", large)
@@ -230,18 +222,17 @@ class _Table:
                     column = _typed(column.combine_chunks(), field)
             except CastError as error:
                 what = f"{error.value!r} is not {error.expected}" if error.expected else "the cell is empty"
-                line = _line(file, self._options, error.row)
+                line = _line(path, own, self._options, error.row)
                 raise DataError(str(path), what, line, field.written, error.hint) from error
             columns[field.column] = column
         return pa.table(columns)
 
-    def _check_spaces(self, spaces: dict[str, list[Column]]) -> None:
+    def _check_spaces(self, spaces: Mapping[str, Sequence[Column]]) -> None:
         """Refuse ids that stand in two spaces: without more they would be one vertex."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        chunks = {space: [chunk for c in columns for chunk in c.chunks] for space, columns in spaces.items()}
-        ids = {space: pa.chunked_array(some, pa.large_string()).unique() for space, some in chunks.items()}
+        ids = {space: pa.chunked_array(some, pa.large_string()).unique() for space, some in spaces.items()}
         for one, two in itertools.combinations(ids, 2):
             both = ids[two].filter(pc.is_in(ids[two], ids[one]))
             if len(both):
@@ -271,8 +262,8 @@ def read_neo4j(path: Path, options: Options) -> Raw:
         table = _Table(path, nodes, options)
         if options.label is not None:
             table.choose(":LABEL", options.label, "nodes with the label")
-        properties = [n for n in table.rows.column_names if n not in ("id", ":TYPE", ":LABEL")]
-        vertices = table.raw({name: name for name in ("id", *properties)})
+        names = ["id", *(n for n in table.rows.column_names if n not in ("id", ":TYPE", ":LABEL"))]
+        vertices = table.raw(names, names)
     if not links:
         if options.type is not None:
             raise DataError(str(path), "these are nodes, which have no type", hint="label= chooses nodes")
@@ -289,10 +280,10 @@ def read_neo4j(path: Path, options: Options) -> Raw:
             notes = [f"{table.file}: {note}", *notes]
     properties = [field for field in table.fields if not field.role and not field.array]
     numbers = list(dict.fromkeys(f.name for f in properties if _KINDS[f.type] in (Kind.INT, Kind.DOUBLE)))
-    weight = "weight" if "weight" in numbers else numbers[0] if len(numbers) == 1 else None
-    columns = {"source": "source", "target": "target", **({"weight": weight} if weight else {})}
+    weight = ["weight"] if "weight" in numbers else numbers if len(numbers) == 1 else []
     raw = table.raw(
-        columns,
+        ["source", "target", *weight],
+        ("source", "target", "weight")[: 2 + len(weight)],
         named=False,
         graph=True,
         notes=tuple(notes),
@@ -302,7 +293,7 @@ def read_neo4j(path: Path, options: Options) -> Raw:
     return named(raw, options, usual=False)
 
 
-def _listed(path: Path, options: Options) -> tuple[Sequence[Field], Sequence[File]]:
+def _listed(path: Path, options: Options) -> Group:
     """One file, or several of which the first begins with the header."""
     files = parts_of(path)
     for file in files:
@@ -310,17 +301,17 @@ def _listed(path: Path, options: Options) -> tuple[Sequence[Field], Sequence[Fil
             raise DataError(str(file), "is a folder", hint="name a folder alone, or files alone")
         if not file.is_file():
             raise no_file(file)
-    line, cells = _first(files[0], options)
-    return fields_of(str(files[0]), line, cells), [(file, file == files[0]) for file in files]
+    fields = fields_of(str(files[0]), *_first(files[0], options))
+    return fields, [(file, file == files[0]) for file in files]
 
 
-def _folder(folder: Path, options: Options) -> tuple[list[tuple[Sequence[Field], Sequence[File]]], list[str]]:
+def _folder(folder: Path, options: Options) -> tuple[list[Group], list[str]]:
     """Files of a folder by their headers, and notes on those that have none."""
     files = sorted(f for f in folder.iterdir() if f.is_file() and f.name.lower().endswith(_ENDINGS))
     first = {file: _first(file, options) for file in files if file.stat().st_size}
     own = [file for file in first if is_header(first[file][1])]
     others = [file for file in first if file not in own]
-    groups: list[tuple[Sequence[Field], Sequence[File]]] = []
+    groups: list[Group] = []
     for file in own:
         stem = file.name.partition(".")[0]
         base = _HEADER.sub("", stem)
@@ -346,8 +337,7 @@ def _delimiter(path: Path, options: Options) -> str:
     return options.delimiter or ("\t" if tabs else ",")
 
 
-def _line(file: File, options: Options, row: int) -> int | None:
-    path, own = file
+def _line(path: Path, own: bool, options: Options, row: int) -> int | None:
     found = records(path, options, _delimiter(path, options))
     return next(itertools.islice(found, row + own, None), (None, ()))[0]
 
@@ -384,15 +374,14 @@ def _values(column: Column, kind: Kind) -> Column:
     except CastError as error:
         error.row = int(present[error.row])
         raise
-    values = as_arrow(_numbers(codes, kind))
-    if not column.null_count:
-        return values
+    values = _numbers(codes, kind)
     return pc.if_else(column.is_valid(), values, pa.scalar(None, values.type))
 
 
-def _numbers(codes: Codes, kind: Kind) -> np.ndarray[Any, Any]:
+def _numbers(codes: Codes, kind: Kind) -> Column:
     forms = {Kind.DOUBLE: "float64", Kind.DATE: "datetime64[us]"}
-    return codes.astype(bool) if kind is Kind.BOOL else codes.view(forms.get(kind, "int64"))
+    codes = np.ascontiguousarray(codes)
+    return as_arrow(codes.astype(bool) if kind is Kind.BOOL else codes.view(forms.get(kind, "int64")))
 
 
 def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
@@ -409,19 +398,21 @@ def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
     if table.arity == 1:
         write_nodes(path, facts, predicate, target)
         return
-    places = range(2, table.arity)
-    properties = [_property(facts, place, names, predicate) for place in places]
+    properties = [_property(facts, place, names, predicate) for place in range(2, table.arity)]
     header = [":START_ID", ":END_ID", *(head for head, _ in properties), ":TYPE"]
 
     def rows() -> Iterator[list[Column]]:
         for some in pieces(facts, predicate):
-            data = [column[some] for column in table.columns]
-            ends = [texts(kind, codes, facts) for kind, codes in zip(table.kinds[:2], data, strict=False)]
-            cells = [
-                _cells(table.kinds[place], data[place], facts, form)
-                for place, (_, form) in zip(places, properties, strict=True)
-            ]
-            yield [*ends, *cells, _same(target.options.get("type", predicate), len(data[0]))]
+            data = list(zip(table.kinds, (column[some] for column in table.columns), strict=True))
+            cells = [texts(kind, codes, facts) for kind, codes in data[:2]]
+            for (kind, codes), (_, form) in zip(data[2:], properties, strict=True):
+                if kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL):
+                    cells.append(_numbers(codes, kind))
+                    continue
+                used, where = np.unique(codes, return_inverse=True)
+                words = strings([form(v) for v in decode(kind, used, facts.symbols)])
+                cells.append(words.take(as_arrow(where.reshape(-1))))
+            yield [*cells, _same(target.options.get("type", predicate), len(cells[0]))]
 
     _write(path, header, rows())
 
@@ -469,31 +460,21 @@ def _property(
     return f"{name}:{_TYPES.get(kind, 'string')}", _date if kind is Kind.DATE else text
 
 
-def _cells(kind: Kind, data: Codes, facts: Facts, form: Callable[[Value], str]) -> Column:
-    """Numbers and truth values as they are, all else as text."""
-    if kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL):
-        return as_arrow(_numbers(np.ascontiguousarray(data), kind))
-    used, where = np.unique(data, return_inverse=True)
-    return strings([form(v) for v in decode(kind, used, facts.symbols)]).take(as_arrow(where.reshape(-1)))
-
-
 def _element(values: Sequence[Value]) -> str | None:
     """Type of the elements of lists and sets; `None`: the values are others, or Neo4j has no arrays for them."""
-    if not values or not all(isinstance(v, tuple | frozenset) and v for v in values):
-        return None
-    elements = [e for v in values if isinstance(v, tuple | frozenset) for e in v]
+    elements = [e for v in values if isinstance(v, tuple | frozenset) for e in v or (None,)]
     types = {type(e) for e in elements}
-    if len(types) != 1 or not types <= set(_ELEMENTS):
+    if len(types) != 1 or not all(isinstance(v, tuple | frozenset) for v in values):
         return None
     if any(isinstance(e, str) and (not e or ";" in e) for e in elements):
         return None
-    return _ELEMENTS[types.pop()]
+    return _ELEMENTS.get(types.pop())
 
 
 def _array(value: Value) -> str:
     elements = ordered(value) if isinstance(value, frozenset) else value
     assert isinstance(elements, tuple | list)
-    return ";".join(text(e) for e in elements if not isinstance(e, Null))
+    return ";".join(map(text, elements))
 
 
 def _date(value: Value) -> str:

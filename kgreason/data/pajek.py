@@ -24,7 +24,7 @@ from kgreason.data.options import Options
 from kgreason.data.raw import Raw, decoded, whole_lines
 from kgreason.data.target import Target
 from kgreason.data.values import int64
-from kgreason.data.vertex_names import named, vertices_of, write_entries
+from kgreason.data.vertex_names import edges, named, vertices_of, write_entries
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
 
@@ -72,17 +72,8 @@ def read_pajek(path: Path, options: Options) -> Raw:
     for column in columns[:2]:
         check_indices(file, column, lines, count, "vertex number")
     undirected = np.array(both)[np.searchsorted([first for first, _ in bodies], lines, "right") - 1]
-    raw = Raw(
-        file,
-        ("source", "target", "weight")[: len(columns)],
-        columns,
-        lambda row: int(lines[row]),
-        named=False,
-        graph=True,
-        undirected=undirected if undirected.any() else None,
-        vertices=vertices,
-    )
-    raw = named(raw, options)
+    both_ways = undirected if undirected.any() else None
+    raw = named(edges(file, columns, lines.item, undirected=both_ways, vertices=vertices), options)
     asked = options.vertices or options.columns is not None or options.names not in (None, "id")
     if wrong is not None and (asked or (raw.vertices is not None and raw.vertices.key is not None)):
         raise wrong

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -106,13 +106,7 @@ def _own(path: Path, options: Options) -> Options | None:
 
 
 def _triples(path: Path, base: str | None) -> Iterator[Any]:
-    """Triples of a file, one by one.
-
-    Raises
-    ------
-    DataError
-        If it is not of its format.
-    """
+    """Triples of a file, one by one."""
     oxigraph = extra("pyoxigraph", "rdf", path)
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     format = getattr(oxigraph.RdfFormat, _FORMATS.get(suffix, "TURTLE"))
@@ -146,49 +140,12 @@ def _place(iri: str, base: str | None) -> str | None:
     return None
 
 
-class _Names:
-    """Shortens IRIs, and sees that two do not become one."""
-
-    def __init__(self, file: str, options: Options) -> None:
-        self._file, self._base, self._strip = file, options.base, options.strip
-        self._full: dict[str, str] = {}
-
-    def short(self, iri: str) -> str:
-        """Name of an IRI.
-
-        Raises
-        ------
-        DataError
-            If another IRI has that name.
-        """
-        name = self.bare(iri)
-        other = self._full.setdefault(name, iri)
-        if other != iri:
-            hint = "shorten names by base= alone" if self._strip else "leave out base="
-            raise DataError(self._file, f"<{other}> and <{iri}> would both be {name!r}", hint=hint)
-        return name
-
-    def bare(self, iri: str) -> str:
-        """Name of an IRI that is no value: another may have it, too."""
-        if self._base and iri.startswith(self._base):
-            return unquote(iri[len(self._base) :])
-        if self._strip:
-            return unquote(re.split(r"[#/]", iri.rstrip("#/"))[-1]) or iri
-        return iri
-
-
 class _Reader:
-    """Triples of a file as columns, of which tables are made.
-
-    Attributes
-    ----------
-    all
-        Whether every triple is a row.
-    """
+    """Triples of a file as columns, of which tables are made."""
 
     def __init__(self, path: Path, options: Options) -> None:
         self._file, self._options = str(path), options
-        self._names = _Names(self._file, options)
+        self._full: dict[str, str] = {}  # IRIs by what they are called
         self.all = options.predicate is None and options.category is None
         self._predicates: dict[str, int] = {}
         self._kinds: dict[tuple[str, str | None], int] = {_NODE: 0}
@@ -241,13 +198,30 @@ class _Reader:
             return f"_:{term.value}", 0
         raise self._wrong(f"{term} is not an IRI, a blank node or a literal", "take the triple out")
 
+    def _short(self, iri: str) -> str:
+        """Name of an IRI that is a value: no other has it."""
+        name = self._bare(iri)
+        other = self._full.setdefault(name, iri)
+        if other != iri:
+            hint = "shorten names by base= alone" if self._options.strip else "leave out base="
+            raise self._wrong(f"<{other}> and <{iri}> would both be {name!r}", hint)
+        return name
+
+    def _bare(self, iri: str) -> str:
+        base = self._options.base
+        if base and iri.startswith(base):
+            return unquote(iri[len(base) :])
+        if self._options.strip:
+            return unquote(re.split(r"[#/]", iri.rstrip("#/"))[-1]) or iri
+        return iri
+
     def _counts(self, iri: str) -> bool:
         """Whether triples of a predicate say something of the relation, or name vertices."""
         argument = _place(iri, self._options.base) is not None
         return iri == _TYPE or argument or self._is(iri, self._options.predicate) or self._labels(iri)
 
     def _is(self, iri: str, wanted: str | None) -> bool:
-        return wanted is not None and wanted in (iri, self._names.bare(iri))
+        return wanted is not None and wanted in (iri, self._bare(iri))
 
     def _labels(self, iri: str) -> bool:
         names = self._options.names
@@ -266,7 +240,7 @@ class _Reader:
         classes = {self._objects.dictionary[code].as_py(): code for code in np.unique(codes).tolist()}
         found = [iri for iri in classes if self._is(iri, wanted)]
         for iri in found:
-            self._names.short(iri)
+            self._short(iri)
         mask = np.isin(codes, [classes[iri] for iri in found])
         return rows[mask], [iri for iri in classes if iri not in found]
 
@@ -294,7 +268,7 @@ class _Reader:
         pairs = self._of(lambda iri: iri != _TYPE and self._is(iri, self._options.predicate))
         for iri in self._predicates:
             if self._is(iri, self._options.predicate):
-                self._names.short(iri)
+                self._short(iri)
         rows, others = self._typed()
         places = self._arguments(rows)
         if places:
@@ -305,57 +279,57 @@ class _Reader:
             return self._raw(columns, [place for place in places if place != "weight"])
         if self._options.category is not None:
             members = np.sort(np.unique(as_numpy(self._subjects.indices)[rows], return_index=True)[1])
-            subjects = self._subjects.take(as_arrow(rows[members]))
-            return self._raw({"subject": (subjects, np.zeros(len(subjects), dtype=np.int32))})
+            return self._raw({"subject": self._nodes(rows[members])})
         if not len(pairs) and self._predicates:
-            raise self._no_predicate([*(iri for iri in self._predicates if iri != _TYPE), *others])
-        subjects = self._subjects.take(as_arrow(pairs)), np.zeros(len(pairs), dtype=np.int32)
-        return self._raw({"subject": subjects, "object": self._cells(pairs)})
+            iris = [*(iri for iri in self._predicates if iri != _TYPE), *others]
+            known = list(dict.fromkeys(map(self._bare, iris)))
+            near = suggest(str(self._options.predicate), known)
+            means = f"did you mean {near!r}? " if near else ""
+            hint = f"{means}there are {', '.join(known[:10]) or 'none'}"
+            raise self._wrong(f"no triple has the predicate {self._options.predicate!r}", hint)
+        return self._raw({"subject": self._nodes(pairs), "object": self._cells(pairs)})
+
+    def _nodes(self, rows: Rows) -> tuple[Column, Rows]:
+        return self._subjects.take(as_arrow(rows)), np.zeros(len(rows), dtype=np.int32)
 
     def _cells(self, rows: Rows) -> tuple[Column, Rows]:
         return self._objects.take(as_arrow(rows)), self._kind[rows]
 
     def _arguments(self, members: Rows) -> dict[str, Rows]:
-        """For each place the rows that tell the argument of each member of the class, in one order.
-
-        Raises
-        ------
-        DataError
-            If a fact has two values in one place, or not the arguments of the others.
-        """
+        """For each place the rows that tell the argument of each member of the class, in one order."""
         codes, objects = (as_numpy(c.indices) for c in (self._subjects, self._objects))
         number = np.full(len(self._subjects.dictionary), -1)  # of the facts, as they come in the file
-        first = np.sort(np.unique(codes[members], return_index=True)[1])
-        facts = codes[members][first]
-        number[facts] = np.arange(len(facts))
+        first = members[np.sort(np.unique(codes[members], return_index=True)[1])]
+        number[codes[first]] = np.arange(len(first))
         found: dict[str, Rows] = {}
         for iri in self._predicates:
-            place = _place(iri, self._options.base)
-            if place is None:
-                continue
-            rows = self._of(iri.__eq__)
+            place, rows = _place(iri, self._options.base), self._of(iri.__eq__)
             rows = rows[number[codes[rows]] >= 0]
-            mine = found.setdefault(place, np.full(len(facts), -1))
-            new = rows[mine[number[codes[rows]]] < 0]
-            mine[number[codes[new]]] = new
-            same = mine[number[codes[rows]]]
+            if place is None or not len(rows):
+                continue
+            mine, facts = found.setdefault(place, np.full(len(first), -1)), number[codes[rows]]
+            new = mine[facts] < 0
+            mine[facts[new]] = rows[new]
+            same = mine[facts]
             twice = (objects[rows] != objects[same]) | (self._kind[rows] != self._kind[same])
             if twice.any():
                 fact = self._subjects[rows[np.argmax(twice)]]
                 raise self._wrong(f"the fact {fact} has two values as {place}", "one fact is one node")
-        found = {place: rows for place, rows in found.items() if (rows >= 0).any()}
-        for row in np.flatnonzero(np.any([rows < 0 for rows in found.values()], axis=0)) if found else ():
-            own = ", ".join(sorted(place for place, rows in found.items() if rows[row] >= 0))
-            what = f"the fact {self._subjects[members[first][row]]} has {own or 'no arguments'}"
+        if not found:
+            return {}
+        lacking = np.flatnonzero(np.any([rows < 0 for rows in found.values()], axis=0))
+        if len(lacking):
+            own = ", ".join(sorted(place for place, rows in found.items() if rows[lacking[0]] >= 0))
+            what = f"the fact {self._subjects[first[lacking[0]]]} has {own or 'no arguments'}"
             what += f", others have {', '.join(found)}"
             raise self._wrong(what, "give each the same arguments, or take the node out")
         named = any(place in _ENDS for place in found)
         expected = _ENDS[: max(len(found), 2)] if named else [f"arg{i + 1}" for i in range(len(found))]
-        if found and set(expected) != set(found):
+        if set(expected) != set(found):
             missing = next((place for place in expected if place not in found), "others")
             what = f"facts have {', '.join(sorted(found))}, but no {missing}"
             raise self._wrong(what, "number them from arg1 on")
-        return {place: found[place] for place in expected if found}
+        return {place: found[place] for place in expected}
 
     def _raw(
         self, columns: Mapping[str, tuple[Column, Rows]], ends: Sequence[str] = ("subject", "object")
@@ -405,7 +379,7 @@ class _Reader:
 
     def _value(self, word: str, datatype: str, kind: int, labels: Mapping[str, str], row: int) -> object:
         if not kind:
-            return word if word.startswith("_:") else labels.get(word) or self._names.short(word)
+            return word if word.startswith("_:") else labels.get(word) or self._short(word)
         convert = _CONVERSIONS.get(datatype)
         try:
             return convert(word.strip()) if convert else word
@@ -413,13 +387,7 @@ class _Reader:
             raise CastError(row, repr(word), f"of type xsd:{datatype}") from None
 
     def _vertex_names(self, columns: Sequence[tuple[Column, Rows]]) -> dict[str, str]:
-        """Names of vertices by a property: of several the one without a language, else English, else the first.
-
-        Raises
-        ------
-        DataError
-            If none has a name, or two would have the same.
-        """
+        """Names of vertices by a property: of several the one without a language, else English, else the first."""
         if self._options.names in (None, "id"):
             return {}
         best: dict[str, tuple[int, str]] = {}
@@ -440,7 +408,7 @@ class _Reader:
             raise self._wrong(what, "leave out names=, or name a property of the vertices")
         taken: dict[str, str] = {}
         for iri in iris:
-            name = names.get(iri) or self._names.short(iri)
+            name = names.get(iri) or self._short(iri)
             if (other := taken.setdefault(name, iri)) != iri:
                 what = f"<{other}> and <{iri}> would both be {name!r}"
                 raise self._wrong(what, "leave out names=, or give each vertex a name of its own")
@@ -453,14 +421,6 @@ class _Reader:
 
     def _wrong(self, message: str, hint: str) -> DataError:
         return DataError(self._file, message, hint=hint)
-
-    def _no_predicate(self, iris: Iterable[str]) -> DataError:
-        predicate = str(self._options.predicate)
-        known = list(dict.fromkeys(map(self._names.bare, iris)))
-        near = suggest(predicate, known)
-        means = f"did you mean {near!r}? " if near else ""
-        hint = f"{means}there are {', '.join(known[:10]) or 'none'}"
-        return self._wrong(f"no triple has the predicate {predicate!r}", hint)
 
 
 _ABSOLUTE = re.compile(r"""[a-z][a-z0-9+.-]*:[^\x00-\x20<>"{}|\\^`]+""", re.ASCII)
@@ -496,7 +456,8 @@ class _Written:
             if column not in places:
                 hint = f"the columns are {', '.join(names)}"
                 raise DataError(str(target.path), f"there is no column {column!r}", hint=hint)
-        self.labels: dict[str, Any] = {}  # nodes by their names, where the IRI does not show that
+        self.labels: list[Any] = []  # triples to come that tell names which the IRI does not show
+        self._labelled: set[str] = set()
         self.literals = frozenset(places[c] for c in given)
 
     def node(self, value: Value) -> Any:
@@ -513,14 +474,11 @@ class _Written:
             except ValueError:
                 pass  # it has the look of an IRI only
         local = quote(words, safe="")
-        node = self.name(local)
-        if local != words:
-            self.labels.setdefault(words, node)
+        node = self.rdf.NamedNode(self.base + local)
+        if local != words and words not in self._labelled:
+            self._labelled.add(words)
+            self.labels.append(self.rdf.Triple(node, self.rdf.NamedNode(_LABEL), self.rdf.Literal(words)))
         return node
-
-    def name(self, local: str) -> Any:
-        """IRI of the vocabulary."""
-        return self.rdf.NamedNode(self.base + local)
 
     def object(self, value: Value, place: int) -> Any:
         """Literal of a number, truth value, date, list or set, or of a column of literals; else a node."""
@@ -528,22 +486,19 @@ class _Written:
             return self.rdf.Literal(value)
         if isinstance(value, (str, Null)):
             return self.node(value)
-        if isinstance(value, int):
-            return self.rdf.Literal(value)
-        if isinstance(value, float | datetime):  # of doubles pyoxigraph writes 300 digits
-            words, type = (
-                (repr(value), "double") if isinstance(value, float) else (value.isoformat(), "dateTime")
-            )
-            return self.rdf.Literal(words, datatype=self.rdf.NamedNode(_XSD + type))
-        return self.rdf.Literal(text(value))
+        if isinstance(value, float):  # of which pyoxigraph writes 300 digits
+            return self.rdf.Literal(repr(value), datatype=self.rdf.NamedNode(_XSD + "double"))
+        if isinstance(value, datetime):
+            words = value.isoformat()
+            return self.rdf.Literal(words, datatype=self.rdf.NamedNode(_XSD + "dateTime"))
+        return self.rdf.Literal(value if isinstance(value, int) else text(value))
 
 
 def _facts(facts: Facts, predicate: str, terms: _Written) -> Iterator[Any]:
     """The triples of a fact follow each other, so that they can be read one fact at a time."""
     triple, kind, table = terms.rdf.Triple, terms.rdf.NamedNode(_TYPE), facts.tables[predicate]
-    name, label = terms.name(predicate), terms.rdf.NamedNode(_LABEL)
+    name = terms.rdf.NamedNode(terms.base + predicate)
     places = [terms.rdf.NamedNode(BASE + place) for place in _arguments(table)]
-    labelled = 0
     for number, row in enumerate(facts.rows(predicate), 1):
         if table.arity == 1:
             yield triple(terms.node(row[0]), kind, name)
@@ -554,10 +509,8 @@ def _facts(facts: Facts, predicate: str, terms: _Written) -> Iterator[Any]:
             yield triple(fact, kind, name)
             for place, value in enumerate(row):
                 yield triple(fact, places[place], terms.object(value, place))
-        new = list(islice(reversed(terms.labels.items()), len(terms.labels) - labelled))
-        for words, node in reversed(new):
-            yield triple(node, label, terms.rdf.Literal(words))
-        labelled += len(new)
+        yield from terms.labels
+        terms.labels.clear()
 
 
 def _arguments(table: Table) -> Sequence[str]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import whitespace
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,12 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 # Reading
 
 
+def edges(file: str, columns: Sequence[Column], line: Callable[[int], int | None], **more: Any) -> Raw:
+    """Edges that a graph file holds: source, target and perhaps a weight; see `Raw` for what else may be said."""
+    names = ("source", "target", "weight")[: len(columns)]
+    return Raw(file, names, tuple(columns), line, named=False, graph=True, **more)
+
+
 def named(raw: Raw, options: Options, *, usual: bool = True) -> Raw:
     """Replace vertex ids by the attribute that the option ``names`` selects.
 
@@ -62,7 +68,11 @@ def named(raw: Raw, options: Options, *, usual: bool = True) -> Raw:
     if options.names is not None:
         column = _attribute(vertices, options.names)
         if column is None:
-            raise _no_attribute(vertices, options.names)
+            known = [n for n in (*vertices.names, *vertices.extra) if n]
+            near = suggest(options.names, known)
+            means = f"did you mean {near}? " if near else ""
+            hint = f"{means}they have {', '.join(known)}" if vertices.columns else None
+            raise DataError(vertices.file, f"the vertices have no {options.names!r}", hint=hint)
         trouble = _trouble(vertices, column, options.names)
         if trouble is not None:
             raise vertices.error(*trouble, hint="names=id calls vertices by their ids")
@@ -91,14 +101,6 @@ def _attribute(vertices: Raw, name: str) -> Column | None:
     if column is None:
         return None
     return (column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column).cast(pa.string())
-
-
-def _no_attribute(vertices: Raw, name: str) -> DataError:
-    known = [n for n in (*vertices.names, *vertices.extra) if n]
-    near = suggest(name, known)
-    means = f"did you mean {near}? " if near else ""
-    hint = f"{means}they have {', '.join(known)}" if vertices.columns else None
-    return DataError(vertices.file, f"the vertices have no {name!r}", hint=hint)
 
 
 def _trouble(vertices: Raw, column: Column, name: str) -> tuple[int, str] | None:

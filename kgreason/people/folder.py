@@ -125,8 +125,7 @@ def source_of(
 def _read(folder: Path) -> Published:
     tables = _check_files(folder)
     schema = read_schema(folder / SCHEMA)
-    parts = (schema.triples, schema.tables, schema.names)
-    named = {file.spec.path.name for part in parts for some in part for file in some.files}
+    named = {file.spec.path.name for file in schema.files}
     if strange := sorted(named - set(tables.values())):
         raise DataError(
             str(folder / SCHEMA),

@@ -1,7 +1,15 @@
 """Graphs and tables of other libraries, in and out: a file for each family of them."""
 
-from kgreason.data.interchange.arrow import as_frame, facts_to_arrow, to_arrow, to_pandas, to_polars
-from kgreason.data.interchange.graphs import from_igraph, from_networkx, to_igraph, to_networkx
+from kgreason.data.interchange.arrow import as_frame, facts_to_arrow
+from kgreason.data.interchange.graphs import (
+    from_igraph,
+    from_networkx,
+    to_arrow,
+    to_igraph,
+    to_networkx,
+    to_pandas,
+    to_polars,
+)
 from kgreason.data.interchange.tables import as_raw, as_table, is_table
 
 __all__ = [

@@ -10,22 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgreason.arrays import as_arrow
-from kgreason.data.interchange.plain import Graph, domain, only, plain
 from kgreason.data.interchange.python import array, in_memory
 from kgreason.data.raw import Column, Raw
 from kgreason.data.values import arrow_column, text
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind
 from kgreason.errors import DataError
-from kgreason.graph.links.model import LinkGraph
-from kgreason.graph.people.model import PeopleGraph
 from kgreason.lang.values import Null, Value, ordered
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-
 
 INTERFACE = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 """By which libraries hand tables over: the Arrow PyCapsule interface, and the older one of DataFrames."""
@@ -46,11 +42,11 @@ def from_arrow(obj: Any, name: str) -> Raw:
     """
     import pyarrow as pa
 
-    if not isinstance(obj, (pa.Table, pa.RecordBatch)):
-        obj = _taken(obj, name)
-    _check_types(name, obj.schema)
-    columns = [c.combine_chunks() if _views(c.type) else c for c in obj.columns]
-    return in_memory(name, obj.schema.names, map(_without_views, columns))
+    if isinstance(obj, pa.RecordBatch):
+        obj = pa.Table.from_batches([obj])
+    table = obj if isinstance(obj, pa.Table) else _taken(obj, name)
+    _check_types(name, table.schema)
+    return in_memory(name, table.column_names, map(_without_dictionary, table.columns))
 
 
 def from_frame(frame: Any, name: str) -> Raw:
@@ -106,70 +102,15 @@ def _taken(obj: Any, name: str) -> pa.Table:
     return pa.table([column], names=["column1"])
 
 
-def _views(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_dictionary(kind))
-
-
-def _without_views(column: Column) -> Column:
+def _without_dictionary(column: Column) -> Column:
     """A column without dictionaries, for Arrow does not unpack those of string views."""
     import pyarrow as pa
 
-    if not _views(column.type):
+    if not pa.types.is_dictionary(column.type):
         return column
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     kind = column.type.value_type
     kind = pa.large_string() if pa.types.is_string_view(kind) else kind
-    return pa.chunked_array([c.dictionary.cast(kind).take(c.indices) for c in chunks], kind)
-
-
-def to_arrow(graph: Graph, relation: str | None = None) -> pa.Table:
-    """Make an Arrow table of one relation (the only one by default), with the labels of the vertices.
-
-    Parameters
-    ----------
-    relation
-        Of a `kgreason.PeopleGraph` or `kgreason.LinkGraph` the name of an attribute, too: a row for each value of a
-        user then. Links that run both ways stand once.
-
-    Raises
-    ------
-    DataError
-        If there is no such relation, or several and none is named.
-
-    Examples
-    --------
-    >>> from kgreason import KnowledgeGraph
-    >>> to_arrow(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_pylist()
-    [{'source': 'A', 'target': 'D', 'weight': 0.6}]
-    >>> people = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
-    >>> to_arrow(people, "age").to_pylist()
-    [{'user': 'Ken', 'age': 18.0}]
-    """
-    import pyarrow as pa
-
-    if isinstance(graph, PeopleGraph | LinkGraph):
-        relations = graph.relations if isinstance(graph, PeopleGraph) else graph.observed
-        chosen = only({**relations, **graph.attributes}, relation)
-        if chosen in graph.attributes:
-            found = graph.attributes[chosen]
-            columns = [_labels(graph.labels[found.user]), pa.array(domain(found)[found.value])]
-            if found.kind == "categorical":
-                columns[1] = columns[1].cast(pa.string())
-            return pa.Table.from_arrays(columns, names=["user", chosen])
-        relation = chosen
-    whole = plain(graph)
-    edges = whole.relations[only(whole.relations, relation)]
-    columns = [_labels(graph.labels[edges.source]), _labels(graph.labels[edges.target])]
-    columns += [pa.array(values) for values in edges.values.values()]
-    return pa.Table.from_arrays(columns, names=list(edges.columns))
-
-
-def _labels(labels: np.ndarray[Any, Any]) -> Column:
-    import pyarrow as pa
-
-    return pa.array(labels, pa.string())
+    return pa.chunked_array([c.dictionary.cast(kind).take(c.indices) for c in column.chunks], kind)
 
 
 def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = None) -> pa.Table:
@@ -240,23 +181,6 @@ def _lists(values: Sequence[Any]) -> Column:
     return pa.array([text(v) for v in values], pa.string())
 
 
-def to_pandas(graph: Graph, relation: str | None = None) -> pd.DataFrame:
-    """`kgreason.to_arrow` as a pandas DataFrame; needs pandas installed.
-
-    Raises
-    ------
-    DataError
-        If it is not.
-
-    Examples
-    --------
-    >>> from kgreason import KnowledgeGraph
-    >>> to_pandas(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_dict("records")
-    [{'source': 'A', 'target': 'D', 'weight': 0.6}]
-    """
-    return as_frame(to_arrow(graph, relation))
-
-
 def as_frame(table: pa.Table) -> pd.DataFrame:
     """Make a pandas DataFrame of an Arrow table.
 
@@ -268,23 +192,6 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
     needed("pandas", "a DataFrame", "to_pandas", "to_arrow does without")
     frame: pd.DataFrame = table.to_pandas()
     return frame
-
-
-def to_polars(graph: Graph, relation: str | None = None) -> pl.DataFrame:
-    """`kgreason.to_arrow` as a Polars DataFrame; needs Polars installed.
-
-    Raises
-    ------
-    DataError
-        If it is not.
-
-    Examples
-    --------
-    >>> from kgreason import KnowledgeGraph
-    >>> to_polars(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).rows()
-    [('A', 'D', 0.6)]
-    """
-    return as_polars(to_arrow(graph, relation))
 
 
 def as_polars(table: pa.Table) -> pl.DataFrame:

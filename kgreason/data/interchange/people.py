@@ -15,7 +15,7 @@ from kgreason.data.raw import Column, Raw
 from kgreason.data.source import SourceSpec
 from kgreason.data.values import CastError, Objects, text
 from kgreason.errors import CallError, DataError
-from kgreason.graph.people.sources import File, Kinds, Schema, Table, Triples
+from kgreason.graph.people.sources import Data, File, Kinds, Schema
 
 _READ = Options(header=True)
 
@@ -96,7 +96,7 @@ def people_schema(
     for name, kind in found.kinds.items():
         if name not in said:
             kinds[kind] += (name,)
-    return Schema(tuple(found.triples), tuple(found.tables), (), Kinds(**kinds))
+    return Schema(tuple(found.data), Kinds(**kinds))
 
 
 class _Found:
@@ -110,8 +110,7 @@ class _Found:
 
     def __init__(self, id: str | None, missing: tuple[str, ...]) -> None:
         self.id, self.missing = id, missing
-        self.tables: list[Table] = []
-        self.triples: list[Triples] = []
+        self.data: list[Data] = []
         self.kinds: dict[str, str] = {}
 
     def add_users(self, raw: Raw) -> None:
@@ -129,7 +128,7 @@ class _Found:
             if name != self.id:
                 self.kinds.setdefault(name, "numeric" if number else "categorical")
         made = in_memory(raw.file, tuple(rest), tuple(rest.values()), named=raw.named)
-        self.tables.append(Table((_file(made),), self.id, missing=self.missing))
+        self.data.append(Data("tables", (_file(made),), id=self.id, missing=self.missing))
         names = columns.get(self.id) if self.id is not None else pa.array(range(1, len(raw) + 1))
         for name, column in lists.items():
             if names is not None:  # else the reader says that there is no such column
@@ -147,13 +146,16 @@ class _Found:
         self.kinds.setdefault(name, "numeric" if elements and elements <= {int, float} else "categorical")
         ends = [_texts(Objects(end)) for end in (zip(*pairs, strict=True) if pairs else ((), ()))]
         made = in_memory(raw.file, ("user", "target"), ends)
-        self.triples.append(Triples((_file(made),), ("user", "target"), name, missing=self.missing))
+        self._add(made, ("user", "target"), name)
+
+    def _add(self, raw: Raw, columns: tuple[str, ...], relation: str | None) -> None:
+        self.data.append(Data("triples", (_file(raw),), columns, relation, missing=self.missing))
 
     def add_triples(self, raw: Raw, columns: tuple[str, ...], relation: str | None = None) -> None:
         """Add a table with a statement in each row."""
         plain_columns = [_texts(_plain(raw, n, c)) for n, c in zip(raw.names, raw.columns, strict=True)]
         made = replace(raw, columns=tuple(plain_columns))
-        self.triples.append(Triples((_file(made),), columns, relation, missing=self.missing))
+        self._add(made, columns, relation)
 
     def add_links(self, raw: Raw, name: str) -> None:
         """Add the links of a relation, and of a graph its vertices as users."""
@@ -163,7 +165,7 @@ class _Found:
         self.kinds[name] = "relations"
         if raw.vertices is not None:
             vertices = replace(raw.vertices, named=True)
-            self.tables.append(Table((_file(vertices),), "id"))
+            self.data.append(Data("tables", (_file(vertices),), id="id"))
 
 
 def _raws(given: Any, name: str) -> list[Raw]:

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from kgreason.data.interchange import arrow, graphs, python
-from kgreason.data.interchange.foreign import Foreign
 from kgreason.data.raw import Column, Raw
 from kgreason.errors import DataError
-from kgreason.graph.model import KnowledgeGraph
 
 
 def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
@@ -40,7 +38,7 @@ def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
 
 def as_raw(obj: object, name: str) -> Raw:
     """`as_table` as a table to load from; `name` stands for it in messages."""
-    if (graph := as_foreign(obj)) is not None:
+    if (graph := graphs.as_foreign(obj)) is not None:
         return graph.as_raw(name)
     if hasattr(obj, "iloc") and hasattr(obj, "columns"):
         return arrow.from_frame(obj, name)
@@ -68,15 +66,6 @@ def as_raw(obj: object, name: str) -> Raw:
         hint="give a file, a DataFrame of pandas or Polars, an Arrow Table, a graph of NetworkX or igraph, "
         "or a list of tuples",
     )
-
-
-def as_foreign(obj: object) -> Foreign | None:
-    """A graph of another library, or one of kgreason; `None`: it is none."""
-    if isinstance(obj, KnowledgeGraph):
-        obj = graphs.to_networkx(obj)
-    if graphs.is_networkx(obj):
-        return graphs.taken_networkx(obj)
-    return graphs.taken_igraph(obj) if graphs.is_igraph(obj) else None
 
 
 def is_table(obj: object) -> bool:

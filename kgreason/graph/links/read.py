@@ -11,7 +11,7 @@ from kgreason.data.whole_files import replacing
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive, observations
 from kgreason.graph.links.program import tell_amiss, tell_both_ways, tell_unknown
 from kgreason.graph.people.model import PeopleGraph
-from kgreason.graph.people.read import Statements, read_statements
+from kgreason.graph.people.read import Statements, joined, read_statements
 from kgreason.graph.people.sources import LINKS, ROLES, Schema
 from kgreason.lang.names import suggest
 from kgreason.progress import SILENT, Progress
@@ -87,9 +87,8 @@ def _sensitive(said: Statements, name: str, progress: Progress) -> Sensitive:
 
 
 def _observed(said: Statements, name: str, n: int) -> Observations:
-    nobody = np.empty(0, dtype=np.int64)
-    source = np.concatenate([*(e.user for e in said.entries[name]), nobody])
-    target = np.concatenate([*(e.other for e in said.entries[name]), nobody])
+    parts = said.entries[name]
+    source, target = joined([p.number for p in parts]), joined([p.other for p in parts])
     apart = source != target
     said.remarks.count("loops", name, int((~apart).sum()))
     found = observations(source[apart], target[apart])

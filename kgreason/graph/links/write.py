@@ -6,19 +6,20 @@ nothing but the graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from kgreason.data.plain_tables import write_table
-from kgreason.data.whole_files import replacing
-from kgreason.errors import ReleaseError
 from kgreason.graph.links.model import LinkGraph, Released
-from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import Texts
-from kgreason.graph.people.parts import empty
-from kgreason.graph.people.write import listed
+from kgreason.graph.people.write import (
+    Columns,
+    check_names,
+    in_order,
+    listed,
+    ranks,
+    value_rows,
+    write_folder,
+)
 
 NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")
 """Tables that links are written as."""
@@ -50,77 +51,35 @@ def write_links(folder: Path, released: Released, format: str = "csv") -> None:
         If the folder cannot be written, or a name or value is blank.
     """
     graph = released.graph
-    _check(graph)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ReleaseError(
-            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place"
-        ) from error
+    names = {"a node": graph.labels, "an attribute": graph.attributes, "a relation": graph.observed}
+    check_names(graph.attributes, names)
     order = np.argsort(graph.labels, kind="stable")
-    rank = np.empty(graph.n, dtype=np.int64)
-    rank[order] = np.arange(graph.n)
-    labels = graph.labels[order]
-    files = names_of(format)
-    write_table(folder / files[NODES], HEADERS[NODES], (labels, graph.size[order]))
-    write_table(folder / files[VALUES], HEADERS[VALUES], _value_rows(graph, labels, rank))
     weighted = any(found.weight is not None for found in graph.observed.values())
-    columns = _link_rows(graph, labels, rank)
-    header = COUNTED + WEIGHTED if weighted else COUNTED
-    write_table(folder / files[LINKS], header, columns[: len(header)], WEIGHTED)
-    with replacing(folder / SCHEMA) as path:
-        path.write_text(_schema(released), encoding="utf-8", newline="\n")
-
-
-def _check(graph: LinkGraph) -> None:
-    import pyarrow as pa
-
-    texts: dict[str, Iterable[str]] = {
-        "a node has": graph.labels,
-        "an attribute has": graph.attributes,
-        "a relation has": graph.observed,
+    links = COUNTED + WEIGHTED if weighted else COUNTED
+    tables: dict[str, tuple[tuple[str, ...], Columns]] = {
+        NODES: (HEADERS[NODES], (graph.labels[order], graph.size[order])),
+        VALUES: (HEADERS[VALUES], value_rows(graph.labels, graph.attributes)),
+        LINKS: (links, _link_rows(graph)[: len(links)]),
     }
-    texts |= {f"a value of {name} has": a.domain for name, a in graph.attributes.items()}
-    for whose, some in texts.items():
-        if empty(pa.array(list(some), pa.large_string())).any():
-            raise ReleaseError(f"{whose} a blank name", hint="give it another one")
+    files = {f"{name}.{format}": table for name, table in tables.items()}
+    write_folder(folder, files, SCHEMA, _schema(released))
 
 
-def _value_rows(graph: LinkGraph, labels: Texts, rank: Vertices) -> tuple[Texts, ...]:
-    names = np.array([*sorted(graph.attributes), None], dtype=object)[:-1]
-    parts = [(_nobody, _nobody, _nobody, _nothing)]
-    for place, name in enumerate(names):
-        a = graph.attributes[name]
-        value = np.argsort(np.argsort(a.domain, kind="stable"))
-        parts.append((rank[a.user], np.full(len(a), place), value[a.value], a.domain[a.value]))
-    node, name, value, text = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((value, name, node))
-    return labels[node[order]], names[name[order]], text[order]
-
-
-def _link_rows(graph: LinkGraph, labels: Texts, rank: Vertices) -> tuple[np.ndarray, ...]:
-    """Columns of the table of links, with that of weights."""
-    names = np.array([*sorted(graph.observed), None], dtype=object)[:-1]
-    parts = [(_nobody, _nobody, _nobody, _nobody, _weightless, _nothing)]
-    for place, name in enumerate(names):
-        found = graph.observed[name]
-        source, target = rank[found.source], rank[found.target]
-        if found.mutual:
-            source, target = np.minimum(source, target), np.maximum(source, target)
-        # a zero has no sign, which would tell something
-        weight = np.zeros(len(found)) if found.weight is None else found.weight + 0.0
-        texts = [""] * len(found) if found.weight is None else map(repr, weight.tolist())
-        said = np.array([*texts, None], dtype=object)[:-1]
-        parts.append((source, np.full(len(found), place), target, found.count, weight, said))
-    source, kind, target, count, weight, said = (np.concatenate(c) for c in zip(*parts, strict=True))
-    order = np.lexsort((weight, target, kind, source))
-    ends = labels[source[order]], names[kind[order]], labels[target[order]]
-    return (*ends, count[order], said[order])
-
-
-_nobody = np.empty(0, dtype=np.int64)
-_weightless = np.empty(0, dtype=np.float64)
-_nothing = np.empty(0, dtype=object)
+def _link_rows(graph: LinkGraph) -> Columns:
+    """Columns of the table of links, with that of weights; rows of one pair stay in the order of their weights."""
+    rank, parts = ranks(graph.labels), {}
+    for name, found in graph.observed.items():
+        swapped = found.mutual & (rank[found.source] > rank[found.target])
+        source = np.where(swapped, found.target, found.source)
+        parts[name] = source, np.where(swapped, found.source, found.target), graph.labels
+    source, relation, target, row = in_order(graph.labels, parts)
+    observed = [graph.observed[name] for name in sorted(graph.observed)]
+    counts = np.concatenate([*(found.count for found in observed), np.empty(0, dtype=np.int64)])
+    weights = [""]  # behind the others, so that the array is one of objects in any case
+    for found in reversed(observed):  # a zero has no sign, which would tell something
+        cells = [""] * len(found) if found.weight is None else map(repr, (found.weight + 0.0).tolist())
+        weights = [*cells, *weights]
+    return source, relation, target, counts[row], np.array(weights, dtype=object)[row]
 
 
 def _schema(released: Released) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from kgreason.data.raw import Column, Raw
 from kgreason.data.values import UNFIT_HINT, CastError
 from kgreason.errors import DataError
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.sources import SKIPPED, File, Kinds, Schema, Table, Triples
+from kgreason.graph.people.sources import SKIPPED, Data, File, Kinds, Schema
 from kgreason.lang.names import suggest
 from kgreason.progress import Progress
 
@@ -41,6 +41,8 @@ def _check_first(
     It is unlike them if it has words where the others of a column are all numbers, or if neither of its ends occurs
     again, which can be said of no other line, while most names do.
     """
+    import pyarrow.compute as pc
+
     cells = {role: column[0].as_py().strip() for role, column in found.items()}
     say = "header=true behind the name of the file" if behind else "header = true"
     shown = ", ".join(cells.values())
@@ -49,23 +51,18 @@ def _check_first(
         raise raw.error(0, what, hint=f"say {say}")
     if raw.named or len(found["user"]) <= _FEWEST or {"", *missing} & set(cells.values()):
         return
-    if _words_above_numbers(found) or _alone(found):
+    number = [
+        pc.match_substring_regex(found[role], _NUMBER).to_numpy(zero_copy_only=False)
+        for role in ("user", "target")
+    ]
+    words_above = not any(each[0] for each in number) and any(each[1:].all() for each in number)
+    if words_above or _alone(found):
         line = raw.line(0)
         place = raw.file if line is None else f"{raw.file}:{line}"
         progress.note(
             f"{place}: the first line ({shown}) is unlike the others, and is taken for data. If it holds names of "
             f"columns, say {say}"
         )
-
-
-def _words_above_numbers(found: Mapping[str, Column]) -> bool:
-    import pyarrow.compute as pc
-
-    number = [
-        pc.match_substring_regex(found[role], _NUMBER).to_numpy(zero_copy_only=False)
-        for role in ("user", "target")
-    ]
-    return not any(each[0] for each in number) and any(each[1:].all() for each in number)
 
 
 def _alone(found: Mapping[str, Column]) -> bool:
@@ -98,17 +95,20 @@ class Part:
     user, target
         Arrow texts, shape (m,).
     names, name
-        Relations and attributes, and which of them each statement is of, int64, shape (m,).
+        Relations and attributes, and which of them each statement is of, int64, shape (m,); -1: of none, there is such
+        a user.
+    users_looked_up, looked_up
+        Whether tables of names apply to users, and to relations and values.
     table
-        Whether it is a column of a table.
+        Whether it is of a table.
     both
         Whether the file says that its links run both ways.
-    looked_up, users_looked_up
-        Whether tables of names apply to relations and values, and to users.
     constant
         The relation is not from the file.
     missing
         Texts that stand for no value.
+    number, other
+        Once users have numbers: whom a statement is about, and whom it leads to, int64, shape (m,); -1: to no user.
     """
 
     raw: Raw
@@ -123,6 +123,8 @@ class Part:
     constant: bool = False
     both: bool = False
     missing: tuple[str, ...] = ()
+    number: Vertices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    other: Vertices = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.row)
@@ -138,49 +140,28 @@ class Part:
             user=self.user.take(at),
             name=self.name[rows],
             target=self.target.take(at),
+            number=self.number[rows] if len(self.number) else self.number,
+            other=self.other[rows] if len(self.other) else self.other,
         )
 
 
-@dataclass(frozen=True)
-class Users:
-    """Users that a file names, whatever it says of them.
-
-    Attributes
-    ----------
-    raw
-        The file.
-    row
-        Row in it of each, int64, shape (m,).
-    user
-        Arrow texts, shape (m,).
-    users_looked_up
-        Whether tables of names apply.
-    """
-
-    raw: Raw
-    row: Vertices
-    user: Column
-    users_looked_up: bool
-
-
-def parts_of(schema: Schema, progress: Progress) -> Iterator[Part | Users]:
-    """Read all files of a schema but for its tables of names.
+def parts_of(schema: Schema, progress: Progress) -> Iterator[Part]:
+    """Read all files of a schema but for its tables of names: tables first, then statements.
 
     Raises
     ------
     DataError
         If a file cannot be read, or a statement lacks its user or relation.
     """
-    for table in schema.tables:
+    for data in sorted(schema.data, key=lambda data: data.kind != "tables"):
         count = 0
-        for file in table.files:
+        for file in data.files if data.kind != "names" else ():
             raw = read_raw(file, progress)
-            yield from _cells(table, raw, count, schema.kinds)
-            count += len(raw)
-            progress.advance()
-    for triples in schema.triples:
-        for file in triples.files:
-            yield _statements(triples, file, progress, behind=schema.file is None)
+            if data.kind == "tables":
+                yield from _cells(data, raw, count, schema.kinds)
+                count += len(raw)
+            else:
+                yield _statements(data, file, raw, progress, behind=schema.file is None)
             progress.advance()
 
 
@@ -279,9 +260,8 @@ def empty(column: Column, missing: Sequence[str] = ()) -> Flags:
     return marked
 
 
-def _statements(triples: Triples, file: File, progress: Progress, *, behind: bool) -> Part:
-    raw = read_raw(file, progress)
-    found = by_role(raw, triples.columns, behind=behind)
+def _statements(triples: Data, file: File, raw: Raw, progress: Progress, *, behind: bool) -> Part:
+    found = by_role(raw, triples.columns or (), behind=behind)
     row = np.arange(len(found["user"]), dtype=np.int64)
     for role in ("user", "relation"):
         if role in found and (gone := np.flatnonzero(empty(found[role]))).size:
@@ -302,7 +282,7 @@ def _statements(triples: Triples, file: File, progress: Progress, *, behind: boo
     )
 
 
-def _cells(table: Table, raw: Raw, before: int, kinds: Kinds) -> Iterator[Part | Users]:
+def _cells(table: Data, raw: Raw, before: int, kinds: Kinds) -> Iterator[Part]:
     import pyarrow as pa
 
     titles = _titles(table, raw)
@@ -313,59 +293,47 @@ def _cells(table: Table, raw: Raw, before: int, kinds: Kinds) -> Iterator[Part |
     else:
         user = texts_of(raw, place, titles[place])
         if (gone := np.flatnonzero(empty(user))).size:
-            raise raw.error(
-                int(gone[0]), "the user has no name", titles[place], "complete the line or remove it"
-            )
-    yield Users(raw, row, user, table.names)
+            hint = "complete the line or remove it"
+            raise raw.error(int(gone[0]), "the user has no name", titles[place], hint)
     zeros = np.zeros(len(raw), dtype=np.int64)
     unread = pa.array([""], pa.large_string()).take(pa.array(zeros))
+    whole = Part(raw, row, user, (), zeros - 1, unread, table.names, table=True, missing=table.missing)
+    yield whole
     named = kinds.named()
     for column, title in enumerate(titles):
         if column != place and title != SKIPPED:
             ignored = named.get(title, kinds.others) == "ignore"
             target = unread if ignored else texts_of(raw, column, title)
-            yield Part(
-                raw, row, user, (title,), zeros, target, table.names, table=True, missing=table.missing
-            )
+            yield replace(whole, names=(title,), name=zeros, target=target)
 
 
-def _titles(table: Table, raw: Raw) -> tuple[str, ...]:
+def _titles(table: Data, raw: Raw) -> tuple[str, ...]:
+    """Names of the columns; a first line that is data is refused, for it would be published, and its user lost."""
     width = len(raw.columns)
-    if table.columns is None:
-        if raw.named:
-            _check_titles(raw)
-        return raw.names if raw.named else tuple(str(i + 1) for i in range(width))
-    if width and len(table.columns) != width:
-        raise DataError(
-            raw.file,
-            f"the file has {width} columns, and columns names {len(table.columns)}",
-            raw.line(0),
-            hint=f'name each, with "{SKIPPED}" for one that is not read',
-        )
-    return table.columns
-
-
-def _check_titles(raw: Raw) -> None:
-    """Refuse a first line that is data: it would be published, and its user lost."""
+    if table.columns is not None:
+        if width and len(table.columns) != width:
+            what = f"the file has {width} columns, and columns names {len(table.columns)}"
+            hint = f'name each, with "{SKIPPED}" for one that is not read'
+            raise DataError(raw.file, what, raw.line(0), hint=hint)
+        return table.columns
+    if not raw.named:
+        return tuple(str(i + 1) for i in range(width))
     twice = raw.repeated or sorted({name for name in raw.names if raw.names.count(name) > 1})
     numbers = [name for name in raw.names if _IS_NUMBER.fullmatch(name.strip())]
     if twice or numbers:
         said = f"two columns are called {twice[0]!r}" if twice else f"a column is called {numbers[0]!r}"
-        raise DataError(
-            raw.file,
-            f"{said}: the first line looks like data, not like names of columns",
-            raw.title_line,
-            hint="say header = false, or give columns names that differ and are no numbers",
-        )
+        what = f"{said}: the first line looks like data, not like names of columns"
+        hint = "say header = false, or give columns names that differ and are no numbers"
+        raise DataError(raw.file, what, raw.title_line, hint=hint)
+    return raw.names
 
 
-def _place(table: Table, raw: Raw, titles: tuple[str, ...]) -> int | None:
+def _place(table: Data, raw: Raw, titles: tuple[str, ...]) -> int | None:
     if table.id is None:
         return None
     if table.id in titles:
         return titles.index(table.id)
     near = suggest(table.id, titles)
     hint = f"did you mean {near!r}?" if near else f"there are {', '.join(titles[:20])}"
-    raise DataError(
-        raw.file, f"there is no column {table.id!r} that names the users", raw.title_line, hint=hint
-    )
+    what = f"there is no column {table.id!r} that names the users"
+    raise DataError(raw.file, what, raw.title_line, hint=hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -12,9 +12,10 @@ import numpy as np
 from kgreason.data.raw import Column
 from kgreason.errors import DataError
 from kgreason.graph.model import Vertices
+from kgreason.graph.parts import grouped
 from kgreason.graph.people.model import Attribute, Kind, Links, PeopleGraph, Texts, completed, distinct_links
 from kgreason.graph.people.names import Lookup, lookups
-from kgreason.graph.people.parts import Part, Users, empty, parts_of
+from kgreason.graph.people.parts import Flags, Part, empty, parts_of
 from kgreason.graph.people.remarks import Remarks
 from kgreason.graph.people.schema import read_schema
 from kgreason.graph.people.sources import LINKS, Schema
@@ -87,84 +88,38 @@ def _among(kind: str) -> str:
     return words.get(kind, f"the {kind} attributes")
 
 
-@dataclass(frozen=True)
-class Entries:
-    """Statements with the numbers of users.
-
-    Attributes
-    ----------
-    part
-        The statements.
-    user
-        Whom they are about, int64, shape (m,).
-    other
-        Whom they lead to, int64, shape (m,); -1: to no user.
-    """
-
-    part: Part
-    user: Vertices
-    other: Vertices
-
-    def take(self, rows: Vertices) -> Entries:
-        """Some of the statements."""
-        return Entries(self.part.take(rows), self.user[rows], self.other[rows])
-
-
-def _links_of(name: str, entries: Sequence[Entries], n: int, remarks: Remarks, *, mutual: bool) -> Links:
-    """Links of a relation among n users; loops, repetitions and links completed by their reverse are counted."""
-    source, target = _joined([e.user for e in entries]), _joined([e.other for e in entries])
-    links = distinct_links(n, source, target)
-    loops = int((source == target).sum())
-    remarks.count("loops", name, loops)
-    remarks.count("repeated", name, len(source) - loops - len(links))
-    if not mutual:
-        return links
-    both = completed(n, links)
-    remarks.count("completed", name, len(both) - len(links))
-    return both
-
-
 def _attribute_of(
-    name: str, kind: Kind, entries: Sequence[Entries], names: Lookup | None, remarks: Remarks
+    name: str, kind: Kind, parts: Sequence[Part], names: Lookup | None, remarks: Remarks
 ) -> Attribute:
     """An attribute, as `kgreason.graph.people.model.attribute` makes it; repetitions are counted."""
     import pyarrow as pa
 
-    texts = [_values(e.part, names) for e in entries]
+    texts = [names.of(p.target, p.raw, p.row) if names and p.looked_up else p.target for p in parts]
     coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
     code = coded.indices.to_numpy().astype(np.int64)
     distinct = np.array(coded.dictionary.to_pylist(), dtype=object)
     if kind == "numeric":
-        _check_numbers(name, coded, entries)
+        _check_numbers(name, coded, parts)
         same = _same_numbers(distinct)
         remarks.count("numbers", name, len(distinct) - len(np.unique(same)))
         code = same[code]
-    domain, place = _ordered(distinct, code)
-    user = _joined([e.user for e in entries])
-    width = max(len(domain), 1)
-    key = np.unique(user * width + place)
+    used = np.unique(code)
+    order = used[np.argsort(distinct[used], kind="stable")]
+    place = np.empty(len(distinct), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    user = joined([p.number for p in parts])
+    width = max(len(order), 1)
+    key = np.unique(user * width + place[code])
     remarks.count("repeated", name, len(user) - len(key))
-    return Attribute(kind, domain, key // width, key % width)
+    return Attribute(kind, distinct[order], key // width, key % width)
 
 
-def _joined(arrays: Sequence[Vertices]) -> Vertices:
+def joined(arrays: Sequence[Vertices]) -> Vertices:
+    """Arrays one after the other; of none an empty one."""
     return np.concatenate([*arrays, np.empty(0, dtype=np.int64)])
 
 
-def _values(part: Part, names: Lookup | None) -> Column:
-    return names.of(part.target, part.raw, part.row) if names is not None and part.looked_up else part.target
-
-
-def _ordered(texts: Texts, code: Vertices) -> tuple[Texts, Vertices]:
-    """Values that occur in ascending order, and the place of each entry's value among them."""
-    used = np.unique(code)
-    order = used[np.argsort(texts[used], kind="stable")]
-    place = np.empty(len(texts), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return texts[order], place[code]
-
-
-def _check_numbers(name: str, coded: Column, entries: Sequence[Entries]) -> None:
+def _check_numbers(name: str, coded: Column, parts: Sequence[Part]) -> None:
     import pyarrow.compute as pc
 
     fits = pc.match_substring_regex(coded.dictionary, _NUMBER).to_numpy(zero_copy_only=False)
@@ -172,22 +127,21 @@ def _check_numbers(name: str, coded: Column, entries: Sequence[Entries]) -> None
     fits[fits] = np.abs(words[fits].astype(np.float64)) < _LARGEST
     if fits.all():
         return
-    bad = np.flatnonzero(~fits[coded.indices.to_numpy()])
-    first, shown = int(bad[0]), coded.dictionary[coded.indices[int(bad[0])].as_py()].as_py()
-    for entry in entries:
-        if first < len(entry.part):
-            raise entry.part.raw.error(
-                int(entry.part.row[first]),
+    codes = coded.indices.to_numpy()
+    first = int(np.flatnonzero(~fits[codes])[0])
+    shown = words[codes[first]]
+    for part in parts:
+        if first < len(part):
+            raise part.raw.error(
+                int(part.row[first]),
                 f"{shown!r} is no number, as the values of {name} are to be",
                 hint=f'name {name} among the categorical attributes, or say missing = ["{shown}"] if there is no value',
             )
-        first -= len(entry.part)
+        first -= len(part)
 
 
 def _same_numbers(texts: Texts) -> Vertices:
     """Of texts that are the same number, the first of the shortest, for each of them."""
-    if not len(texts):
-        return np.empty(0, dtype=np.int64)
     best: dict[Decimal, int] = {}
     order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
     same = np.empty(len(texts), dtype=np.int64)
@@ -221,7 +175,7 @@ class Statements:
     schema: Schema
     labels: Texts
     kinds: Mapping[str, str]
-    entries: Mapping[str, Sequence[Entries]]
+    entries: Mapping[str, Sequence[Part]]
     names: Lookup | None
     remarks: Remarks
     known: int
@@ -242,9 +196,18 @@ class Statements:
         return found
 
     def links(self, name: str) -> Links:
-        """Put statements together as the links of a relation."""
-        mutual = self.kinds[name] == "mutual"
-        return _links_of(name, self.entries[name], len(self.labels), self.remarks, mutual=mutual)
+        """Put statements together as the links of a relation; what is left out or added is counted."""
+        n, parts = len(self.labels), self.entries[name]
+        source, target = joined([p.number for p in parts]), joined([p.other for p in parts])
+        links = distinct_links(n, source, target)
+        loops = int((source == target).sum())
+        self.remarks.count("loops", name, loops)
+        self.remarks.count("repeated", name, len(source) - loops - len(links))
+        if self.kinds[name] != "mutual":
+            return links
+        both = completed(n, links)
+        self.remarks.count("completed", name, len(both) - len(links))
+        return both
 
 
 def read_people(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGraph:
@@ -301,44 +264,46 @@ def read_statements(schema: Schema | Path | str, progress: Progress, last: str |
         If a file does not hold what the schema says.
     """
     schema = schema_of(schema)
-    files = [
-        file for part in (schema.triples, schema.tables, schema.names) for some in part for file in some.files
-    ]
-    progress.step("Reading files", len(files))
+    progress.step("Reading files", len(schema.files))
     names = lookups(schema, progress)
     parts = [_renamed(part, names) for part in parts_of(schema, progress)]
-    kinds = _kinds_of(schema, [part for part in parts if isinstance(part, Part)], progress)
+    kinds = _kinds_of(schema, parts, progress)
     remarks = Remarks()
-    first, rest = (
-        [some for part in group for some in _kept(part, kinds, remarks)] for group in _split(parts, last)
-    )
-    labels, entries, known = _numbered(first, rest, kinds, names)
+    for i, part in enumerate(parts):
+        ignored = _marked(part, [kinds[name] == "ignore" for name in part.names])
+        _count(part, ignored, "ignored", remarks)
+        parts[i] = part.take(np.flatnonzero(~ignored)) if ignored.any() else part
+    labels, parts, known = _numbered(parts, kinds, names.get("users"), last)
+    entries: dict[str, list[Part]] = {name: [] for name in kinds}
+    for part in parts:
+        gone = empty(part.target, part.missing)
+        _count(part, gone & (part.name >= 0), "empty", remarks)
+        kept = np.flatnonzero(~gone)
+        for name, rows in zip(part.names, grouped(part.name[kept], len(part.names)), strict=True):
+            if len(rows):
+                entries[name].append(part if len(rows) == len(part) else part.take(kept[rows]))
     if not len(labels):
         for raw in (part.raw for part in parts if not len(part.raw)):
             has = "has names of columns alone" if raw.title_line is not None else "is empty"
             progress.note(f"{raw.file}: the file {has}")
-    return Statements(schema, labels, kinds, _by_name(entries, kinds), names.get("values"), remarks, known)
+    return Statements(schema, labels, kinds, entries, names.get("values"), remarks, known)
 
 
-def _split(parts: Sequence[Part | Users], last: str | None) -> tuple[list[Part | Users], list[Part | Users]]:
-    """Statements of all relations but one, and of this one."""
-    others: list[Part | Users] = []
-    those: list[Part | Users] = []
-    for part in parts:
-        if isinstance(part, Users) or last not in part.names:
-            others.append(part)
-            continue
-        of = np.isin(part.name, [code for code, name in enumerate(part.names) if name == last])
-        others.append(part.take(np.flatnonzero(~of)))
-        those.append(part.take(np.flatnonzero(of)))
-    return others, those
+def _marked(part: Part, names: Sequence[bool]) -> Flags:
+    """Statements of some of the relations and attributes."""
+    return np.array([*names, False], dtype=np.bool_)[part.name]  # the last: of none
 
 
-def _renamed(part: Part | Users, names: Mapping[str, Lookup]) -> Part | Users:
+def _count(part: Part, left_out: Flags, what: str, remarks: Remarks) -> None:
+    for code, number in enumerate(np.bincount(part.name[left_out], minlength=len(part.names)).tolist()):
+        remarks.count(what, part.names[code], number)
+
+
+def _renamed(part: Part, names: Mapping[str, Lookup]) -> Part:
     """Look up the names of relations."""
     import pyarrow as pa
 
-    if isinstance(part, Users) or "relations" not in names or not part.looked_up or part.constant:
+    if "relations" not in names or not part.looked_up or part.constant:
         return part
     codes, first = np.unique(part.name, return_index=True)
     ids = pa.array(part.names, pa.large_string()).take(pa.array(codes))
@@ -347,75 +312,41 @@ def _renamed(part: Part | Users, names: Mapping[str, Lookup]) -> Part | Users:
     return replace(part, names=tuple(found.get(i, name) for i, name in enumerate(part.names)))
 
 
-def _kept(part: Part | Users, kinds: Mapping[str, str], remarks: Remarks) -> Iterator[Part | Users]:
-    """Leave out what is ignored, and of empty values all but the users."""
-    if isinstance(part, Users):
-        yield part
-        return
-    ignored = np.array([kinds[name] == "ignore" for name in part.names], dtype=np.bool_)[part.name]
-    gone = ~ignored & empty(part.target, part.missing)
-    for what, left_out in (("ignored", ignored), ("empty", gone)):
-        for code, number in enumerate(np.bincount(part.name[left_out], minlength=len(part.names)).tolist()):
-            remarks.count(what, part.names[code], number)
-    if gone.any():
-        some = part.take(np.flatnonzero(gone))
-        yield Users(some.raw, some.row, some.user, some.users_looked_up)
-    yield part.take(np.flatnonzero(~(ignored | gone))) if (ignored | gone).any() else part
-
-
 def _numbered(
-    first: Sequence[Part | Users],
-    rest: Sequence[Part | Users],
-    kinds: Mapping[str, str],
-    names: Mapping[str, Lookup],
-) -> tuple[Texts, list[Entries], int]:
-    """Number the users, and put their numbers in the place of their names; how many the first parts name."""
+    parts: Sequence[Part], kinds: Mapping[str, str], lookup: Lookup | None, last: str | None
+) -> tuple[Texts, list[Part], int]:
+    """Number the users; how many others than the last relation name."""
     import pyarrow as pa
 
-    lookup = names.get("users")
+    numbers = [{end: np.full(len(part), -1, dtype=np.int64) for end in ("number", "other")} for part in parts]
     texts: list[Column] = []
-    places: list[
-        tuple[Part, int, int, Vertices]
-    ] = []  # where among the texts are its users, and its other users
-    ends = []
-    for parts in (first, rest):
-        start = len(texts)
-        texts += [_looked_up(lookup, part, part.user, part.row) for part in parts]
-        for i, part in enumerate(parts, start):
-            if isinstance(part, Part):
-                link = np.array([kinds[name] in LINKS for name in part.names], dtype=np.bool_)
-                rows = np.flatnonzero(link[part.name])
-                places.append((part, i, len(texts), rows))
-                texts.append(_looked_up(lookup, part, part.target.take(pa.array(rows)), part.row[rows]))
-        ends.append(len(texts))
+    places: list[tuple[Vertices, Vertices]] = []  # numbers of a part, and their rows that texts stand for
+    first = 0  # how many texts are of others than the last relation
+    for late in (False, True):
+        for end in ("number", "other"):
+            for part, own in zip(parts, numbers, strict=True):
+                asked = _marked(part, [name == last for name in part.names]) == late
+                if end == "other":
+                    asked &= _marked(part, [kinds[name] in LINKS for name in part.names])
+                    asked &= ~empty(part.target, part.missing)
+                rows = np.flatnonzero(asked)
+                column = part.user if end == "number" else part.target
+                if len(rows) < len(part):
+                    column = column.take(pa.array(rows))
+                if lookup is not None and part.users_looked_up:
+                    column = lookup.of(column, part.raw, part.row[rows])
+                texts.append(column)
+                places.append((own[end], rows))
+                first += 0 if late else len(rows)
     coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
-    bounds = np.cumsum([len(t) for t in texts])
-    numbers = np.split(coded.indices.to_numpy().astype(np.int64), bounds[:-1] if len(bounds) else [])
-    entries = []
-    for part, user, target, rows in places:
-        other = np.full(len(part), -1, dtype=np.int64)
-        other[rows] = numbers[target]
-        entries.append(Entries(part, numbers[user], other))
-    known = max((int(some.max(initial=-1)) for some in numbers[: ends[0]]), default=-1) + 1
-    return np.array(coded.dictionary.to_pylist(), dtype=object), entries, known
-
-
-def _looked_up(lookup: Lookup | None, part: Part | Users, column: Column, row: Vertices) -> Column:
-    return lookup.of(column, part.raw, row) if lookup is not None and part.users_looked_up else column
-
-
-def _by_name(entries: Sequence[Entries], kinds: Mapping[str, str]) -> dict[str, list[Entries]]:
-    """Statements of each relation and attribute."""
-    found: dict[str, list[Entries]] = {name: [] for name in kinds}
-    for entry in entries:
-        names, name = entry.part.names, entry.part.name
-        if len(names) == 1:
-            found[names[0]].append(entry)
-            continue
-        order = np.argsort(name, kind="stable")
-        bounds = np.searchsorted(name[order], np.arange(len(names) + 1))
-        for code, text in enumerate(names):
-            rows = order[bounds[code] : bounds[code + 1]]
-            if len(rows):
-                found[text].append(entry.take(rows))
-    return found
+    codes = coded.indices.to_numpy().astype(np.int64)
+    start = 0
+    for own_numbers, rows in places:
+        own_numbers[rows] = codes[start : start + len(rows)]
+        start += len(rows)
+    found = [
+        replace(part, number=own["number"], other=own["other"])
+        for part, own in zip(parts, numbers, strict=True)
+    ]
+    known = int(codes[:first].max(initial=-1)) + 1
+    return np.array(coded.dictionary.to_pylist(), dtype=object), found, known

@@ -29,7 +29,7 @@ from typing import Any
 from kgreason.data.raw import no_file
 from kgreason.data.source import SourceSpec, parse_file
 from kgreason.errors import DataError
-from kgreason.graph.people.sources import OTHERS, ROLES, SKIPPED, File, Kinds, Names, Schema, Table, Triples
+from kgreason.graph.people.sources import OTHERS, ROLES, SKIPPED, Data, File, Kinds, Schema
 from kgreason.lang.names import suggest
 from kgreason.toml import parsed
 
@@ -44,15 +44,17 @@ _FILE: dict[str, type] = {
     "columns": list,
 }
 _DATA: dict[str, type] = {**_FILE, "names": bool, "missing": list}
-KEYS: dict[str, dict[str, type]] = {
+BESIDE = "tables of users"
+"""No section: tables that options of commands name, with options behind a question mark."""
+_KEYS: dict[str, dict[str, type]] = {
     "triples": {**_DATA, "relation": str},
     "tables": {**_DATA, "id": str},
     "names": {**_FILE, "of": list},
     "kinds": {**dict.fromkeys(OTHERS, list), "others": str},
+    BESIDE: _FILE,
 }
 """Keys of each section and the type of what they say; a list is one of texts."""
-BESIDE = "tables of users"
-"""No section: tables that options of commands name, with options behind a question mark."""
+_TITLES = {"triples": "[[triples]]", "tables": "[[tables]]", "names": "[[names]]", "kinds": "[kinds]"}
 _SHOWN = {
     list: ("a list of texts", '["a", "b"]'),
     str: ("a text", '"a"'),
@@ -130,14 +132,8 @@ class Section:
                 raise self.error("columns", f"{said} {role!r}", hint + more)
 
 
-def sections(path: Path) -> list[Section]:
-    """Take a TOML file apart.
-
-    Raises
-    ------
-    DataError
-        If it is no TOML, or has other sections.
-    """
+def _sections(path: Path) -> list[Section]:
+    """Take a TOML file apart."""
     file = str(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -156,29 +152,20 @@ def sections(path: Path) -> list[Section]:
     places = _places(text)
     parts = []
     for kind, given in tables.items():
-        repeated = kind != "kinds"
         items = given if isinstance(given, list) else [given]
-        if (
-            kind not in KEYS
-            or isinstance(given, list) != repeated
-            or not all(isinstance(i, dict) for i in items)
-        ):
-            raise _stray(file, kind, places)
+        repeated = isinstance(given, list) == (kind != "kinds")
+        if kind not in _TITLES or not repeated or not all(isinstance(i, dict) for i in items):
+            line = places[kind][0][0] if kind in places else places[""][0][1].get(kind)
+            if kind in _TITLES:
+                raise DataError(file, f"{kind} is written {_TITLES[kind]}", line)
+            near = suggest(kind, _TITLES)
+            hint = f"did you mean {_TITLES[near]}? " if near else ""
+            hint += f"there are {', '.join(_TITLES.values())}"
+            raise DataError(file, f"unknown section {kind!r}", line, hint=hint)
         for number, item in enumerate(items):
             line, lines = places[kind][number] if number < len(places.get(kind, ())) else (None, {})
             parts.append(Section(file, kind, item, line, lines))
     return parts
-
-
-def _stray(file: str, name: str, places: Mapping[str, list[tuple[int, dict[str, int]]]]) -> DataError:
-    """Build the error for what is no section, or one in single brackets that must have double ones."""
-    line = places[name][0][0] if name in places else places[""][0][1].get(name)
-    titles = [f"[[{kind}]]" if kind != "kinds" else "[kinds]" for kind in KEYS]
-    if name in KEYS:
-        return DataError(file, f"{name} is written {titles[list(KEYS).index(name)]}", line)
-    near = suggest(name, KEYS)
-    asked = f"did you mean {titles[list(KEYS).index(near)]}? " if near else ""
-    return DataError(file, f"unknown section {name!r}", line, hint=f"{asked}there are {', '.join(titles)}")
 
 
 def _places(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
@@ -194,16 +181,10 @@ def _places(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
     return places
 
 
-def typed(part: Section) -> Mapping[str, Any]:
-    """Check keys and types of a section.
-
-    Raises
-    ------
-    DataError
-        At the first that does not fit.
-    """
+def _typed(part: Section) -> Mapping[str, Any]:
+    """Check keys and types of a section."""
     for key, value in part.given.items():
-        known = KEYS[part.kind]
+        known = _KEYS[part.kind]
         if key not in known:
             raise _unknown(part, key)
         form, example = _SHOWN[known[key]]
@@ -214,14 +195,10 @@ def typed(part: Section) -> Mapping[str, Any]:
 
 
 def _unknown(part: Section, key: str) -> DataError:
-    known = _known(part.kind)
+    known = _KEYS[part.kind]
     near = suggest(key, known)
     asked = f"did you mean {near}? " if near else ""
     return part.error(key, f"unknown key {key!r} of {part.kind}", f"{asked}there are {', '.join(known)}")
-
-
-def _known(kind: str) -> dict[str, type]:
-    return _FILE if kind == BESIDE else KEYS[kind]
 
 
 def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]:
@@ -234,24 +211,14 @@ def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]
     """
     found: dict[str, Any] = {}
     for key, text in given.items():
-        form = _known(kind).get(key)
+        form = _KEYS[kind].get(key)
         if form is None or key == "files":
             raise _unknown(Section(file, kind, given), key)
-        wrong = (form is bool and text not in ("true", "false")) or (form is int and not text.isdecimal())
-        if wrong:
-            raise DataError(
-                file,
-                f"{key} is {_SHOWN[form][0]}, not {text!r}",
-                hint=f"for instance {key}={_SHOWN[form][1]}",
-            )
-        found[key] = _made(form, text)
+        if (form is bool and text not in ("true", "false")) or (form is int and not text.isdecimal()):
+            what, example = _SHOWN[form]
+            raise DataError(file, f"{key} is {what}, not {text!r}", hint=f"for instance {key}={example}")
+        found[key] = text.split(",") if form is list else text == "true" if form is bool else form(text)
     return found
-
-
-def _made(form: type, text: str) -> Any:
-    if form is list:
-        return text.split(",")
-    return text == "true" if form is bool else form(text)
 
 
 def read_schema(path: Path | str) -> Schema:
@@ -265,16 +232,14 @@ def read_schema(path: Path | str) -> Schema:
     path = Path(path)
     if not path.is_file():
         raise no_file(path)
-    found = sections(path)
-    triples = tuple(_triples(part, path.parent) for part in found if part.kind == "triples")
-    tables = tuple(_table(part, path.parent) for part in found if part.kind == "tables")
-    names = tuple(_names(part, path.parent) for part in found if part.kind == "names")
+    found = _sections(path)
+    data = tuple(_data(part, path.parent) for part in found if part.kind != "kinds")
     kinds = next((part for part in found if part.kind == "kinds"), Section(str(path), "kinds", {}))
-    if not triples and not tables:
+    if all(part.kind == "names" for part in data):
         raise DataError(
             str(path), "no data are named", hint="write a section [[triples]] or [[tables]] with files"
         )
-    return _whole(Schema(triples, tables, names, _kinds(kinds), str(path), kinds.line))
+    return _whole(Schema(data, _kinds(kinds), str(path), kinds.line))
 
 
 def schema_of_options(
@@ -310,79 +275,53 @@ def schema_of_options(
     Examples
     --------
     >>> schema = schema_of_options(["a.csv?header=true", "b.tsv"], numeric=["age"], relations=["follows"])
-    >>> [t.files[0].options.header for t in schema.triples], schema.kinds.named()
+    >>> [file.options.header for file in schema.files], schema.kinds.named()
     ([True, False], {'age': 'numeric', 'follows': 'relations'})
     """
-    parts = []
+    data, kind = [], "tables" if table else "triples"
     for text in files:
         spec = parse_file(text)
-        given = typed_text(str(spec.path), "tables" if table else "triples", spec.options)
-        parts.append(
-            Section(str(spec.path), "tables" if table else "triples", {"files": [str(spec.path)], **given})
-        )
-    here = Path()
+        file = str(spec.path)
+        given = typed_text(file, kind, spec.options)
+        data.append(_data(Section(file, kind, {"files": [file], **given}), Path()))
     lists = numeric, attributes, relations, mutual, ignore
     kinds: dict[str, Any] = {name: list(given) for name, given in zip(OTHERS, lists, strict=True)}
     if others is not None:
         kinds["others"] = others
-    return _whole(
-        Schema(
-            () if table else tuple(_triples(part, here) for part in parts),
-            tuple(_table(part, here) for part in parts) if table else (),
-            (),
-            _kinds(Section("options", "kinds", kinds)),
-        )
-    )
+    return _whole(Schema(tuple(data), _kinds(Section("options", "kinds", kinds))))
 
 
-def _triples(part: Section, folder: Path) -> Triples:
-    given = typed(part)
-    relation = given.get("relation")
-    roles = tuple(r for r in ROLES if r != "relation" or relation is None)
-    columns = tuple(given.get("columns", roles))
-    part.check_columns(columns, roles, constant="relation" if relation is not None else None)
-    return Triples(
-        _files(part, folder, given, header=given.get("header", False)),
-        columns,
-        relation,
-        given.get("names", True),
-        tuple(given.get("missing", ())),
-    )
-
-
-def _table(part: Section, folder: Path) -> Table:
-    given = typed(part)
-    header = given.get("header", True)
-    columns = given.get("columns")
-    if columns is not None and header:
-        raise part.error(
-            "columns", "the columns have names already", "write header = false if the file has none"
-        )
-    return Table(
-        _files(part, folder, given, header=header),
-        given.get("id"),
-        None if columns is None else tuple(columns),
-        given.get("names", True),
-        tuple(given.get("missing", ())),
-    )
-
-
-def _names(part: Section, folder: Path) -> Names:
-    given = typed(part)
-    of = tuple(given.get("of", ()))
-    wrong = [o for o in of if o not in ("users", "values", "relations")]
-    if wrong or not of:
-        said = f"of cannot be {wrong[0]!r}" if wrong else "it is not said what has these names"
-        raise part.error("of", said, 'write of = ["users"], or "values", "relations", or several of them')
-    columns = tuple(given.get("columns", ("name", "id")))
-    part.check_columns(columns, ("name", "id"))
-    return Names(of, _files(part, folder, given, header=given.get("header", False)), columns)
-
-
-def _files(part: Section, folder: Path, given: Mapping[str, Any], *, header: bool) -> tuple[File, ...]:
+def _data(part: Section, folder: Path) -> Data:
+    """Files of a section, and how their columns are to be taken."""
+    given = _typed(part)
+    relation, columns, of = given.get("relation"), given.get("columns"), tuple(given.get("of", ()))
+    header = given.get("header", part.kind == "tables")
+    if part.kind == "names":
+        wrong = [o for o in of if o not in ("users", "values", "relations")]
+        if wrong or not of:
+            said = f"of cannot be {wrong[0]!r}" if wrong else "it is not said what has these names"
+            raise part.error("of", said, 'write of = ["users"], or "values", "relations", or several of them')
+    if part.kind == "tables":
+        if columns is not None and header:
+            hint = "write header = false if the file has none"
+            raise part.error("columns", "the columns have names already", hint)
+    else:
+        roles = tuple(r for r in ROLES if r != "relation" or relation is None)
+        roles = ("name", "id") if part.kind == "names" else roles
+        columns = roles if columns is None else columns
+        part.check_columns(tuple(columns), roles, constant="relation" if relation is not None else None)
     if not given.get("files"):
         raise part.error("files", "no file is named", 'write files = ["..."]')
-    return tuple(file_of(part, folder / name, given, header=header) for name in given["files"])
+    return Data(
+        part.kind,
+        tuple(file_of(part, folder / name, given, header=header) for name in given["files"]),
+        None if columns is None else tuple(columns),
+        relation,
+        given.get("id"),
+        of,
+        given.get("names", True),
+        tuple(given.get("missing", ())),
+    )
 
 
 def file_of(part: Section, path: Path, given: Mapping[str, Any], *, header: bool) -> File:
@@ -411,7 +350,7 @@ def file_of(part: Section, path: Path, given: Mapping[str, Any], *, header: bool
 
 
 def _kinds(part: Section) -> Kinds:
-    given = typed(part)
+    given = _typed(part)
     seen: dict[str, str] = {}
     for kind in OTHERS:
         for name in given.get(kind, ()):
@@ -427,8 +366,9 @@ def _kinds(part: Section) -> Kinds:
 
 def _whole(schema: Schema) -> Schema:
     """See that what the parts say fits."""
-    unnamed = [t for t in schema.tables if t.id is None]
-    if len(unnamed) > 1 or (unnamed and len(schema.tables) + len(schema.triples) > 1):
+    named = [d for d in schema.data if d.kind != "names"]
+    unnamed = [d for d in named if d.kind == "tables" and d.id is None]
+    if unnamed and len(named) > 1:
         raise DataError(
             schema.file or unnamed[0].files[0].spec.file,
             "the users of a table are numbered, and other files name users as well",

@@ -37,70 +37,37 @@ class File:
 
 
 @dataclass(frozen=True)
-class Triples:
-    """Files with a statement on each line.
+class Data:
+    """Files of one form, as a section of a schema names them; their lines are joined.
 
     Attributes
     ----------
-    files
-        Their statements are joined.
+    kind
+        ``triples`` (a statement on each line), ``tables`` (a user on each line, an attribute in each column) or
+        ``names`` (a name on each line, and the id that it stands for).
     columns
-        Role of each column: user, relation, target or `SKIPPED`.
+        Role of each column: user, relation, target, name, id or `SKIPPED`. Of tables without a line of names, the names
+        of the columns; `None`: their numbers.
     relation
-        The relation (or attribute) of all lines, of files that have no column for it.
+        Of triples: the relation (or attribute) of all lines, of files that have no column for it.
+    id
+        Of tables: the column that names the users; `None`: they are numbered from 1.
+    of
+        Of names: what has such ids (users, values, relations).
     names
-        Whether the tables of names apply.
+        Whether the tables of names apply; of tables only users are looked up.
     missing
         Texts that stand for no value, besides nothing at all.
     """
 
+    kind: str
     files: tuple[File, ...]
-    columns: tuple[str, ...]
-    relation: str | None = None
-    names: bool = True
-    missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Table:
-    """Files with a user on each line and an attribute in each column.
-
-    Attributes
-    ----------
-    files
-        Their lines are joined.
-    id
-        Column that names the users; `None`: they are numbered from 1.
-    columns
-        Names for the columns of files without a line of names; `None`: their numbers.
-    names, missing
-        As for `Triples`; only users are looked up.
-    """
-
-    files: tuple[File, ...]
-    id: str | None = None
     columns: tuple[str, ...] | None = None
+    relation: str | None = None
+    id: str | None = None
+    of: tuple[str, ...] = ()
     names: bool = True
     missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Names:
-    """Files that say which name an id stands for.
-
-    Attributes
-    ----------
-    of
-        What has such ids: users, values, relations.
-    files
-        Their lines are joined.
-    columns
-        Role of each column: name, id or `SKIPPED`.
-    """
-
-    of: tuple[str, ...]
-    files: tuple[File, ...]
-    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -143,18 +110,21 @@ class Schema:
         Line of its kinds.
     """
 
-    triples: tuple[Triples, ...]
-    tables: tuple[Table, ...]
-    names: tuple[Names, ...]
+    data: tuple[Data, ...]
     kinds: Kinds
     file: str | None = None
     line: int | None = None
 
     @property
     def format(self) -> str:
-        """Format of the first file."""
-        parts: tuple[Triples | Table, ...] = (*self.triples, *self.tables)
-        return parts[0].files[0].spec.kind("edges")
+        """Format of the first file of triples or, without any, of tables."""
+        first = min((d for d in self.data if d.kind != "names"), key=lambda d: d.kind != "triples")
+        return first.files[0].spec.kind("edges")
+
+    @property
+    def files(self) -> list[File]:
+        """All files."""
+        return [file for some in self.data for file in some.files]
 
     def error(self, message: str, hint: str | None = None) -> DataError:
         """Build the error that points at the kinds."""

@@ -7,18 +7,20 @@ names, nothing of the order they once had.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.data.plain_tables import write_table
 from kgreason.data.whole_files import replacing
 from kgreason.errors import ReleaseError
 from kgreason.graph.labels import fresh_labels, permutation
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import PeopleGraph, Texts
+from kgreason.graph.people.model import Attribute, PeopleGraph, Texts
 from kgreason.graph.people.parts import empty
 
 USERS, VALUES, LINKS = TABLES = ("users", "attributes", "relations")
@@ -78,71 +80,93 @@ def write_people(folder: Path, graph: PeopleGraph, format: str = "csv") -> None:
     ReleaseError
         If the folder cannot be written, a name or value is blank, or an attribute and a relation have one name.
     """
-    _check(graph)
+    if both := sorted(set(graph.attributes) & set(graph.relations)):
+        hint = "give one of them another name"
+        raise ReleaseError(f"{both[0]!r} is the name of an attribute and of a relation", hint=hint)
+    names = [*graph.attributes, *graph.relations]
+    check_names(graph.attributes, {"a user": graph.labels, "an attribute or a relation": names})
+    tables = {
+        USERS: (np.sort(graph.labels),),
+        VALUES: value_rows(graph.labels, graph.attributes),
+        LINKS: in_order(
+            graph.labels, {name: (r.source, r.target, graph.labels) for name, r in graph.relations.items()}
+        )[:3],
+    }
+    write_folder(
+        folder,
+        {f"{name}.{format}": (HEADERS[name], rows) for name, rows in tables.items()},
+        SCHEMA,
+        _schema(graph, format),
+    )
+
+
+Columns = Sequence[npt.NDArray[Any]]
+
+
+def write_folder(
+    folder: Path, tables: Mapping[str, tuple[Sequence[str], Columns]], schema: str, text: str
+) -> None:
+    """Write tables, given by file with their names of columns, and a text that says how they are to be taken.
+
+    Raises
+    ------
+    ReleaseError
+        If the folder cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ReleaseError(
             f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place"
         ) from error
-    rank = np.empty(graph.n, dtype=np.int64)
-    rank[np.argsort(graph.labels, kind="stable")] = np.arange(graph.n)
-    rows = {
-        USERS: (np.sort(graph.labels),),
-        VALUES: _attribute_rows(graph, rank),
-        LINKS: _link_rows(graph, rank),
-    }
-    for name, columns in rows.items():
-        write_table(folder / f"{name}.{format}", HEADERS[name], columns)
-    with replacing(folder / SCHEMA) as path:
-        path.write_text(_schema(graph, format), encoding="utf-8", newline="\n")
+    for name, (header, columns) in tables.items():
+        write_table(folder / name, header, columns, ("weight",))
+    with replacing(folder / schema) as path:
+        path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _check(graph: PeopleGraph) -> None:
+def check_names(attributes: Mapping[str, Attribute], names: Mapping[str, Iterable[str]]) -> None:
+    """Refuse blank values of attributes, and blank names, given by what has them."""
     import pyarrow as pa
 
-    both = sorted(set(graph.attributes) & set(graph.relations))
-    if both:
-        raise ReleaseError(
-            f"{both[0]!r} is the name of an attribute and of a relation", hint="give one of them another name"
-        )
-    names = [*graph.attributes, *graph.relations]
-    texts: dict[str, Iterable[str]] = {"a user has": graph.labels, "an attribute or a relation has": names}
-    texts |= {f"a value of {name} has": a.domain for name, a in graph.attributes.items()}
+    texts = {**names, **{f"a value of {name}": a.domain for name, a in attributes.items()}}
     for whose, some in texts.items():
         if empty(pa.array(list(some), pa.large_string())).any():
-            raise ReleaseError(f"{whose} a blank name", hint="give it another one")
+            raise ReleaseError(f"{whose} has a blank name", hint="give it another one")
 
 
-def _attribute_rows(graph: PeopleGraph, rank: Vertices) -> tuple[Texts, ...]:
-    parts = []
-    for place, name in enumerate(sorted(graph.attributes)):
-        a = graph.attributes[name]
-        value = np.argsort(np.argsort(a.domain, kind="stable"))
-        parts.append((rank[a.user], np.full(len(a), place), value[a.value], a.domain[a.value]))
-    names = np.array(sorted(graph.attributes), dtype=object)
-    return _ordered(graph, names, parts)
+def value_rows(labels: Texts, attributes: Mapping[str, Attribute]) -> tuple[Texts, Texts, Texts]:
+    """Columns of users, attributes and values, in their order."""
+    return in_order(labels, {name: (a.user, a.value, a.domain) for name, a in attributes.items()})[:3]
 
 
-def _link_rows(graph: PeopleGraph, rank: Vertices) -> tuple[Texts, ...]:
-    parts = []
-    for place, name in enumerate(sorted(graph.relations)):
-        r = graph.relations[name]
-        parts.append((rank[r.source], np.full(len(r), place), rank[r.target], graph.labels[r.target]))
-    names = np.array(sorted(graph.relations), dtype=object)
-    return _ordered(graph, names, parts)
+def in_order(
+    labels: Texts, parts: Mapping[str, tuple[Vertices, Vertices, Texts]]
+) -> tuple[Texts, Texts, Texts, Vertices]:
+    """Columns of users, names and texts, in their order, and which row of those of all names each row was.
+
+    Parameters
+    ----------
+    parts
+        By name, the numbers of the users and of the texts of its rows, and the texts.
+    """
+    names, rank, none = sorted(parts), ranks(labels), np.empty(0, dtype=np.int64)
+    rows = [(none, none, none, labels[:0])]
+    for place, name in enumerate(names):
+        user, number, texts = parts[name]
+        order = rank if texts is labels else ranks(texts)
+        rows.append((rank[user], np.full(len(user), place), order[number], texts[number]))
+    users, places, numbers, found = (np.concatenate(column) for column in zip(*rows, strict=True))
+    order = np.lexsort((numbers, places, users))
+    titles = np.array([*names, None], dtype=object)[places[order]]
+    return np.sort(labels)[users[order]], titles, found[order], order
 
 
-def _ordered(
-    graph: PeopleGraph, names: Texts, parts: list[tuple[Vertices, Vertices, Vertices, Texts]]
-) -> tuple[Texts, ...]:
-    """Rows of user, name and what it is, in that order; numbers stand for the places of texts among all."""
-    if not parts:
-        nothing = np.empty(0, dtype=object)
-        return nothing, nothing, nothing
-    user, name, target, text = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((target, name, user))
-    return np.sort(graph.labels)[user[order]], names[name[order]], text[order]
+def ranks(texts: Texts) -> Vertices:
+    """Place of each text among all of them in ascending order, int64."""
+    rank = np.empty(len(texts), dtype=np.int64)
+    rank[np.argsort(texts, kind="stable")] = np.arange(len(texts))
+    return rank
 
 
 def _schema(graph: PeopleGraph, format: str) -> str:
