@@ -530,12 +530,7 @@ def test_what_the_fuzzer_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("name", ["own.csv.gz", "own.parquet", "own.db"])
-@pytest.mark.parametrize("large", [False, True])
-def test_init_of_damaged_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, large: bool
-) -> None:
-    if large:
-        monkeypatch.setattr("kgreason.init.tables.LARGE", 10)
+def test_init_of_damaged_files(tmp_path: Path, name: str) -> None:
     files = {
         "own.csv.gz": gzip.compress("".join(f"{n},{n * n},0.5\n" for n in range(9_000)).encode(), mtime=0)[
             :2_000

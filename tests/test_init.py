@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from kgreason.cli import app
 from kgreason.errors import KgreasonError
-from kgreason.init.columns import column
+from kgreason.init.columns import Column
 from kgreason.init.start import start
 from tests.examples import inputs
 from tests.postgres import Server
@@ -212,12 +212,10 @@ def test_commas_between_thousands_are_told(tmp_path: Path) -> None:
     text = 'lender,borrower,amount\nA,B,"1,200,000"\nB,C,"40,000"\n'
     guessed(tmp_path, text)
     written = (tmp_path / "t.vada").read_text(encoding="utf-8").replace("\n%%", "")
-    assert "is no weight: commas between thousands, as in 1,200,000, are not read" in " ".join(
-        written.split()
-    )
+    assert "Not read: 3 (amount) (commas between thousands, which are not read)." in " ".join(written.split())
     done = run("init", f"{tmp_path / 't.csv'}?columns=1,2,3", "--out", tmp_path / "u.vada")
     assert done.exit_code == 2
-    assert "write the numbers without them" in done.stderr
+    assert "the column holds commas between thousands" in done.stderr
 
 
 def test_tables_of_a_server_run_at_once(
@@ -249,16 +247,12 @@ def test_tables_of_a_server_run_at_once(
 
 
 def test_large_files_are_judged_by_their_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.init.tables.LARGE", 100)
-    monkeypatch.setattr("kgreason.init.tables.ROWS", 20)
+    for module in ("columns", "tables", "roles"):
+        monkeypatch.setattr(f"kgreason.init.{module}.ROWS", 20)
     (tmp_path / "t.csv").write_text("owner,company,share\n" + "".join(f"A{i},B{i},0.5\n" for i in range(99)))
     made = start([str(tmp_path / "t.csv")], tmp_path / "t.vada")
-    assert "these are guesses from its first 19 rows" in made.text
+    assert "these are guesses from its first 20 rows" in made.text
     assert "\n@incoming_sum" not in made.text
-    (tmp_path / "t.csv").write_text(
-        "owner,company,share\nA,B,1.2\n" + "".join(f"A{i},B{i},0.5\n" for i in range(99))
-    )
-    assert "Wrong: row 1: 1.2 > 1." in start([str(tmp_path / "t.csv")], tmp_path / "t.vada").text
 
 
 def test_nested_columns_of_people_are_left_out(tmp_path: Path) -> None:
@@ -272,7 +266,7 @@ def test_nested_columns_of_people_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what", "hint"),
     [
-        ("x\n1\n", "it has one column only", "?columns=1,2,3"),
+        ("x\n1\n", "no two columns look like the ends", "?columns=1,2,3"),
         ("owner,company,share\n", "it has no rows", "name a table with rows"),
         ("sex,age,town\n" + "m,40,Bonn\nf,50,Rome\n" * 9, "no two columns", "--method pckga --table"),
         ("PK\0\0", "this is no text, whatever its name says", "own.csv?format=parquet"),
@@ -360,7 +354,7 @@ def test_any_table_is_guessed_or_refused(
     ],
 )
 def test_numbers_of_a_column(cells: list[str], low: float | None, high: float | None, comma: bool) -> None:
-    found = column("x", 1, pa.array(cells))
+    found = Column("x", 1, pa.array(cells))
     assert (found.numeric, found.low, found.high, found.comma) == (
         low is not None,
         low or 0.0,
@@ -377,7 +371,7 @@ def test_every_reason_is_in_the_file(here: Path) -> None:
     for words in (
         "Column 2 (owner) is the source and 3 (company) the target: by their names",
         "Column 4 (share) is the weight: by its name; its values go from 25 to 50.",
-        "taken for percentages and divided by 100",
+        "Shares up to 100 are percentages, and divided by 100.",
         "Rows with missing values are skipped (1 in 4 (share))",
         "Not read: 1 (id) (numbers the rows), 5 (day) (a time)",
         "The other direction would be:",

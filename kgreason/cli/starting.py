@@ -39,8 +39,7 @@ def init(
         list[str],
         typer.Argument(
             metavar="TABLE",
-            help="Tables of edges, and perhaps of vertices, in any format that is read; options follow a "
-            "question mark.",
+            help="Tables of edges, perhaps of vertices, in any format that is read; options follow a question mark.",
         ),
     ],
     out: Annotated[
@@ -67,13 +66,11 @@ def init(
         temporary.write_text(made.text, encoding="utf-8")
     tell_alike(made.file)
     if as_json:
-        print_json(made.as_dict())
+        named = {"file": str(made.file), "kind": made.kind, "tables": made.guesses, "next": made.next}
+        print_json({"format": 1, **named})
         return 0
     for table, guesses in made.guesses.items():
-        print(f"{table}:")
-        for guess in guesses:
-            print(f"  {guess}")
+        print("\n  ".join([f"{table}:", *guesses]))
     print(f"\n{made.file} is written: {made.kind}. Look at it; then:")
-    for command in made.next:
-        print(f"  {command}")
+    print("\n".join(f"  {command}" for command in made.next))
     return 0

@@ -1,80 +1,116 @@
-"""Profiles of columns: their values, the numbers among them, and what the values look like."""
+"""Profiles of columns: the words of their names, in seven languages by role, and what their values look like."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
 from datetime import datetime
-from itertools import pairwise
 from typing import Any
 
-from kgreason.data.cast import ABSENT, foreign
+from kgreason.data.cast import ABSENT, COMMA_NUMBER, foreign
 from kgreason.data.values import Objects, Unfit
-from kgreason.init.words import COUNTS, PERCENTS, RANKS, SHARES, SOURCES, TARGETS, TIMES, WEIGHTS, words
 
-SAMPLE = 20_000
-"""Rows whose order and combinations are looked at; different values are counted over all rows."""
+ROWS = 1_000_000
+"""First rows of a table, which alone are looked at."""
 _MOST = 0.9  # share of the values that decides what a column holds
 _POINT = re.compile(r"\s*[+-]?(\d+(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
-_COMMA = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?\s*%?\s*")
 _DATE = re.compile(r"[\"']?([\d#]{1,4}-[\d#]{1,2}-[\d#]{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4})[\"']?")
-# Ranges of seconds and milliseconds since 1970, and of dates written as one number.
-_EPOCHS = ((5e8, 4.3e9), (5e11, 4.3e12), (19000101, 21001231))
+_WORDS = """
+owner: owner owners holder shareholder shareholders parent proprietario socio soci azionista titolare matriz mutter
+owner: partecipante besitzer eigentümer eigentuemer gesellschafter inhaber aktionär aktionaer controller controllers
+owner: anteilseigner propriétaire proprietaire actionnaire détenteur detenteur propietario accionista titular investor
+owner: aandeelhouder eigenaar acionista investors stockholder
+source: source src from sender rater subject head origin origine origen start user userid follower citing quelle von
+source: absender mittente desde remitente expéditeur lender creditor payer debtor bron donor donors contributor giver
+source: grantor sponsor seller supplier exporter director
+owned: company companies owned subsidiary issuer investee firm società societa impresa azienda partecipata emittente
+owned: firma gesellschaft unternehmen tochter emittent société societe filiale entreprise empresa sociedad filial
+owned: participada emisor bedrijf dochter controlled symbol ticker security child
+target: target tgt dst dest destination to receiver recipient rated object tail cible end item movie product followee
+target: cited ziel nach empfänger destinatario destino hacia borrower payee doel naar party grantee candidate buyer
+target: importer friend employer
+either: company companies firm firma empresa società societé société bedrijf unternehmen child party user
+share: % share shares stake percent percentage pct perc quota quote anteil anteile beteiligung prozent part parts
+share: pourcentage percentuale partecipazione partecipazioni porcentaje participación participacion holding holdings
+share: ownership aandeel procent participação
+weight: weight value amount ratio rating score trust strength fraction probability confidence gewicht betrag wert peso
+weight: importo valore poids valeur montant valor monto waarde similarity correlation
+count: count counts units volume quantity qty anzahl stück stueck nombre numero número aantal
+relation: relation relations relationship predicate property verb interaction rel edgetype beziehung relazione kind
+relation: relación relacion prädikat predicato predicado prédicat type typ tipo
+id: id ids key code uid lei isin nr number no nummer entity nome nom name nombre naam label title titel titolo titre
+time: time timestamp date datetime year day datum zeit jahr data ora anno année fecha año ano since until
+rank: rank ranking ranked rang rangordnung rango classement posizione position place platz pos puesto order index row
+"""
+ROLES: dict[str, frozenset[str]] = {}
+"""Words by the role of the columns that are called so."""
+for _role, _, _line in (line.partition(": ") for line in _WORDS.strip().splitlines()):
+    ROLES[_role] = ROLES.get(_role, frozenset()) | set(_line.split())
+SOURCES, TARGETS = ROLES["owner"] | ROLES["source"], ROLES["owned"] | ROLES["target"]
 
 
-@dataclass(eq=False)
 class Column:
-    """Profile of a column.
+    """Profile of a column: texts of its rows, rows of each text that is not blank, and the numbers in these texts.
 
-    Its name, position from 1 and the words of the name; texts of the first `SAMPLE` rows (empty if missing), rows of
-    each different text, and the number of each text that holds one, without its percent sign: no numbers if fewer
-    than nine values in ten are numbers. Lists, objects and bytes (`nested`) are not looked at.
+    Parameters
+    ----------
+    number
+        Its position, from 1.
+    cells
+        An Arrow array, chunked or not, or the substitute of readers for values that Arrow has no type for.
+    named
+        The name is in the file, not invented by its reader.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> sorted(Column("ownerId_share%", 1, pa.array(["7%"])).words)
+    ['%', 'id', 'owner', 'share']
     """
 
-    name: str
-    number: int
-    words: frozenset[str]
-    rows: int
-    missing: int
-    values: tuple[str, ...]
-    counts: Mapping[str, int]
-    numbers: Mapping[str, float]
-    comma: bool
-    nested: bool = False
-
-    def __post_init__(self) -> None:
-        """Derive what the values and the name tell."""
-        numbers, filled = self.numbers, [v for v in self.values if v]
-        self.distinct = len(self.counts)
-        self.constant = not self.nested and self.distinct <= 1 < self.rows
-        self.unique = self.distinct == self.rows > 1
-        self.few = self.distinct < (0.02 * self.rows if self.rows > 150 else 3) and self.rows > 5
-        many = self.distinct > 0.3 * self.rows
-        self.named_end, self.named_weight = bool(self.words & (SOURCES | TARGETS)), bool(self.words & WEIGHTS)
-
-        self.numeric = bool(numbers)
-        self.low, self.high = min(numbers.values(), default=0.0), max(numbers.values(), default=0.0)
-        self.others = sorted(self.counts.keys() - numbers.keys()) if numbers else []
-        self.marked = sum("%" in text for text in numbers) / max(1, len(numbers))
-        self.percent = bool(self.words & PERCENTS) or self.marked > 0.5
-        integers = self.numeric and not self.marked and all(n % 1 == 0 for n in numbers.values())
-        self.whole = integers and (self.comma or not any("." in text for text in numbers))
+    def __init__(self, name: str, number: int, cells: Any, *, named: bool = True) -> None:
+        self.name, self.number = name, number
+        words = re.findall(r"[^\W\d_]+|%", re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name)) if named else []
+        self.words = frozenset(map(str.lower, words))
+        kind = None if isinstance(cells, Objects | Unfit) else getattr(cells.type, "storage_type", cells.type)
+        self.nested = kind is None or foreign(kind)
+        self.texts = [] if self.nested else _texts(cells.slice(0, ROWS))
+        self.counts = Counter(self.texts)
+        self.missing = self.counts.pop("", 0)
+        self.rows, self.distinct = len(self.texts), len(self.counts)
+        self.constant, self.unique = self.distinct <= 1 < self.rows, self.distinct == self.rows > 1
+        self.comma, self.numbers = _numbers(self.counts)
+        self.numeric = bool(self.numbers)
+        self.low, self.high = min(self.numbers.values(), default=0.0), max(self.numbers.values(), default=0.0)
+        self.others = sorted(self.counts.keys() - self.numbers.keys()) if self.numeric else []
+        self.marked = sum("%" in text for text in self.numbers) / max(1, len(self.numbers))
+        whole = all(n % 1 == 0 and (self.comma or "." not in t) for t, n in self.numbers.items())
+        self.whole = self.numeric and not self.marked and whole
         self.fraction = self.numeric and not self.whole
-        # a number with commas between thousands, which no option of a source reads
-        self.grouped = None if self.comma else min((text for text in numbers if "," in text), default=None)
-
-        self.dated = bool(filled) and sum(map(bool, map(_DATE.fullmatch, filled))) >= _MOST * len(filled)
-        epoch = many and self.whole and any(a <= self.low and self.high <= b for a, b in _EPOCHS)
-        timely = not self.words & (WEIGHTS | COUNTS) and (epoch or bool(self.words & TIMES))
-        self.time = self.dated or timely
-        dense = self.unique and self.high - self.low < 3 * self.rows
-        self.counter = dense and self.whole and not self.named_weight
-        self.rank = integers and (bool(self.words & RANKS) or (not self.named_weight and _rises(self)))
-        # times or counts that no name explains
-        self.large = many and self.whole and not self.words and self.low >= 0 and self.high > 1e6
+        self.strong = self.has("share", "weight")
+        self.percent = self.marked > 0.5 or any(
+            re.match("%|pct|perc|pro[cz]|pourc|porc", w) for w in self.words
+        )
+        dates = sum(rows for text, rows in self.counts.items() if _DATE.fullmatch(text))
+        looks = {
+            "lists, objects or bytes": self.nested,
+            "one value": self.constant,
+            "commas between thousands, which are not read": not self.comma
+            and any("," in t for t in self.numbers),
+            "a time": (self.has("time") and not self.strong)
+            or 0 < dates >= _MOST * (self.rows - self.missing),
+            "ranks": self.has("rank") and self.numeric and all(n % 1 == 0 for n in self.numbers.values()),
+            "numbers of rows": self.unique
+            and self.whole
+            and self.high - self.low < 3 * self.rows
+            and not self.strong,
+            "large numbers": self.whole
+            and not self.words
+            and self.distinct > 0.3 * self.rows
+            and self.high > 1e6,
+        }
+        self.other = next((what for what, holds in looks.items() if holds), "")
 
     def __str__(self) -> str:
         """Position and name, as comments show a column."""
@@ -83,98 +119,43 @@ class Column:
     @property
     def described(self) -> str:
         """The column, and what it looks like."""
-        looks = (
-            ("lists, objects or bytes", self.nested),
-            ("one value", self.constant),
-            ("a time", self.time),
-            ("numbers the rows", self.counter),
-            ("ranks", self.rank),
-            ("counts", self.whole and bool(self.words & (SHARES | COUNTS))),
-            ("large numbers", self.large),
-            (f"{self.distinct:,} {'numbers' if self.numeric else 'values'}", True),
-        )
-        return f"{self} ({next(what for what, holds in looks if holds)})"
+        return f"{self} ({self.other or f'{self.distinct:,} different values'})"
+
+    def has(self, *roles: str) -> bool:
+        """Whether a word of the name stands for one of some roles."""
+        return any(self.words & ROLES[role] for role in roles)
+
+    def lean(self) -> int:
+        """Above 0 if the name says source, below if target: by 2, or 1 if its words stand for either."""
+        ends = (SOURCES, SOURCES - ROLES["either"], TARGETS, TARGETS - ROLES["either"])
+        return sum(sign * bool(self.words & group) for sign, group in zip((1, 1, -1, -1), ends, strict=True))
+
+    def shared(self, other: Column) -> float:
+        """Share of the different values of the smaller of two columns that the other has."""
+        return len(self.counts.keys() & other.counts.keys()) / max(1, min(self.distinct, other.distinct))
 
 
-def column(name: str, number: int, cells: Any, *, named: bool = True) -> Column:
-    """Profile a column.
-
-    Parameters
-    ----------
-    cells
-        An Arrow array, chunked or not, or the substitute of readers for values that Arrow has no type for.
-    named
-        The name is in the file, not invented by its reader.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    known = words(name) if named else frozenset()
-    nested = isinstance(cells, Objects | Unfit) or pa.types.is_nested(cells.type)
-    if nested or (isinstance(cells.type, pa.BaseExtensionType) and foreign(cells.type.storage_type)):
-        return Column(name, number, known, len(cells), 0, (), {}, {}, comma=False, nested=True)
-    counted = pc.value_counts(cells)
-    counts: Counter[str] = Counter()
-    for text, rows in zip(texts(counted.field("values")), counted.field("counts").to_pylist(), strict=True):
-        counts[text] += rows
-    missing = counts.pop("", 0)
-    comma, numbers = _numbers(counts)
-    values = tuple(texts(cells.slice(0, SAMPLE)))
-    return Column(name, number, known, len(cells), missing, values, counts, numbers, comma)
-
-
-def texts(cells: Any) -> list[str]:
-    """Values as texts; blanks are empty."""
-    import pyarrow as pa
-
+def _texts(cells: Any) -> list[str]:
     try:
         values = cells.to_pylist()
     except (ValueError, OverflowError):  # dates beyond those of Python
-        values = cells.cast(pa.string()).to_pylist()
+        values = cells.cast("string").to_pylist()
     found = ("" if v is None else v.isoformat() if isinstance(v, datetime) else str(v) for v in values)
     return [text if text.strip() else "" for text in found]
 
 
-def _numbers(counts: Mapping[str, int]) -> tuple[bool, dict[str, float]]:
+def _numbers(counts: Counter[str]) -> tuple[bool, dict[str, float]]:
     """Whether the numbers have decimal commas, and the number of each text."""
-    commas = {t: n for t in counts if _COMMA.fullmatch(t) and math.isfinite(n := _number(t, comma=True))}
-    points = {t: n for t in counts if _POINT.fullmatch(t) and math.isfinite(n := _number(t, comma=False))}
-    comma = len(commas) > len(points) or (
-        len(commas) == len(points) and any(re.search(r",\d{1,2}(\D|$)|,\d{4}", t) for t in commas)
-    )
-    known = commas if comma else points
+    bare = {text: text.strip().replace("%", "") for text in counts}
+    points = {t: float(b.replace(",", "")) for t, b in bare.items() if _POINT.fullmatch(t)}
+    commas = {
+        t: b.replace(".", "").replace(",", ".") for t, b in bare.items() if re.match(COMMA_NUMBER, t.strip())
+    }
+    comma = len(commas) > len(points) - any(re.search(r",\d{1,2}(\D|$)|,\d{4}", text) for text in commas)
+    known = {
+        t: n
+        for t, n in ({t: float(n) for t, n in commas.items()} if comma else points).items()
+        if math.isfinite(n)
+    }
     filled = sum(rows for t, rows in counts.items() if t in known or not ABSENT.fullmatch(t.strip()))
     return comma, known if sum(counts[t] for t in known) >= _MOST * filled else {}
-
-
-def _number(text: str, *, comma: bool) -> float:
-    bare = text.replace("%", "")
-    return float(bare.replace(".", "").replace(",", ".") if comma else bare.replace(",", ""))
-
-
-def _rises(column: Column) -> bool:
-    """Whether numbers count up by ones from 0 or 1, and perhaps start again."""
-    found = [column.numbers[v] for v in column.values if v in column.numbers]
-    if len(found) < 10 or found[0] not in (0, 1) or max(found) <= 1:
-        return False
-    return sum(b - a == 1 or b == found[0] for a, b in pairwise(found)) >= 0.95 * (len(found) - 1)
-
-
-def often(totals: list[float], most: float, share: float) -> bool:
-    """Whether a sum is above `most` for more than a share of the targets."""
-    return sum(total > most for total in totals) > share * len(totals)
-
-
-def sums(target: Column, weight: Column, whole: float, most: float | None = None) -> list[float]:
-    """Sums of the weights into each target, among the first rows, of the weights from 0 to `most`."""
-    totals: defaultdict[str, float] = defaultdict(float)
-    for name, text in zip(target.values, weight.values, strict=True):
-        number = weight.numbers.get(text)
-        if number is not None and (most is None or 0 <= number <= written_one(text, most)):
-            totals[name] += number / written_one(text, whole)
-    return list(totals.values())
-
-
-def written_one(text: str, whole: float) -> float:
-    """How a cell writes 1: a percent sign tells it, whatever it is in other cells."""
-    return 100.0 if "%" in text else whole

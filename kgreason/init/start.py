@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from unicodedata import normalize
 
 from kgreason.analysis.reach import Reach
+from kgreason.data.source import DATABASES
 from kgreason.errors import DataError
 from kgreason.init.columns import Column
-from kgreason.init.roles import guess, keys, settle
-from kgreason.init.rules import relative, render, rules
+from kgreason.init.roles import SHARED, guess
 from kgreason.init.tables import Table, tables
-from kgreason.lang.names import SERVERS
+from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS
+from kgreason.lang.values import source
+
+FEW = 300
+"""Vertices up to which all pairs are derived of which one reaches the other: their number grows with the square."""
+_WORDS = "own edge link company vertex control holding two_owns reach mutual two_out two_in true false not and or in is"
+_RESERVED = AGGREGATES | FUNCTIONS | {*_WORDS.split(), "div", "mod"}
+_OWN = ("own", "")  # the group of the tables of shares
+_QUOTES = ("'", "''")  # in a condition
+_STEPS = ("check", "reason --rules", "risk --rules", "anonymize --rules")
 
 
 @dataclass(frozen=True)
 class Start:
-    """A first rule file or schema.
+    """A first rule file or schema: where it belongs, what it holds, and what its rules are about, or ``people``.
 
     Attributes
     ----------
-    file, text
-        Where it belongs, and what it holds.
-    kind
-        What the rules are about, or ``people``.
     guesses
         What was guessed of each table, by the name of the table.
     next
@@ -38,11 +47,6 @@ class Start:
     kind: str
     guesses: dict[str, list[str]]
     next: list[str]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
-        named = {"file": str(self.file), "kind": self.kind, "tables": self.guesses, "next": self.next}
-        return {"format": 1, **named}
 
 
 def start(files: Sequence[str], out: Path | None = None) -> Start:
@@ -63,39 +67,48 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
     found = [table for file in files for table in tables(file)]
     for table in found:
         guess(table)
-    settle(found)
     edges = [table for table in found if "source" in table.roles]
-    if not edges and len(found) == 1 and found[0].error is None:
+    vertices, left = [], {}
+    for table in found:
+        ends = {end for other in edges if other is not table for side in other.ends for end in side}
+        known = {c: len(c.counts.keys() & ends) / max(1, c.distinct) for c in table.columns}
+        key = max(
+            (c for c in table.columns if c.unique and not c.fraction), key=known.__getitem__, default=None
+        )
+        if table in edges:
+            one, other = table.taken[:2] if key is not table.taken[1] else table.taken[1::-1]
+            if table.sure or table.shares or table.kinds or key is not one:
+                continue
+            if known[one] < 0.5 or (known[other] > SHARED and not other.numeric):
+                if not ends and (one.shared(other) <= SHARED or other.distinct <= 0.2 * one.distinct):
+                    table.doubt("each source stands in one line, so a line may be a vertex or a person", one)
+                continue
+            edges.remove(table)
+            table.notes, table.doubts = [], []
+            table.doubt("its lines may be edges", *table.taken[:2])
+        if key and known[key] > 0.1 and not table.error:
+            table.roles = {"key": key}
+            table.notes.append(f"column {key} names vertices")
+            vertices.append(table)
+        else:
+            left[table.name] = [
+                f"not used: {table.error.message if table.error else 'its rows are no ends of edges'}"
+            ]
+    if not edges and len(found) == 1 and not found[0].error:
         return _people(found[0], out)
     if not edges:
         hint = "name a table of edges, too: kgreason init EDGES VERTICES; of people with attributes, one table alone"
         raise found[0].error or DataError(found[0].name, "no table of edges is among these", hint=hint)
     file = out or Path(f"{edges[0].stem}.vada")
-    left = {table.name: [f"not used: {why}"] for table in found if (why := _unused(table, edges))}
-    vertices = [table for table in found if table not in edges and table.name not in left]
+    text, kind = _rules(edges, vertices, file)
+    guesses = {table.name: table.notes + table.doubts for table in (*edges, *vertices)} | left
+    return Start(file, text, kind, guesses, _commands(file, edges + vertices, str(file)))
+
+
+def _commands(file: Path, read: Sequence[Table], name: str) -> list[str]:
     reach = Reach(file.parent)
-    inside = all(t.format not in SERVERS and reach.reads(t.path) for t in (*edges, *vertices))
-    steps = ("check", "reason --rules", "risk --rules", "anonymize --rules")
-    commands = [f"kgreason {step} {{}}{'' if inside else ' --allow-files'}" for step in steps]
-    text, kind = rules(edges, vertices, file, [c.format(shlex.quote(file.name)) for c in commands])
-    guesses = {table.name: table.guesses for table in (*edges, *vertices)} | left
-    return Start(file, text, kind, guesses, [c.format(shlex.quote(str(file))) for c in commands])
-
-
-def _unused(table: Table, edges: Sequence[Table]) -> str:
-    """Why a table is left out; the key of a table of vertices becomes the column that the edges know best."""
-    if table in edges or table.error is not None:
-        return "" if table.error is None else table.error.message
-    ends = {v for one in edges if "prefix" not in one.added for v in one.ends}
-    prefixed = {v for one in edges if "prefix" in one.added for v in one.ends}
-    key = max((table.roles["key"], *keys(table)), key=lambda c: len(c.counts.keys() & ends))
-    table.roles["key"] = key
-    if len(key.counts.keys() & ends) > 0.1 * key.distinct:
-        table.notes.append(f"column {key} names vertices")
-        return ""
-    if len(key.counts.keys() & prefixed) > 0.1 * key.distinct:
-        return "the edges have a prefix before these numbers"
-    return "its rows are no ends of the edges"
+    inside = all(table.format not in SERVERS and reach.reads(table.path) for table in read)
+    return [f"kgreason {step} {shlex.quote(name)}{'' if inside else ' --allow-files'}" for step in _STEPS]
 
 
 def _people(table: Table, out: Path | None) -> Start:
@@ -106,52 +119,144 @@ def _people(table: Table, out: Path | None) -> Start:
     DataError
         If no column is an attribute, or the file is not called as a schema.
     """
-    key = table.roles["key"]
-    left = {c: f"column {c} {why}, so it is left out" for c in table.unread if (why := _why_left(c))}
-    kept = [c for c in table.unread if c not in left]
-    if not kept:
+    key, left = table.roles["key"], []
+    kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "ignore": []}
+    for one in table.unread:
+        why = "holds lists, objects or bytes" if one.nested else "" if one.distinct else "is empty"
+        if one.distinct == 1 < one.rows and not one.missing:
+            why = "has the same value in each row"
+        elif not why and not one.fraction and one.distinct > 0.9 * max(2, one.rows - one.missing):
+            why = "has another value in nearly each row"
+        plain = one.numeric and not (one.others or one.marked or one.comma or "commas" in one.other)
+        kinds["ignore" if why else "numeric" if plain else "categorical"].append(one.name)
+        left += [f"column {one} {why}, so it is left out"] if why else []
+    table.notes += [f"column {key} names the users: it has another value in each row", *left]
+    if not kinds["numeric"] + kinds["categorical"]:
         hint = "name a table of edges, too: kgreason init EDGES VERTICES"
-        if left:
-            hint += f"; if its lines are edges: {table.reading(*table.columns[:2])}"
+        hint += f"; if its lines are edges: {table.reading(*table.columns[:2])}" if left else ""
         why = "this is no table of edges, and as one of people it has no attribute"
-        raise DataError(table.name, f"{why}{': ' if left else ''}{'; '.join(left.values())}", hint=hint)
+        raise DataError(table.name, f"{why}: {'; '.join(left)}" if left else why, hint=hint)
     file = out or Path(f"{table.path.name.partition('.')[0]}.toml")
     if file.suffix != ".toml":
-        hint = f"name a file that ends in .toml, for instance --out {file.with_suffix('.toml')}"
-        raise DataError(
-            str(file), "this table is of people, and what is written for it is a schema", hint=hint
+        why, hint = (
+            "this table is of people, and what is written for it is a schema",
+            "name a file that ends in .toml",
         )
-    numeric = [c for c in kept if c.numeric and not (c.others or c.marked or c.comma)]
-    table.notes += [
-        f"column {key} names the users: it has another value in each row",
-        *left.values(),
-        *(
-            f"column {c} has decimal commas or other marks, so its numbers are taken for categories"
-            for c in kept
-            if c.numeric and c not in numeric
-        ),
-    ]
+        raise DataError(str(file), why, hint=f"{hint}, for instance --out {file.with_suffix('.toml')}")
     if len(table.columns) == 2:
         table.doubt("its lines may be edges", *table.columns)
-    command = "kgreason anonymize --method pckga --schema {}".format
-    text = render(
-        "schema.toml.j2",
-        table=table,
-        command=command(shlex.quote(file.name)),
-        file=relative(table.path, file.parent),
-        key=key,
-        kinds={"numeric": numeric, "categorical": [c for c in kept if c not in numeric], "ignore": [*left]},
+    values: dict[str, object] = {"files": [_place(table, file)], "id": key.name, "header": table.raw.named}
+    values |= {name: table.options[name] for name in ("delimiter", "encoding") if name in table.options}
+    commands = [
+        f"kgreason anonymize --method pckga --schema {shlex.quote(name)}" for name in (file.name, str(file))
+    ]
+    text = _render("schema.toml.j2", table=table, command=commands[0], values=values, kinds=kinds)
+    return Start(file, text, "people", {table.name: table.notes + table.doubts}, commands[1:])
+
+
+def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, str]:
+    """Write the rule file of tables, which it names as seen from its folder; and tell what the rules are about."""
+    groups: dict[
+        tuple[str, str], list[Table]
+    ] = {}  # shares; edges of a kind; tables alike but for a number in their names
+    for table in edges:
+        like = (re.sub(r"[\W_]*\d+$", "", table.stem) or table.stem, table.called(*table.taken))
+        for group in [("", kind) for kind in table.kinds] or [_OWN if table.shares else like]:
+            groups.setdefault(group, []).append(table)
+    names = {_OWN: "own"}
+    for group in groups:
+        name = (
+            "edge" if len(groups) == 1 and group[0] else _predicate(group[0] or group[1], {*names.values()})
+        )
+        names.setdefault(group, name)
+    relations = {names[group]: all("weight" in t.roles for t in tables) for group, tables in groups.items()}
+    if len({group for group in groups if group[0]}) > 1:
+        told = "; ".join(
+            f"{names[group]} is {', '.join(t.path.name for t in groups[group])}" for group in groups
+        )
+        edges[0].notes.append(
+            f"the tables are relations of their own: {told}. To join two, give their binds one name"
+        )
+    binds: dict[Table, list[str]] = {table: [] for table in edges}
+    for group, alike in groups.items():
+        for table in alike:
+            columns = table.taken if relations[names[group]] else table.taken[:2]
+            where = (
+                {} if group[0] else {"where": f"{table.roles['kind'].name} = '{group[1].replace(*_QUOTES)}'"}
+            )
+            binds[table].append(_bind(names[group], table, columns, file, **where))
+            binds[table] += [_bind(names[group], table, [columns[1], columns[0], *columns[2:]], file)] * bool(
+                group[0]
+            )
+    sides = [side for table in edges for side in table.ends]
+    kinds = {
+        "control": _OWN in groups,
+        "who has edges to whom": len(edges) == 1 and sides[0].isdisjoint(sides[1]),
+        "reachability": len(set().union(*sides)) <= FEW,
+        "mutual edges": not all(table.undirected for table in edges),
+    }
+    kind = next((kind for kind, holds in kinds.items() if holds), "who has edges to whom")
+    node = "company" if kind == "control" else "vertex"
+    text = _render(
+        "rules.vada.j2",
+        kind=kind,
+        derived={"control": "control", "reachability": "reach", "mutual edges": "mutual"}.get(kind),
+        commands=_commands(file, edges + vertices, file.name),
+        files=", ".join(table.name.replace(str(table.path), table.path.name) for table in edges),
+        edges=binds,
+        vertices={table: _bind(node, table, [table.roles["key"]], file) for table in vertices},
+        relations=relations,
+        node=node,
+        bounded=[table.bounded for table in groups.get(_OWN, ())] == [True],
+        edge=next(iter(relations)) if len(relations) == 1 else "link",
     )
-    return Start(file, text, "people", {table.name: table.guesses}, [command(shlex.quote(str(file)))])
+    return text, kind
 
 
-def _why_left(one: Column) -> str:
-    """Why a column is no attribute of people."""
-    if one.missing == one.rows:
-        return "is empty"
-    if one.nested:
-        return "holds lists, objects or bytes"
-    if not one.missing and one.distinct == 1 < one.rows:
-        return "has the same value in each row"
-    names_its_row = not one.fraction and one.distinct > 0.9 * max(2, one.rows - one.missing)
-    return "has another value in nearly each row" if names_its_row else ""
+def _place(table: Table, file: Path) -> str:
+    return Path(os.path.relpath(table.path, file.parent)).as_posix()
+
+
+def _predicate(text: str, taken: set[str]) -> str:
+    """A new name of a predicate: the last part of an IRI, else the whole, else with a number."""
+    names = []
+    for part in (re.split(r"[/#:]", text.strip("<>"))[-1], text):
+        ascii_text = normalize("NFKD", part).encode("ascii", "ignore").decode()
+        name = re.sub(r"[^A-Za-z0-9]+", "_", ascii_text).strip("_")
+        name = name.lower() if name.isupper() else name[:1].lower() + name[1:]
+        name = name if name[:1].isalpha() else f"relation_{name}".rstrip("_")
+        names.append(f"{name}_edge" if name in _RESERVED else name)
+    return next(new for new in chain(names, (f"{names[0]}_{i}" for i in count(2))) if new not in taken)
+
+
+def _bind(predicate: str, table: Table, columns: Sequence[Column], file: Path, **options: str) -> str:
+    """The annotation that reads some columns of a table."""
+    useless = {"columns"} if columns[2:] else {"columns", "percent", "decimal", "scale", "nullString"}
+    rest = {name: value for name, value in table.options.items() if name not in useless}
+    if not table.raw.graph or [*columns] != table.columns:
+        rest["columns"] = table.called(*columns)
+    place, name = os.path.split(_place(table, file))
+    if table.format in SERVERS:
+        place, name = rest.pop("schema", "") or rest.pop("database", ""), rest.pop("table")
+    elif table.format in DATABASES:
+        place, name = _place(table, file), rest.pop("table")
+    read = [table.format, *(f"{name}={_quoted(value)}" for name, value in (rest | options).items())]
+    texts = ", ".join(source(text).replace("\r", "\\r") for text in (predicate, " ".join(read), place, name))
+    return f"@bind({texts})."
+
+
+def _quoted(value: str) -> str:
+    """A value as an option has it: in quotes if a blank, a comma or a mark would end it."""
+    if "'" in value:
+        return f'"{value}"'
+    return value if re.fullmatch(r"[\w%:./-]+(,[\w%:./()-]+)*:?", value) else f"'{value}'"
+
+
+def _render(template: str, **values: object) -> str:
+    """Fill in a template; it ends with a newline."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("kgreason.init", "")
+    made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters["toml"] = lambda value: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return made.get_template(template).render(values).rstrip("\n") + "\n"
