@@ -248,7 +248,7 @@ def print_anonymization(result: Anonymization, release: Path, private: Path, *, 
             ("verified", _held(verdict) + _for_x(verdict)),
             *conditions(verdict),
             *rows(verdict_figures(verdict)),
-            *rows(_score_items(result.score)),
+            *rows(score_items(result.score)),
             *_end(result, release, private, seeded),
         ]
     )
@@ -331,13 +331,13 @@ def _held(verdict: Examined) -> str:
     return state_words(verdict) if verdict.as_promised else state_words(verdict).upper()
 
 
-def print_verdict(verdict: Verdict) -> None:
-    """Print each item of the definition and δ-anonymity."""
+def verdict_rows(verdict: Verdict) -> list[Row]:
+    """Rows on each item of the definition, δ-anonymity, and the verdict on a graph under rules."""
     from kgreason.report.rules import verdict_figures
 
     comma = "," if verdict.needs_original and verdict.holds else ""
     found = f"{_held(verdict)}{comma} for k = {verdict.k}{_for_x(verdict, ', ')}"
-    table([*conditions(verdict), *rows(verdict_figures(verdict)), ("verdict", found)])
+    return [*conditions(verdict), *rows(verdict_figures(verdict)), ("verdict", found)]
 
 
 def people_rows(verdict: PeopleVerdict) -> list[Row]:
@@ -368,12 +368,8 @@ def links_rows(verdict: LinksVerdict) -> list[Row]:
     ]
 
 
-def print_score(score: Score) -> None:
-    """Print utility, fidelity, and how well synthetic vertices can be told."""
-    table(list(rows(_score_items(score))))
-
-
-def _score_items(score: Score) -> Iterator[Block]:
+def score_items(score: Score) -> Iterator[Block]:
+    """Utility, fidelity, and how well synthetic vertices can be told."""
     from kgreason.report import rules
 
     yield from rules.utility_items(score.utility)
