@@ -32,7 +32,7 @@ from kgreason.report.charts import counts_chart, values_chart
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
 from kgreason.report.json import as_dict, from_dict, read_report
 from kgreason.report.sections import files_section
-from kgreason.report.terms import TERMS, term_of
+from kgreason.report.terms import FILES, TERMS, term_of
 from kgreason.report.words import (
     SHARED,
     Promise,
@@ -208,7 +208,7 @@ def test_the_public_report_of_people_is_a_function_of_what_is_published(tmp_path
 
 
 def test_each_file_of_links_is_told_for_what_it_is() -> None:
-    section = files_section(["links.csv", "links.toml", "nodes.tsv", "report.html"], links.FILES)
+    section = files_section(["links.csv", "links.toml", "nodes.tsv", "report.html"], FILES["links"])
     (files,) = section.items
     assert isinstance(files, Table)
     told = {str(row[0]): str(row[1]) for row in files.rows}

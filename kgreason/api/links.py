@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kgreason.links.release import LinksAnonymization
     from kgreason.release.publication import Folders
 
-    Release = Released | Path | str
-    Data = Original | Schema | Path | str
+    Release: TypeAlias = Released | Path | str
+    Data: TypeAlias = Original | Schema | Path | str
 
 
 def anonymize_links(

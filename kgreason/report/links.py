@@ -21,7 +21,7 @@ from kgreason.report.charts import Series, series_charts
 from kgreason.report.data import Chart, Figure, Item, Report, Section, Table
 from kgreason.report.run import Run
 from kgreason.report.sections import drawn, files_section, findings, published, run_section
-from kgreason.report.terms import TEXTS
+from kgreason.report.terms import FILES, TEXTS
 from kgreason.report.users import MANY, STANDS, value_charts
 from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, state_words
 
@@ -214,7 +214,7 @@ def public_report(
                 "How many links the nodes of the release have, and their values.",
                 (*_charts(graph), *value_charts(graph.attributes)),
             ),
-            files_section(files, TEXTS["files"]["links"]),
+            files_section(files, FILES["links"]),
         ),
         state="holds" if confirmed else "fails",
         seeded=seeded,

@@ -21,7 +21,7 @@ from kgreason.report.sections import (
     published,
     run_section,
 )
-from kgreason.report.terms import TEXTS
+from kgreason.report.terms import FILES, TEXTS
 from kgreason.report.users import STANDS, as_graph, link_charts, seen_of_users, value_charts
 from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, state_words
 
@@ -235,7 +235,7 @@ def public_report(
                 "How many links the users of the release have, and their values.",
                 (*link_charts(released), *value_charts(released.attributes)),
             ),
-            files_section(files, TEXTS["files"]["people"]),
+            files_section(files, FILES["people"]),
         ),
         state="holds" if confirmed else "fails",
         seeded=seeded,

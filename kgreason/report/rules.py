@@ -22,7 +22,7 @@ from kgreason.report.sections import (
     published,
     run_section,
 )
-from kgreason.report.terms import TEXTS
+from kgreason.report.terms import FILES, TEXTS
 from kgreason.report.words import (
     Promise,
     done_private,
@@ -269,7 +269,7 @@ def public_report(
         Figure(name, text, "better is holds" if name == "Verdict" else "", promise.term)
         for name, text in guarantee.items()
     )
-    known = TEXTS["files"]["rules"] | {name: f"edges of the relation {name}" for name in released.relations}
+    known = FILES["rules"] | {name: f"edges of the relation {name}" for name in released.relations}
     others = ", edges have other weights than the original" * weighted
     return published(
         "Anonymized knowledge graph",

@@ -11,7 +11,7 @@ from kgreason.release.layout import table_of
 from kgreason.report.charts import Series, series_charts
 from kgreason.report.data import Finding, Report, Section, State, Table
 from kgreason.report.run import release_version
-from kgreason.report.terms import TEXTS, term_of
+from kgreason.report.terms import FILES, TEXTS, term_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +76,7 @@ def drawn(
 
 def files_section(names: Iterable[str], known: Mapping[str, str]) -> Section:
     """A row for each file of a release, by its whole name or by that before its first dot."""
-    said = {**known, **TEXTS["files"]["shared"]}
+    said = {**known, **FILES["shared"]}
     rows = tuple(
         (name, said.get(name) or said.get(table_of(name), "a table of the release")) for name in sorted(names)
     )

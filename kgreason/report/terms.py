@@ -48,23 +48,20 @@ class Term:
         return "-".join(["term", *words])
 
 
-def _read() -> dict[str, Any]:
-    """The file of texts, in which line ends are blanks."""
-
-    def joined(found: Any) -> Any:
-        if isinstance(found, str):
-            return " ".join(found.split())
-        return {name: joined(value) for name, value in found.items()}
-
-    read: dict[str, Any] = joined(tomllib.loads(_FILE.read_text(encoding="utf-8")))
-    return read
+def _joined(found: Any) -> Any:
+    """Texts in whose file line ends are blanks."""
+    if isinstance(found, str):
+        return " ".join(found.split())
+    return {name: _joined(value) for name, value in found.items()}
 
 
-_FILE = Path(__file__).with_name("texts.toml")
-TEXTS: Mapping[str, Any] = MappingProxyType(_read())
-"""Leads, limits and what files hold, by family."""
+_READ = _joined(tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8")))
+TEXTS: dict[str, dict[str, str]] = _READ["texts"]
+"""Leads and limits by family."""
+FILES: dict[str, dict[str, str]] = _READ["files"]
+"""What the files of a release hold, by family."""
 TERMS: Mapping[str, Term] = MappingProxyType(
-    {name: Term(name, text, link) for link, terms in TEXTS["terms"].items() for name, text in terms.items()}
+    {name: Term(name, text, link) for link, terms in _READ["terms"].items() for name, text in terms.items()}
 )
 """All words by name."""
 
