@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgreason.assess.verdict import Examined, Verdict
     from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
-    from kgreason.isomorphism.release import Anonymization, Score
+    from kgreason.isomorphism.release import Anonymization
     from kgreason.links.release import LinksAnonymization
     from kgreason.people.release import PeopleAnonymization
     from kgreason.progress import Progress
@@ -234,7 +234,7 @@ def _print_counts(name: str, tried: int, facts: int, seconds: float) -> None:
 
 def print_anonymization(result: Anonymization, release: Path, private: Path, *, seeded: bool) -> None:
     """Print the one table of an anonymization under rules."""
-    from kgreason.report.rules import verdict_figures
+    from kgreason.report.rules import score_items, verdict_figures
 
     graph, published, verdict = result.original, result.release.graph, result.verdict
     derived = ", ".join(result.derived) or "none: the guarantee covers ground edges alone"
@@ -366,15 +366,6 @@ def links_rows(verdict: LinksVerdict) -> list[Row]:
         *conditions(verdict),
         ("verified", f"{_held(verdict)}: {verdict.asked}"),
     ]
-
-
-def score_items(score: Score) -> Iterator[Block]:
-    """Utility, fidelity, and how well synthetic vertices can be told."""
-    from kgreason.report import rules
-
-    yield from rules.utility_items(score.utility)
-    yield from rules.fidelity_figures(score.fidelity)
-    yield rules.told_figure(score)
 
 
 def print_witnesses(verdict: Examined) -> None:

@@ -375,7 +375,7 @@ def score(
     Under rules: utility U and U△, fidelity, and whether synthetic vertices can be told. Of people: information lost.
     """
     from kgreason import api
-    from kgreason.terminal import progress, rows, score_items, table
+    from kgreason.terminal import progress, rows, table
 
     result: Any
     if schema is not None:
@@ -393,6 +393,8 @@ def score(
             "neither rules nor a schema are named", hint="say --rules FILE, or of people --schema FILE"
         )
     else:
+        from kgreason.report.rules import score_items
+
         original = sources(data)
         program = load_rules(rules, given=original)
         with progress() as shown:

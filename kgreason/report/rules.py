@@ -234,6 +234,13 @@ def told_figure(score: Score) -> Figure:
     return Figure("Synthetic vertices told", str(telling), "better is 0.5", "told", number=telling.auc)
 
 
+def score_items(score: Score) -> Iterator[Item]:
+    """Utility, fidelity, and how well synthetic vertices can be told."""
+    yield from utility_items(score.utility)
+    yield from fidelity_figures(score.fidelity)
+    yield told_figure(score)
+
+
 def public_report(
     released: KnowledgeGraph, promise: Promise, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
 ) -> Report:
