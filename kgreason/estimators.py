@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from kgreason.api import Rules
-    from kgreason.api.given import GraphData
     from kgreason.api.people import Levels
+    from kgreason.api.releasing import GraphData
     from kgreason.assess.links.verdict import LinksVerdict
     from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict

@@ -19,8 +19,7 @@ from kgreason.printable import printable, raw
 
 if TYPE_CHECKING:
     from kgreason.advice.costs import Cost
-    from kgreason.advice.methods import Method
-    from kgreason.advice.report import Risk
+    from kgreason.advice.report import Method, Risk
 
 Line = tuple[str, ...]
 SECRET = "The named vertices are the most exposed ones: keep this output secret."
