@@ -208,18 +208,26 @@ def anonymize(
     for mended in folders.check():
         tell(mended)
     method, seeded = asked["method"], asked["seed"] is not None
-    failed, show = "which subgraphs are not protected", cast(Any, terminal.print_anonymization)
+    failed, rows = "which subgraphs are not protected", cast(Any, terminal.anonymization_rows)
     make = _of_rules
     if method == "links":
-        make, show, failed = _of_links, terminal.print_links, "what does not hold"
+        make, rows, failed = _of_links, terminal.anonymized_links_rows, "what does not hold"
     elif method in get_args(PeopleMethod):
-        make, show, failed = _of_people, terminal.print_people, "what does not hold"
+        make, rows, failed = _of_people, terminal.anonymized_people_rows, "what does not hold"
     result = make(context, f"with --method {method}", asked | {"folders": folders})
     try:
         if as_json:
             print_json({**result.summary(), "release": str(release), "private": str(private)})
         else:
-            show(result, release, private, seeded=seeded)
+            publish = f"{release}/"
+            if not result.holds:
+                publish = f"nothing; {publish} is marked UNVERIFIED"
+            elif seeded:
+                publish = f"nothing; {publish} was made with a seed"
+            stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in result.seconds.items())
+            took = ("time", f"{sum(result.seconds.values()):.1f} s ({stages})")
+            folders_rows = ("to publish", publish), ("to keep secret", f"{private}/")
+            terminal.table([*rows(result), took, *folders_rows])
         if seeded:
             tell("Made with --seed: anybody can compute it again, so it is not for publishing.", "warning")
         if not result.holds:
