@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,8 @@ from kgreason.report.page import blocks, templates
 
 if TYPE_CHECKING:
     from kgreason.advice.report import Risk
-    from kgreason.assess.fidelity import Fidelity
     from kgreason.assess.links.verdict import LinksVerdict
-    from kgreason.assess.people.utility import Utility as PeopleUtility
     from kgreason.assess.people.verdict import PeopleVerdict
-    from kgreason.assess.utility import Utility
     from kgreason.assess.verdict import Examined, Verdict
     from kgreason.attacks.links.disclosure import Disclosure
     from kgreason.attacks.results import Attacks
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from kgreason.graph.links.model import LinkGraph, Original, Released
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.graph.people.model import Attribute, PeopleGraph
-    from kgreason.isomorphism.release import Anonymization, Score
+    from kgreason.isomorphism.release import Anonymization
     from kgreason.links.release import LinksAnonymization
     from kgreason.people.release import PeopleAnonymization
     from kgreason.provenance.explanation import Explanation
@@ -133,28 +131,29 @@ def _judged(title: str, found: Examined, *items: Iterable[Item | str]) -> View:
 @shows("kgreason.assess.verdict.Verdict")
 def _(found: Verdict) -> View:
     from kgreason.report import rules
-    from kgreason.report.sections import findings
 
     model = "k-isomorphism" if found.model == "k-iso" else "(k,x)-isomorphism"
-    title = f"Verdict: {model}, k = {found.k}, {found.sizes}"
-    return _judged(title, found, rules.verdict_figures(found), findings(found))
+    return _verdict(f"{model}, k = {found.k}, {found.sizes}", found, rules.verdict_figures(found))
 
 
 @shows("kgreason.assess.people.verdict.PeopleVerdict")
 def _(found: PeopleVerdict) -> View:
     from kgreason.report import people
-    from kgreason.report.sections import findings
 
-    parts = people.verdict_figures(found), findings(found), people.notes(found)
-    return _judged(f"Verdict: {found.asked}", found, *parts)
+    return _verdict(found.asked, found, people.verdict_figures(found), people.notes(found))
 
 
 @shows("kgreason.assess.links.verdict.LinksVerdict")
 def _(found: LinksVerdict) -> View:
     from kgreason.report import links
+
+    return _verdict(found.asked, found, links.verdict_figures(found))
+
+
+def _verdict(asked: str, found: Examined, figures: Iterable[Item], notes: Iterable[Item] = ()) -> View:
     from kgreason.report.sections import findings
 
-    return _judged(f"Verdict: {found.asked}", found, links.verdict_figures(found), findings(found))
+    return _judged(f"Verdict: {asked}", found, figures, findings(found), notes)
 
 
 @shows("kgreason.isomorphism.release.Anonymization")
@@ -218,37 +217,17 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
     yield MORE
 
 
-@shows("kgreason.isomorphism.release.Score")
-def _(found: Score) -> View:
-    from kgreason.report import rules
+for name, title, module, items in (
+    ("kgreason.isomorphism.release.Score", "Score of a release", "rules", "score_items"),
+    ("kgreason.assess.utility.Utility", "Utility of a release", "rules", "utility_items"),
+    ("kgreason.assess.fidelity.Fidelity", "Fidelity of a release", "rules", "fidelity_figures"),
+    ("kgreason.assess.people.utility.Utility", "What a release of people keeps", "people", "utility_items"),
+):
 
-    items = (
-        *rules.utility_items(found.utility),
-        *rules.fidelity_figures(found.fidelity),
-        rules.told_figure(found),
-    )
-    return View("Score of a release", items)
+    def _(found: object, title: str = title, module: str = module, items: str = items) -> View:
+        return View(title, list(getattr(import_module(f"kgreason.report.{module}"), items)(found)))
 
-
-@shows("kgreason.assess.utility.Utility")
-def _(found: Utility) -> View:
-    from kgreason.report import rules
-
-    return View("Utility of a release", list(rules.utility_items(found)))
-
-
-@shows("kgreason.assess.fidelity.Fidelity")
-def _(found: Fidelity) -> View:
-    from kgreason.report import rules
-
-    return View("Fidelity of a release", list(rules.fidelity_figures(found)))
-
-
-@shows("kgreason.assess.people.utility.Utility")
-def _(found: PeopleUtility) -> View:
-    from kgreason.report import people
-
-    return View("What a release of people keeps", list(people.utility_items(found)))
+    shows(name)(_)
 
 
 @shows("kgreason.advice.report.Risk")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgreason.assess.verdict import Examined, Verdict
     from kgreason.engine.stats import Stats
     from kgreason.engine.table import Facts
-    from kgreason.isomorphism.release import Anonymization, Score
+    from kgreason.isomorphism.release import Anonymization
     from kgreason.links.release import LinksAnonymization
     from kgreason.people.release import PeopleAnonymization
     from kgreason.progress import Progress
@@ -41,9 +41,7 @@ class Plain:
 
     def __init__(self) -> None:
         self._title: str | None = None
-        self._unit = ""
-        self._done = 0
-        self._since = monotonic()
+        self._unit, self._done, self._since = "", 0, monotonic()
 
     def step(self, title: str, total: int | None = None, unit: str = "") -> None:
         """End the step before and begin the next."""
@@ -95,17 +93,14 @@ class Rich:
 
 def _compiling(progress: Progress) -> Callable[[bool], None]:
     """What to say, once, when kernels are compiled."""
-    told: list[bool] = []
 
+    @cache
     def tell(kept: bool) -> None:
-        if not told:
-            progress.note(
-                "compiling kernels for this machine: each once, some seconds"
-                if kept
-                else "compiling kernels, some seconds in each run: no folder can be written to keep them, "
-                "NUMBA_CACHE_DIR may name one"
-            )
-            told.append(True)
+        unkept = (
+            "some seconds in each run: no folder can be written to keep them, NUMBA_CACHE_DIR may name one"
+        )
+        once = "compiling kernels for this machine: each once, some seconds"
+        progress.note(once if kept else f"compiling kernels, {unkept}")
 
     return tell
 
@@ -128,31 +123,22 @@ def _shown() -> Iterator[Progress]:
         yield plain
         plain.close()
         return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        ProgressColumn,
-        SpinnerColumn,
-        Task,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bars
     from rich.text import Text
 
-    class Rate(ProgressColumn):
+    class Rate(bars.ProgressColumn):
         """Units per second, of steps whose unit is known."""
 
-        def render(self, task: Task) -> Text:
+        def render(self, task: bars.Task) -> Text:
             known = task.fields.get("unit") and task.speed
             return Text(f"{task.speed:,.0f} {task.fields['unit']}/s" if known else "")
 
-    title = TextColumn("{task.description}", markup=False)  # files may be called [red].csv
-    columns = (SpinnerColumn(), title, BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    title = bars.TextColumn("{task.description}", markup=False)  # files may be called [red].csv
+    amount = bars.BarColumn(), bars.MofNCompleteColumn(), Rate(), bars.TimeRemainingColumn()
     console = Console(file=raw(sys.stderr), emoji=False)
-    with Bars(*columns, console=console, transient=True) as bars:
-        yield Rich(bars)
+    with bars.Progress(bars.SpinnerColumn(), title, *amount, console=console, transient=True) as shown:
+        yield Rich(shown)
 
 
 def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
@@ -171,91 +157,82 @@ def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
 
 def print_stats(stats: Stats, facts: Facts | None = None) -> None:
     """Print the totals of an evaluation, on standard error; without `facts` it has failed."""
-    seconds = max(stats.seconds, 1e-9)
-    total = 0 if facts is None else sum(table.length for table in facts.tables.values())
-    lines = [
-        (
-            "facts",
-            "none, for the run did not end" if facts is None else f"{total:,} of {', '.join(facts.tables)}",
-        ),
-        ("derived", f"{stats.facts:,} new ones of {stats.tried:,} tried"),
-        ("rounds", f"{stats.rounds:,} in {_strata(len(stats.strata))}{_walked(stats)}"),
-        ("time", f"{stats.seconds:.3f} s of evaluation, {stats.facts / seconds:,.0f} facts/s"),
-    ]
-    most = memory.peak()
-    if most is not None:
-        lines.append(("memory", f"{memory.shown(most)} at most, of the whole process"))
-    for name, value in lines:
+    seconds, strata = max(stats.seconds, 1e-9), len(stats.strata)
+    walks = sum(stratum.walks for stratum in stats.strata)
+    found = "none, for the run did not end"
+    if facts is not None:
+        total = sum(table.length for table in facts.tables.values())
+        found = f"{total:,} of {', '.join(facts.tables)}"
+    walked = f", and {_many(walks, 'walk')}" if walks else ""
+    lines = {
+        "facts": found,
+        "derived": f"{stats.facts:,} new ones of {stats.tried:,} tried",
+        "rounds": f"{stats.rounds:,} in {strata:,} strat{'um' if strata == 1 else 'a'}{walked}",
+        "time": f"{stats.seconds:.3f} s of evaluation, {stats.facts / seconds:,.0f} facts/s",
+    }
+    if (most := memory.peak()) is not None:
+        lines["memory"] = f"{memory.shown(most)} at most, of the whole process"
+    for name, value in lines.items():
         print(f"{name:<8} {value}", file=sys.stderr)
 
 
-def _strata(count: int) -> str:
-    return f"{count:,} strat{'um' if count == 1 else 'a'}"
-
-
-def _walked(stats: Stats) -> str:
-    walks = sum(stratum.walks for stratum in stats.strata)
-    return f", and {walks:,} walk{'s' * (walks > 1)}" if walks else ""
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count > 1)}"
 
 
 def print_profile(stats: Stats) -> None:
     """Print what each rule did in each round, and the costliest joins, on standard error."""
+    for line in _profile(stats):
+        print(line, file=sys.stderr)
+
+
+def _profile(stats: Stats) -> Iterator[str]:
     for stratum in stats.strata:
-        names = ", ".join(visible(stratum.predicates))
-        how = (
-            f"{stratum.walks:,} walk{'s' * (stratum.walks > 1)}"
-            if stratum.walks
-            else f"{stratum.rounds:,} round{'s' * (stratum.rounds > 1)}"
-        )
-        print(f"stratum {names}: {how}, {stratum.seconds:.3f} s", file=sys.stderr)
+        how = _many(stratum.walks, "walk") if stratum.walks else _many(stratum.rounds, "round")
+        yield f"stratum {', '.join(visible(stratum.predicates))}: {how}, {stratum.seconds:.3f} s"
         if stratum.walks:
-            print(
-                "  a round is one step of all walks; seconds are shared out by what is tried", file=sys.stderr
-            )
+            yield "  a round is one step of all walks; seconds are shared out by what is tried"
         for rule in stratum.rules:
-            print(f"  {rule.rule}", file=sys.stderr)
-            print(f"    {'round':>13} {'tried':>15} {'new':>15} {'seconds':>9}", file=sys.stderr)
+            yield f"  {rule.rule}"
+            yield f"    {'round':>13} {'tried':>15} {'new':>15} {'seconds':>9}"
             for first, done in condensed(rule.rounds, PROFILED):
                 span = f"{first:,}" if first == done.round else f"{first:,}-{done.round:,}"
-                _print_counts(span, done.tried, done.facts, done.seconds)
+                yield _counts(span, done.tried, done.facts, done.seconds)
             if len(rule.rounds) != 1:
-                _print_counts("all", rule.tried, rule.facts, rule.seconds)
+                yield _counts("all", rule.tried, rule.facts, rule.seconds)
     joins = stats.costliest()
     if joins:
-        print("costliest joins", file=sys.stderr)
+        yield "costliest joins"
     for join in joins:
         found = f"{join.probed:,} looked up, {join.found:,} found"
-        print(f"  {join.seconds:>9.3f} s  {join.atom}: {found}, in {join.rule}", file=sys.stderr)
+        yield f"  {join.seconds:>9.3f} s  {join.atom}: {found}, in {join.rule}"
 
 
-def _print_counts(name: str, tried: int, facts: int, seconds: float) -> None:
-    print(f"    {name:>13} {tried:>15,} {facts:>15,} {seconds:>9.3f}", file=sys.stderr)
+def _counts(name: str, tried: int, facts: int, seconds: float) -> str:
+    return f"    {name:>13} {tried:>15,} {facts:>15,} {seconds:>9.3f}"
 
 
-def print_anonymization(result: Anonymization, release: Path, private: Path, *, seeded: bool) -> None:
-    """Print the one table of an anonymization under rules."""
-    from kgreason.report.rules import verdict_figures
+def anonymization_rows(result: Anonymization) -> list[Row]:
+    """Rows on an anonymization under rules."""
+    from kgreason.report.rules import score_items, verdict_figures
 
     graph, published, verdict = result.original, result.release.graph, result.verdict
     derived = ", ".join(result.derived) or "none: the guarantee covers ground edges alone"
     if verdict.model == "k-iso":
         derived = "NOT PROTECTED, nor are degrees: k-Iso is a baseline to compare with"
-    table(
-        [
-            ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
-            ("guarantee", f"{result.release.guarantee}"),
-            ("derived edges", derived),
-            ("verified", _held(verdict) + _for_x(verdict)),
-            *conditions(verdict),
-            *rows(verdict_figures(verdict)),
-            *rows(_score_items(result.score)),
-            *_end(result, release, private, seeded),
-        ]
-    )
+    return [
+        ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
+        ("guarantee", f"{result.release.guarantee}"),
+        ("derived edges", derived),
+        ("verified", _held(verdict) + _for_x(verdict)),
+        *conditions(verdict),
+        *rows(verdict_figures(verdict)),
+        *rows(score_items(result.score)),
+    ]
 
 
-def print_people(result: PeopleAnonymization, release: Path, private: Path, *, seeded: bool) -> None:
-    """Print the one table of an anonymization of a graph of people."""
+def anonymized_people_rows(result: PeopleAnonymization) -> list[Row]:
+    """Rows on an anonymization of a graph of people."""
     from kgreason.report.people import utility_items
 
     graph = f"{result.original!r}".strip("<>").removeprefix("PeopleGraph with ")
@@ -266,20 +243,17 @@ def print_people(result: PeopleAnonymization, release: Path, private: Path, *, s
     if count := figures.get("withheld"):  # for the sake of those who left a series
         why = "too few of those like them left or stay; --left-out replace would keep them"
         withheld.append(("withheld", f"{count:,} users: {why}"))
-    table(
-        [
-            ("graph", graph),
-            ("method", result.settings.method),
-            *people_rows(result.verdict),
-            *withheld,
-            *rows(utility_items(result.utility, figures)),
-            *_end(result, release, private, seeded),
-        ]
-    )
+    return [
+        ("graph", graph),
+        ("method", result.settings.method),
+        *people_rows(result.verdict),
+        *withheld,
+        *rows(utility_items(result.utility, figures)),
+    ]
 
 
-def print_links(result: LinksAnonymization, release: Path, private: Path, *, seeded: bool) -> None:
-    """Print the one table of an anonymization of links."""
+def anonymized_links_rows(result: LinksAnonymization) -> list[Row]:
+    """Rows on an anonymization of links."""
     from kgreason.report.links import utility_items
 
     asked, secret, verdict = result.asked, result.original.sensitive, result.verdict
@@ -287,34 +261,11 @@ def print_links(result: LinksAnonymization, release: Path, private: Path, *, see
     how = {None: ", clusters as given", "random": ", clusters at random"}
     by = how.get(asked.clustering, f", clusters by {asked.clustering}") if result.clusters is not None else ""
     gone = f", and {secret.left_out:,} of entities that are left out" if secret.left_out else ""
-    table(
-        [
-            ("strategy", f"{asked.strategy}{percent}{by}"),
-            ("left out", f"{len(secret):,} links of {secret.name}, which is sensitive{gone}"),
-            *rows(utility_items(result)),
-            *links_rows(verdict),
-            *_end(result, release, private, seeded),
-        ]
-    )
-
-
-def _end(
-    result: Anonymization | PeopleAnonymization | LinksAnonymization,
-    release: Path,
-    private: Path,
-    seeded: bool,
-) -> list[Row]:
-    """Rows on times and on the two folders."""
-    seconds = ", ".join(f"{stage} {s:.1f}" for stage, s in result.seconds.items())
-    publish = f"{release}/"
-    if not result.holds:
-        publish = f"nothing; {release}/ is marked UNVERIFIED"
-    elif seeded:
-        publish = f"nothing; {release}/ was made with a seed"
     return [
-        ("time", f"{sum(result.seconds.values()):.1f} s ({seconds})"),
-        ("to publish", publish),
-        ("to keep secret", f"{private}/"),
+        ("strategy", f"{asked.strategy}{percent}{by}"),
+        ("left out", f"{len(secret):,} links of {secret.name}, which is sensitive{gone}"),
+        *rows(utility_items(result)),
+        *links_rows(verdict),
     ]
 
 
@@ -331,13 +282,13 @@ def _held(verdict: Examined) -> str:
     return state_words(verdict) if verdict.as_promised else state_words(verdict).upper()
 
 
-def print_verdict(verdict: Verdict) -> None:
-    """Print each item of the definition and δ-anonymity."""
+def verdict_rows(verdict: Verdict) -> list[Row]:
+    """Rows on each item of the definition, δ-anonymity, and the verdict on a graph under rules."""
     from kgreason.report.rules import verdict_figures
 
     comma = "," if verdict.needs_original and verdict.holds else ""
     found = f"{_held(verdict)}{comma} for k = {verdict.k}{_for_x(verdict, ', ')}"
-    table([*conditions(verdict), *rows(verdict_figures(verdict)), ("verdict", found)])
+    return [*conditions(verdict), *rows(verdict_figures(verdict)), ("verdict", found)]
 
 
 def people_rows(verdict: PeopleVerdict) -> list[Row]:
@@ -366,19 +317,6 @@ def links_rows(verdict: LinksVerdict) -> list[Row]:
         *conditions(verdict),
         ("verified", f"{_held(verdict)}: {verdict.asked}"),
     ]
-
-
-def print_score(score: Score) -> None:
-    """Print utility, fidelity, and how well synthetic vertices can be told."""
-    table(list(rows(_score_items(score))))
-
-
-def _score_items(score: Score) -> Iterator[Block]:
-    from kgreason.report import rules
-
-    yield from rules.utility_items(score.utility)
-    yield from rules.fidelity_figures(score.fidelity)
-    yield rules.told_figure(score)
 
 
 def print_witnesses(verdict: Examined) -> None:

@@ -20,7 +20,8 @@ from typer.testing import CliRunner, Result
 
 from kgreason import exchange
 from kgreason.cli import app
-from kgreason.cli.options import Format, _sizes
+from kgreason.cli.options import Format
+from kgreason.cli.options import sizes as sizes_of
 from kgreason.data.target import FORMATS
 from tests.conftest import OWNERSHIP, ROOT
 
@@ -595,13 +596,13 @@ def test_bad_input_is_named(ownership: Path, anywhere: Path, arguments: list[str
     ("text", "sizes"), [("2..4", range(2, 5)), ("3", range(3, 4)), ("2..2", range(2, 3))]
 )
 def test_sizes_are_a_range(text: str, sizes: range) -> None:
-    assert _sizes(text) == sizes
+    assert sizes_of(text) == sizes
 
 
 @pytest.mark.parametrize("text", ["2..", "0..2", "0", "3..2", "..2", "2..x", "2...3", "-1", ""])
 def test_no_range_of_sizes(text: str) -> None:
     with pytest.raises(BadParameter) as caught:
-        _sizes(text)
+        sizes_of(text)
     assert str(caught.value) == f"{text!r} is no number of vertices; say for instance 4, or 2..4"
 
 

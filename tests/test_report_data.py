@@ -32,9 +32,9 @@ from kgreason.report.charts import counts_chart, values_chart
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
 from kgreason.report.json import as_dict, from_dict, read_report
 from kgreason.report.sections import files_section
-from kgreason.report.terms import TERMS, term_of
+from kgreason.report.terms import FILES, TERMS, term_of
 from kgreason.report.words import (
-    SEEDED,
+    SHARED,
     Promise,
     safe_private,
     safe_public,
@@ -208,7 +208,7 @@ def test_the_public_report_of_people_is_a_function_of_what_is_published(tmp_path
 
 
 def test_each_file_of_links_is_told_for_what_it_is() -> None:
-    section = files_section(["links.csv", "links.toml", "nodes.tsv", "report.html"], links.FILES)
+    section = files_section(["links.csv", "links.toml", "nodes.tsv", "report.html"], FILES["links"])
     (files,) = section.items
     assert isinstance(files, Table)
     told = {str(row[0]): str(row[1]) for row in files.rows}
@@ -236,8 +236,8 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
     rows = {row[0]: row for row in table(report, "Answers").rows}
     query = score.utility.per_query["holder"]
     assert rows["holder"][1:5] == tuple(map(str, (query.original, query.released, query.lost, query.gained)))
-    assert report.warnings == (SEEDED,)
-    assert report.safe != SEEDED
+    assert report.warnings == (SHARED["seeded"],)
+    assert report.safe != SHARED["seeded"]
 
 
 def test_answers_are_named_by_the_original(tmp_path: Path) -> None:
@@ -452,7 +452,7 @@ def test_people_and_links_say_what_was_done(
     for made, _ in (users, observed):
         report = made.report()
         assert report.safe.startswith("It is not safe")
-        assert report.warnings == (SEEDED,)
+        assert report.warnings == (SHARED["seeded"],)
         unseeded = replace(made, run=replace(made.run, seed=None)).report()
         assert unseeded.safe.count(".") == 1
         assert not unseeded.warnings

@@ -23,7 +23,7 @@ from kgreason.assess.places import survey
 from kgreason.assess.risk import Exposure
 from kgreason.assess.space import Space
 from kgreason.cli import app
-from kgreason.cli.grid import print_grid
+from kgreason.cli.risking import print_grid
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import SILENT

@@ -27,10 +27,7 @@ KGUARD_BYTES = 1.3e3  # a vertex
 KLONE_SECONDS, KLONE_BYTES = 1e-5, 9e2  # a vertex or an edge of the release, a vertex of the release
 PUBLISHED_SECONDS, PUBLISHED_BYTES = 2.5e-6, 1e2  # a subgraph
 PER_EDGE, FEW_PER_EDGE, POWER = 4.0, 1.2, 0.65  # edges added by ground edges of lacking classes
-FEW, MANY = (
-    0.01,
-    0.1,
-)  # shares of subgraphs without images between which the number of edges an image needs grows
+FEW, MANY = 0.01, 0.1  # shares of lacking subgraphs between which the number of edges an image needs grows
 PER_VERTEX = 0.04  # vertices added by edges added
 EXTRA = 1.1  # edges that the published KGUARD adds for each position of each class
 
@@ -64,7 +61,7 @@ class Range:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high, "exact": self.exact}
+        return vars(self) | {"exact": self.exact}
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class Cost:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {name: getattr(self, name).as_dict() for name in ("vertices", "edges", "seconds", "megabytes")}
+        return {name: found.as_dict() for name, found in vars(self).items()}
 
 
 def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Generator) -> Cost:

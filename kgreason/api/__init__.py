@@ -5,13 +5,11 @@
 Arrow, NetworkX, igraph or a list of tuples. Predicates not named there are read from the ``@bind`` of the rule file.
 """
 
-from kgreason.api.assessing import score, verify, verify_alone
-from kgreason.api.attacking import attack
+from kgreason.api.assessing import attack, risk, score, verify, verify_alone
 from kgreason.api.links import anonymize_links, attack_links, links_of_rules, verify_links
 from kgreason.api.people import anonymize_people, score_people, verify_people
 from kgreason.api.reasoning import Rules, commutation, explain, format_file, load, load_functions, reason
 from kgreason.api.releasing import anonymize, read_graph
-from kgreason.api.risking import risk
 
 __all__ = [
     "Rules",

@@ -1,16 +1,16 @@
-"""Functions that judge releases: verify, verify_alone, score."""
+"""Functions that measure graphs before and after: risk, verify, verify_alone, score, attack."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from kgreason.api.given import graph_of
 from kgreason.api.reasoning import Rules, load
+from kgreason.api.releasing import graph_of, read_graph
 from kgreason.arguments import (
     anonymizable,
     attacked_sizes,
@@ -19,16 +19,19 @@ from kgreason.arguments import (
     check_relations,
     mapped,
 )
-from kgreason.choices import MAX_SUBGRAPHS, Model
+from kgreason.choices import MAX_EXAMINED, MAX_SUBGRAPHS, Model
 from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.progress import SILENT, Progress
+from kgreason.release.pipeline import Clock
 
 if TYPE_CHECKING:
+    from kgreason.advice.report import Risk
     from kgreason.analysis.checked import CheckedProgram
-    from kgreason.api.given import ArrowTable, GraphLike
+    from kgreason.api.releasing import ArrowTable, GraphData, GraphLike
     from kgreason.assess.certificate import Certificate
     from kgreason.assess.population import Drawn
     from kgreason.assess.verify import Verdict
+    from kgreason.attacks.results import Attacks
     from kgreason.graph.model import KnowledgeGraph, Vertices
     from kgreason.isomorphism.release import Score
 
@@ -261,3 +264,165 @@ def score(
     # a measurement, so that it is the same each time
     told = telling(released, np.asarray(mapping), np.random.default_rng(0))
     return Score(utility(original, released, mapping, program), fidelity(original, released), told)
+
+
+def attack(
+    original: GraphLike,
+    released: GraphLike,
+    mapping: Mapping[str, str] | Vertices | ArrowTable,
+    rules: Rules,
+    *,
+    knowledge: str | Iterable[str] = "all",
+    k: int = 3,
+    x: int | Iterable[int] = 4,
+    known: int | Iterable[int] | None = None,
+    other_rules: Rules | None = None,
+    weights: Literal["released", "original"] = "released",
+    targets: int = 300,
+    seeds: int | Sequence[str] | None = None,
+    drop: float | None = None,
+    parts: Vertices | None = None,
+    seed: int | None = None,
+    allow_files: bool = False,
+    progress: Progress = SILENT,
+) -> Attacks:
+    """Attack a release with several kinds of knowledge, and tell what each finds.
+
+    What the attackers know and what the figures mean: docs/attacks.md.
+
+    Parameters
+    ----------
+    original, released, mapping, parts
+        As in `verify`.
+    knowledge
+        ``"all"``, ``"part"`` (all rows of Table 4), one of its rows such as ``"part:weights+rules"``, ``"degree"``,
+        ``"neighbourhood"``, ``"hubs"``, ``"refinement:I"``, ``"seeds"``, or several of these.
+    k, x
+        What was promised.
+    known
+        Vertices of the parts that attackers know, at most 8; by default x, one less and one more.
+    other_rules
+        Rules Σ* that attackers have who know other rules than the release's.
+    weights
+        Whether who knows weights knows the ``"released"`` ones of his part, the worst case, of which Table 4 speaks,
+        or the ``"original"`` ones, as somebody would who knows the company.
+    targets
+        How many vertices, and parts of each size, are looked for; all if there are no more.
+    seeds
+        How many vertices somebody knows who spreads from them, by default 10, or their original labels.
+    drop
+        Share of the released edges that is dropped as implausible; by default as many as are synthetic.
+    seed
+        For runs that can be repeated.
+    allow_files
+        As for `kgreason.load`.
+
+    Raises
+    ------
+    AnonymizationError
+        If a kind of knowledge is unknown, a number out of range, a known part larger than 8 vertices, or an argument
+        without effect on the attackers that are asked for.
+    ProgramError, DataError, ReleaseError
+        If the rules depend on vertex names, or graphs, rules and mapping do not fit each other.
+
+    Examples
+    --------
+    >>> from kgreason.graph.model import KnowledgeGraph
+    >>> original = KnowledgeGraph.from_edges([("A", "B", 0.8), ("A", "C", 0.3)], relation="own")
+    >>> released = KnowledgeGraph.from_edges([("p", "q", 0.7), ("p", "r", 0.4)], relation="own")
+    >>> rules = '@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
+    >>> found = attack(original, released, {"A": "p", "B": "q", "C": "r"}, rules, knowledge="part", k=2, x=2)
+    >>> found["part:edges", 2].runs["main"].unique.value, found["part:weights+rules", 2].runs["main"].unique.value
+    (0.0, 1.0)
+    >>> found.as_promised
+    False
+    """
+    from kgreason.attacks.panel import run_panel
+    from kgreason.attacks.setting import (
+        Setting,
+        check_effects,
+        check_setting,
+        knowledge_of,
+        parts_known,
+        seeds_of,
+    )
+
+    sizes, program = attacked_sizes(x), anonymizable(load(rules, allow_files=allow_files))
+    original, released = graph_of(original, program), graph_of(released, program)
+    check_numbers(k=(k, 2), targets=(targets, 1), seed=(seed, 0))
+    chosen, parts_sizes = knowledge_of(knowledge), parts_known(known, sizes, original.n)
+    check_effects(chosen, known=known, other_rules=other_rules, weights=weights, seeds=seeds)
+    programs = {"rules": program}
+    if other_rules is not None:
+        programs["other"] = anonymizable(load(other_rules, allow_files=allow_files))
+    for program in programs.values():
+        for graph in (original, released):
+            check_relations(graph, program)
+    original, released = original.distinct(), released.distinct()
+    setting = Setting(
+        *(original, released, mapped(mapping, original, released), programs, k, sizes, parts_sizes),
+        targets=targets,
+        seeds=seeds_of(seeds, original),
+        drop=drop,
+        weights=weights,
+        parts=parts,
+    )
+    check_setting(setting, chosen)
+    return run_panel(setting, chosen, np.random.default_rng(seed), progress)
+
+
+def risk(
+    rules: Rules,
+    data: GraphData | None = None,
+    *,
+    population: GraphData | None = None,
+    k: int = 3,
+    x: int | Iterable[int] | None = None,
+    max_subgraphs: int = MAX_EXAMINED,
+    allow_files: bool = False,
+    progress: Progress = SILENT,
+) -> Risk:
+    """Measure what a graph gives away before it is anonymized, and estimate what anonymization would cost.
+
+    What the figures mean: docs/risk.md.
+
+    Parameters
+    ----------
+    population
+        A graph in which an attacker looks for the vertices of this one; default: this one.
+    k
+        Vertices that fewer than k fit are at risk; the k of the anonymizations that are considered.
+    x
+        Numbers of vertices of the parts that an attacker may know; default: 2 to 6.
+    max_subgraphs
+        Where there are more connected subgraphs of x vertices, a random part of the graph is looked at.
+    allow_files
+        As for `kgreason.load`.
+
+    Raises
+    ------
+    AnonymizationError
+        If the graph is empty, or k or x is out of range.
+    ProgramError, DataError
+        If the rules depend on vertex names, or the data are at fault.
+
+    Examples
+    --------
+    The middle of a chain of three is unique by what it owns and by who owns it:
+
+    >>> found = risk('@edge("own").', {"own": [("a", "b"), ("b", "c")]}, k=2, x=2)
+    >>> found["in- and out-degree"].unique, found["part of 2 vertices, ground edges"].unique
+    (3, 0)
+    """
+    from kgreason.advice.report import measure
+
+    check_numbers(k=(k, 2), max_subgraphs=(max_subgraphs, 1))
+    clock, written = Clock(), load(rules, allow_files=allow_files)
+    graph = read_graph(written, data, progress=progress)
+    bare = replace(written, binds=(), mappings=(), facts=())  # these describe the graph, not its population
+    among = None if population is None else read_graph(bare, population, progress=progress)
+    sizes = None if x is None else attacked_sizes(x)
+    clock.lap("read")
+    # a measurement, so that it is the same each time
+    rng = np.random.default_rng(0)
+    return measure(graph, among, anonymizable(written), k, sizes, max_subgraphs, rng, clock, progress)

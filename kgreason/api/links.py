@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from kgreason.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from kgreason.assess.links.verdict import LinksVerdict
-    from kgreason.attacks.links.beliefs import Beliefs
     from kgreason.attacks.links.disclosure import Disclosure
     from kgreason.graph.links.model import LinkGraph, Original, Released
     from kgreason.graph.model import Vertices
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from kgreason.links.release import LinksAnonymization
     from kgreason.release.publication import Folders
 
-    Release = Released | Path | str
-    Data = Original | Schema | Path | str
+    Release: TypeAlias = Released | Path | str
+    Data: TypeAlias = Original | Schema | Path | str
 
 
 def anonymize_links(
@@ -383,6 +382,7 @@ def attack_links(
     from kgreason.attacks.links.beliefs import check_unheld
     from kgreason.attacks.links.disclosure import disclosure
     from kgreason.attacks.links.noisy_or import Noise, beliefs_of, knowledge_of
+    from kgreason.attacks.links.rules import rule_beliefs
     from kgreason.links.arguments import (
         check_attack,
         check_noise,
@@ -405,38 +405,20 @@ def attack_links(
     node = mapping_of(mapping, original.graph, found.graph)
     check_unheld(found, original.sensitive.name)
     check_attack(found, by_rules=rules is not None, sharp=sharp, worlds=worlds, seed=seed)
-    mutual = original.sensitive.mutual
+    mutual, known = original.sensitive.mutual, knowledge_of(original.graph)
     if noise is not None:
         check_noise(noise, found)
-        known = knowledge_of(original.graph)
         beliefs = beliefs_of(found, Noise(leak, noise), known, mutual, sharp=sharp)
     else:
         assert rules is not None
-        rng = np.random.default_rng(seed)
-        beliefs = _by_rules(found, original, rules, leak, 100 if worlds is None else worlds, rng, progress)
+        beliefs = rule_beliefs(
+            *(found, load(rules)),
+            sensitive=original.sensitive.name,
+            leak=leak,
+            worlds=100 if worlds is None else worlds,
+            rng=np.random.default_rng(seed),
+            mutual=mutual,
+            limits=known.limits,
+            progress=progress,
+        )
     return disclosure(beliefs, found.graph, original.sensitive, node, above)
-
-
-def _by_rules(
-    released: Released,
-    original: Original,
-    rules: Rules,
-    leak: float,
-    worlds: int,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> Beliefs:
-    from kgreason.attacks.links.noisy_or import knowledge_of
-    from kgreason.attacks.links.rules import rule_beliefs
-
-    return rule_beliefs(
-        released,
-        load(rules),
-        sensitive=original.sensitive.name,
-        leak=leak,
-        worlds=worlds,
-        rng=rng,
-        mutual=original.sensitive.mutual,
-        limits=knowledge_of(original.graph).limits,
-        progress=progress,
-    )

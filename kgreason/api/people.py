@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgreason.people.release import PeopleAnonymization
     from kgreason.release.publication import Folders
 
-    Release = PeopleGraph | Published | Path | str
+    Release: TypeAlias = PeopleGraph | Published | Path | str
 
 Levels = Mapping[str, int] | Path | str
 

@@ -1,14 +1,14 @@
-"""Functions that make releases: read_graph, anonymize."""
+"""Functions that make releases, and the graphs that users hand over: anonymize, read_graph, graph_of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.api.given import graph_of, is_graph_like
 from kgreason.api.reasoning import Rules, load
 from kgreason.arguments import (
     anonymizable,
@@ -20,16 +20,41 @@ from kgreason.arguments import (
     check_split,
 )
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
+from kgreason.errors import CallError
 from kgreason.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import networkx as nx
+    import pandas as pd
+
     from kgreason.anonymizers.base import Anonymizer
-    from kgreason.api.given import GraphData
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.isomorphism.release import Anonymization
     from kgreason.release.publication import Folders
+
+    class ArrowTable(Protocol):
+        """What hands its rows over by the Arrow PyCapsule interface, as tables of Arrow, Polars and DuckDB do."""
+
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+    class IGraph(Protocol):
+        """What a graph of igraph has, which says nothing of its types."""
+
+        def get_edgelist(self) -> list[tuple[int, int]]:
+            """Ends of the edges."""
+            ...
+
+        def vcount(self) -> int:
+            """Number of vertices."""
+            ...
+
+    GraphLike: TypeAlias = KnowledgeGraph | nx.Graph[Any] | IGraph | pd.DataFrame | ArrowTable
+    """A graph of kgreason, NetworkX or igraph, or, under rules with one edge predicate, a table of its edges."""
+
+    GraphData: TypeAlias = Mapping[str, Any] | GraphLike
+    """A graph, or a file or table for each predicate."""
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
@@ -209,3 +234,57 @@ def _graph(program: CheckedProgram, data: GraphData | None, progress: Progress) 
     graph = graph_of(data, program)
     check_relations(graph, program)
     return graph.distinct()
+
+
+def is_graph_like(given: object) -> bool:
+    """Whether something stands for a graph by itself, so that no predicate need be named."""
+    from kgreason.data.interchange import is_table
+    from kgreason.graph.model import KnowledgeGraph
+
+    return isinstance(given, KnowledgeGraph) or (not isinstance(given, Mapping) and is_table(given))
+
+
+def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
+    """A graph that was handed over as one, under rules that name its edges.
+
+    Parameters
+    ----------
+    given
+        A graph of kgreason, NetworkX or igraph (edges may carry ``relation`` and ``weight``); with one edge predicate
+        also a table with the columns source, target and perhaps weight.
+
+    Raises
+    ------
+    CallError
+        If it is none of these, or a table where the rules have several edge predicates.
+    DataError
+        If it is not what it should be.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> import pyarrow as pa
+    >>> graph_of(pa.table({"by": ["A"], "of": ["D"], "share": [0.6]}), load_text('@edge("own").'))
+    <KnowledgeGraph with 2 vertices; own: 1 edges>
+    """
+    from kgreason.data.interchange.graphs import as_foreign
+    from kgreason.data.load import load_graph
+    from kgreason.graph.model import KnowledgeGraph
+
+    if isinstance(given, KnowledgeGraph):
+        return given
+    if not is_graph_like(given):
+        raise CallError(
+            f"a graph is a KnowledgeGraph, one of NetworkX or igraph or a table, not of type {type(given).__name__}",
+            hint="kgreason.read_graph reads one from files",
+        )
+    foreign, edges = as_foreign(given), program.edges
+    if foreign is not None:
+        return foreign.as_graph(edges[0] if len(edges) == 1 else "edge")
+    if len(edges) != 1:
+        raise CallError(
+            f"a table alone does not say of which of the edges {', '.join(edges) or 'none'} it is",
+            hint='give a mapping {"own": table, ...}, or a graph whose edges carry relation',
+        )
+    rules_alone = replace(program.without_graph(), binds=(), queries_bound=())
+    return load_graph(rules_alone, {edges[0]: given})

@@ -11,16 +11,15 @@ import os
 import sys
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Annotated
+from typing import Any
 
 import typer
 
 from kgreason.cli import attacking, converting, judging, reasoning, releasing, reporting, risking, starting
 from kgreason.cli.commands import Commands
 from kgreason.cli.config import find_config
-from kgreason.cli.every import LogFile, Quiet
-from kgreason.cli.generating import generate_app
-from kgreason.cli.levels import levels_app
+from kgreason.cli.generating import generate_app, levels_app
+from kgreason.cli.options import COMMON, option, taking
 from kgreason.cli.run import running
 from kgreason.printable import Screen
 
@@ -81,24 +80,17 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def begin(
-    context: typer.Context,
-    quiet: Quiet = False,
-    log: LogFile = None,
-    config: Annotated[
+@taking(
+    *COMMON,
+    option(
+        "--config FILE",
         Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="Options of commands, by sections; default: kgreason.toml in the working directory.",
-        ),
-    ] = None,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
+        "Options of commands, by sections; default: kgreason.toml in the working directory.",
+    ),
+    option("--version", bool, "Print the version.", callback=_version, is_eager=True),
+)
+def begin(context: typer.Context, config: Path | None, **_: Any) -> None:
     """Reason over knowledge graphs, anonymize them against derived edges, and prove it."""
-    del quiet, log, version  # their callbacks have seen to them
     if context.invoked_subcommand is None:
         print(starting.TOUR)
         return

@@ -1,4 +1,4 @@
-"""What all commands share: the guard around errors, rule files, data options, numbers and JSON on the terminal."""
+"""What all commands share: the guard around errors, rule files and data, options without meaning, numbers, JSON."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 import typer
 
 from kgreason.cli.errors import Kind, fail
-from kgreason.cli.every import COMMON, begin, with_common
+from kgreason.cli.options import ALLOW_FILES, COMMON, FILES, names, with_common
 from kgreason.cli.run import all_letters, aloud, hushed, running, tell
-from kgreason.errors import DataError, Diagnostic, KgreasonError, ReleaseError, render_all
+from kgreason.errors import CallError, DataError, Diagnostic, KgreasonError, ReleaseError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
 from kgreason.passwords import hidden
 from kgreason.printable import screened
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
+    from kgreason.graph.people.sources import Schema
 
 P = ParamSpec("P")
 
@@ -30,14 +31,17 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
     """Turn the errors of a user into one message and an exit code, and give a command the options that all have."""
 
     @wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        for name in COMMON:
+    def carry_out(*args: P.args, **kwargs: P.kwargs) -> None:
+        for name in names(*COMMON, ALLOW_FILES):
             kwargs.pop(name, None)
         try:
             leave_in_order()
-            running().json = bool(kwargs.get("as_json"))
-            begin(kwargs)
-            with screened(), hushed(running().quiet):
+            run = running()
+            run.json = bool(kwargs.get("as_json"))
+            run.begin(kwargs)
+            if run.config is not None and run.context is not None:
+                run.config.tell(run.context, quiet=run.quiet)
+            with screened(), hushed(run.quiet):
                 code = command(*args, **kwargs)
         except KgreasonError as error:
             _stop(shown(error), "input", 2, error)
@@ -57,7 +61,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             _stop(str(interrupt) or NOTHING, "interrupted", INTERRUPTED)
         raise typer.Exit(code)
 
-    return with_common(command, run)
+    return with_common(command, carry_out)
 
 
 def shown(error: KgreasonError) -> str:
@@ -168,6 +172,81 @@ def named(program: CheckedProgram, files: Sequence[str]) -> list[str]:
                 hint="write PRED=FILE",
             )
     return found
+
+
+def the_schema(files: Sequence[str] | None, schema: Path | None, kinds: Mapping[str, Any]) -> Schema:
+    """Where a graph of people or links is.
+
+    Parameters
+    ----------
+    kinds
+        Options of a command; of these the values of `FILES` say what the files hold.
+
+    Raises
+    ------
+    CallError
+        If the options name no graph, or a schema and files.
+    DataError
+        If the schema is at fault.
+    """
+    from kgreason.graph.people.schema import read_schema, schema_of_options
+
+    if schema is not None:
+        if files or holding(kinds):
+            raise CallError(
+                "the schema says what is read", hint="leave out --data and the options of files, or --schema"
+            )
+        return read_schema(schema)
+    if not files:
+        raise CallError("no data are named", hint="name files with --data, or a schema with --schema")
+    for text in files:
+        predicate, equals, file = text.partition("=")
+        if equals and predicate.isidentifier() and not Path(text).exists():
+            hint = f"say --rules FILE, or --data {file}"
+            raise CallError(f"--data {hidden(text)} is of rules, and none are named", hint=hint)
+    listed = {name: kinds[name] or () for name in names(*FILES) if name != "table"}
+    found: dict[str, Any] = {
+        name: [one for text in texts for one in text.split(",")] for name, texts in listed.items()
+    }
+    return schema_of_options(files, **found, table=kinds["table"])
+
+
+def holding(kinds: Mapping[str, Any]) -> bool:
+    """Whether any option says what files of people hold."""
+    return any(kinds[name] for name in names(*FILES))
+
+
+def given(context: typer.Context, name: str, value: Any = True) -> Any:
+    """What an option says, or nothing if neither the command line nor kgreason.toml gives it."""
+    source = context.get_parameter_source(name)
+    return value if source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP") else None
+
+
+def refuse(context: typer.Context, names: Iterable[str], where: str, other: str = "") -> None:
+    """Refuse options that are given although they mean nothing there.
+
+    Parameters
+    ----------
+    names
+        Of parameters of the command.
+    where
+        For instance "with --method ckga".
+    other
+        What to do other than to leave the option out.
+
+    Raises
+    ------
+    CallError
+        Naming the first.
+    """
+    flags = {p.name: p.opts[0] for p in context.command.params}
+    for name in names:
+        if given(context, name):
+            hint = f"leave it out{', or ' * bool(other)}{other}"
+            config = running().config
+            line = None if config is None else config.line_of(context, name)
+            at = f"{line}: " if line else ""
+            raise CallError(f"{at}{flags.get(name, name)} has no meaning {where}", hint=hint)
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:

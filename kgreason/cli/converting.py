@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Any
 
-import typer
-
+from kgreason.cli import options
 from kgreason.cli.base import counted, guarded, print_json
-from kgreason.cli.options import AsJson, Force, Format, MemoryLimit, Read
+from kgreason.cli.options import Format, argument, option, taking
 from kgreason.cli.run import running
 
 
 @guarded
+@taking(
+    argument(
+        "source",
+        str,
+        "IN",
+        "File to read, as for --data: options follow a question mark, 'own.csv?delimiter=;'.",
+    ),
+    argument(
+        "target", str, "OUT", "File to write; options follow a question mark, 'own.mtx?labels=names.txt'."
+    ),
+    option("--from", Format | None, "Format of IN; default: by its extension.", name="given"),
+    option("--to", Format | None, "Format of OUT; default: by its extension.", name="wanted"),
+    option("--name PRED", str | None, "Name of the table or relation; default: as OUT is called."),
+    options.FORCE,
+    options.MEMORY_LIMIT,
+    options.AS_JSON,
+)
 def convert(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="IN",
-            help="File to read, as for --data: options follow a question mark, 'own.csv?delimiter=;'.",
-        ),
-    ],
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT", help="File to write; options follow a question mark, 'own.mtx?labels=names.txt'."
-        ),
-    ],
-    given: Annotated[
-        Read | None, typer.Option("--from", help="Format of IN; default: by its extension.")
-    ] = None,
-    wanted: Annotated[
-        Format | None, typer.Option("--to", help="Format of OUT; default: by its extension.")
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name", metavar="PRED", help="Name of the table or relation; default: as OUT is called."
-        ),
-    ] = None,
-    force: Force = False,
-    memory_limit: MemoryLimit = None,
-    as_json: AsJson = False,
+    source: str,
+    target: str,
+    given: Format | None,
+    wanted: Format | None,
+    memory_limit: int | None,
+    as_json: bool,
+    **asked: Any,
 ) -> int:
     """Write a table or graph in another format."""
     from dataclasses import replace
@@ -55,9 +50,7 @@ def convert(
     read = replace(read, format=given or read.format)
     written = replace(written, format=wanted or written.format)
     with limited(memory_limit), progress() as bar:
-        done = convert(
-            read, Target.at(written), name=name, force=force, allow_files=running().allow_files, progress=bar
-        )
+        done = convert(read, Target.at(written), allow_files=running().allow_files, progress=bar, **asked)
     if as_json:
         told = {"read": done.read, "written": done.written, "vertices": done.vertices, "columns": done.names}
         print_json({"format": 1, "source": read.file, "target": written.file, **told})

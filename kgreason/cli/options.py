@@ -1,72 +1,144 @@
-"""Options that several commands have."""
+"""How commands declare what they take: an option is a line of a table; those that several commands have stand here."""
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
 from kgreason.cli.completing import rule_files, tables_of_predicates
+from kgreason.cli.run import running
 from kgreason.engine.limits import Limits
 from kgreason.lang.names import FileFormat
 from kgreason.memory import parse_size
+from kgreason.runlog import Log
 
-RulesFile = Annotated[
-    Path,
-    typer.Option("--rules", metavar="FILE", autocompletion=rule_files, help="Rule file (.vada)."),
-]
-SomeRules = Annotated[
-    Path | None,
-    typer.Option(
-        "--rules",
-        metavar="FILE",
-        autocompletion=rule_files,
-        help="Rule file (.vada); not for graphs of people.",
+P = ParamSpec("P")
+R = TypeVar("R")
+Format = FileFormat
+Option = inspect.Parameter
+REQUIRED = inspect.Parameter.empty
+_READERS = "check", "convert"
+"""Commands that let rules or views read files, without an option --rules."""
+
+
+def option(
+    said: str, type: Any, help: str, default: Any = None, *, name: str | None = None, **more: Any
+) -> Option:
+    """Declare an option.
+
+    Parameters
+    ----------
+    said
+        As one types it: flags and, behind them, what stands for the value, as in ``"-k --k N"``.
+    default
+        `REQUIRED`: there is none. A flag without a value is off.
+    name
+        Of the parameter, if not that of the longest flag.
+    more
+        What else `typer.Option` takes.
+    """
+    flags = [word for word in said.split() if word.startswith("-")]
+    value = next((word for word in said.split() if not word.startswith("-")), None)
+    given = typer.Option(*flags, help=help, metavar=value, **more)
+    return Option(
+        name or max(flags, key=len).lstrip("-").replace("-", "_"),
+        Option.KEYWORD_ONLY,
+        default=False if type is bool else default,
+        annotation=Annotated[type, given],
+    )
+
+
+def argument(name: str, type: Any, metavar: str, help: str, **more: Any) -> Option:
+    """Declare an argument of a command."""
+    given = typer.Argument(metavar=metavar, help=help, **more)
+    return Option(name, Option.KEYWORD_ONLY, annotation=Annotated[type, given])
+
+
+def names(*options: Option) -> tuple[str, ...]:
+    """Names of options, which are those of parameters."""
+    return tuple(each.name for each in options)
+
+
+def taking(*options: Option) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give a command its options, which it gets as keyword arguments."""
+
+    def given(command: Callable[P, R]) -> Callable[P, R]:
+        own = inspect.signature(command).parameters
+        first = [Option("context", Option.KEYWORD_ONLY, annotation=typer.Context)] * ("context" in own)
+        command.__signature__ = inspect.Signature([*first, *options])  # type: ignore[attr-defined]
+        return command
+
+    return given
+
+
+# --- options of every command, and of all that read rules ---
+
+
+def _be_quiet(context: typer.Context, value: bool) -> bool:
+    if not context.resilient_parsing:
+        running().context = context
+        running().quiet = running().quiet or value
+    return value
+
+
+def _allow_files(context: typer.Context, value: bool) -> bool:
+    if value and not context.resilient_parsing:
+        running().allow_files = True
+    return value
+
+
+def _open_log(context: typer.Context, param: typer.CallbackParam, value: Path | None) -> Path | None:
+    run = running()
+    if value is not None and not context.resilient_parsing:
+        source = context.get_parameter_source(str(param.name))
+        said = source is not None and source.name == "COMMANDLINE"
+        if said or run.log is None:  # what stands before the command wins over the file
+            run.log = Log(value)
+    return value
+
+
+_of_all = partial(option, is_eager=True, rich_help_panel="Of every command")
+COMMON = (
+    _of_all(
+        "--quiet -q",
+        bool,
+        "Print errors and results (--json, facts) only: no tables, progress, notes or warnings.",
+        callback=_be_quiet,
     ),
-]
-DataFiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--data",
-        metavar="PRED=FILE",
-        autocompletion=tables_of_predicates,
-        help="Facts of PRED, in place of its @bind; repeatable. Options follow a question mark and are joined by &: "
-        "'own=a.csv?percent=true'",
+    _of_all(
+        "--log FILE",
+        Path | None,
+        "Add to FILE what is run, with what, how long each step takes, and how it ends.",
+        callback=_open_log,
     ),
-]
-Original = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--data",
-        metavar="[PRED=]FILE",
-        autocompletion=tables_of_predicates,
-        help="Facts of PRED under rules, in place of its @bind; without rules a file of triples user, relation, value "
-        "or user, or a table with --table. Repeatable. Options follow a question mark and are joined by &: "
-        "'own=a.csv?percent=true'",
-    ),
-]
-FunctionFiles = Annotated[
-    list[Path] | None,
-    typer.Option("--functions", metavar="FILE.py", help="Python file with @kgreason.function definitions."),
-]
-DEPTH, ROUNDS = Limits().depth, Limits().rounds
-Depth = Annotated[
-    int,
-    typer.Option(
-        "--depth",
-        min=0,
-        metavar="N",
-        help="How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
-    ),
-]
-Rounds = Annotated[
-    int,
-    typer.Option(
-        "--rounds", min=1, metavar="N", help="How many rounds to carry out where recursion makes new values."
-    ),
-]
+)
+"""Options that every command has, that may as well stand before the command, and that none is called with."""
+ALLOW_FILES = option(
+    "--allow-files",
+    bool,
+    "Trust the rules: they may name files outside of their folder, and servers; queries and views of DuckDB may read "
+    "files.",
+    callback=_allow_files,
+)
+
+
+def with_common(command: Callable[..., Any], run: Callable[P, None]) -> Callable[P, None]:
+    """Let Typer see, on `run`, the parameters of `command` and those of every command, or of all that read rules."""
+    signature = inspect.signature(command, eval_str=True)
+    reads = "rules" in signature.parameters or command.__name__ in _READERS
+    whole = [*signature.parameters.values(), *COMMON, *[ALLOW_FILES] * reads]
+    run.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in whole}
+    return run
+
+
+# --- options of several commands ---
 
 
 def _size(text: str) -> int:
@@ -76,33 +148,8 @@ def _size(text: str) -> int:
         raise typer.BadParameter(str(error)) from None
 
 
-MemoryLimit = Annotated[
-    int | None,
-    typer.Option(
-        "--memory-limit",
-        metavar="SIZE",
-        parser=_size,
-        help="Stop before more memory is held, as in 8GB; default: what is free at the start.",
-    ),
-]
-Format = FileFormat
-ReleaseFormat = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        help="Of the tables to publish; default: that of the input. Of people and links csv, tsv or parquet.",
-    ),
-]
-Read = Format  # each format that is read is written
-K = Annotated[
-    int,
-    typer.Option(
-        "-k", "--k", min=2, metavar="N", help="Number of places, or of users, that look the same; 2 or more."
-    ),
-]
-
-
-def _sizes(text: str | range) -> range:
+def sizes(text: str | range) -> range:
+    """Read numbers of vertices, as in ``4`` or ``2..4``."""
     if isinstance(text, range):  # the default
         return text
     if found := re.fullmatch(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?", text):
@@ -112,82 +159,80 @@ def _sizes(text: str | range) -> range:
     raise typer.BadParameter(f"{text[:40]!r} is no number of vertices; say for instance 4, or 2..4")
 
 
-X = Annotated[
-    range,
-    typer.Option(
-        "-x",
-        "--x",
-        metavar="X|A..B",
-        parser=_sizes,
-        show_default="4",
-        help="Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 6 for kguard, up to 8 "
-        "to be verified.",
-    ),
-]
+_QUESTION_MARK = "Options follow a question mark and are joined by &: 'own=a.csv?percent=true'"
+_KNOWN = "Vertices of the part that an attacker knows, or several numbers, as in 2..4"
+rules_file = partial(option, "--rules FILE", autocompletion=rule_files)
+mapping_file = partial(
+    option, "--mapping FILE", help="The private folder, or the table original,released in it."
+)
+RULES = rules_file(Path, "Rule file (.vada).", REQUIRED)
+SOME_RULES = rules_file(Path | None, "Rule file (.vada); not for graphs of people.")
+DATA = option(
+    "--data PRED=FILE",
+    list[str] | None,
+    f"Facts of PRED, in place of its @bind; repeatable. {_QUESTION_MARK}",
+    autocompletion=tables_of_predicates,
+)
+ORIGINAL = option(
+    "--data [PRED=]FILE",
+    list[str] | None,
+    "Facts of PRED under rules, in place of its @bind; without rules a file of triples user, relation, value or user, "
+    f"or a table with --table. Repeatable. {_QUESTION_MARK}",
+    autocompletion=tables_of_predicates,
+)
+PEOPLE_DATA = option(
+    "--data FILE",
+    list[str] | None,
+    "A file of triples user, relation, value or user, or with --table a table with a line per user; repeatable. "
+    "Options follow a question mark: 'facts.txt?header=true&skip=1'.",
+)
+SCHEMA = option("--schema FILE", Path | None, "Schema (.toml) that names the files and what they hold.")
+FILES = (
+    option("--attributes NAME,...", list[str] | None, "Attributes whose values are names."),
+    option("--numeric NAME,...", list[str] | None, "Attributes whose values are numbers."),
+    option("--relations NAME,...", list[str] | None, "Relations between users."),
+    option("--mutual NAME,...", list[str] | None, "Relations whose links run both ways, as married."),
+    option("--table", bool, "The files are tables; FILE?id=COLUMN says which column names the users."),
+)
+"""What files of people hold, where no schema says it; `kgreason.cli.base.the_schema` takes their values."""
+FUNCTIONS = option(
+    "--functions FILE.py", list[Path] | None, "Python file with @kgreason.function definitions."
+)
+DEPTH = option(
+    "--depth N",
+    int,
+    "How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
+    Limits().depth,
+    min=0,
+)
+ROUNDS = option(
+    "--rounds N",
+    int,
+    "How many rounds to carry out where recursion makes new values.",
+    Limits().rounds,
+    min=1,
+)
+MEMORY_LIMIT = option(
+    "--memory-limit SIZE",
+    int | None,
+    "Stop before more memory is held, as in 8GB; default: what is free at the start.",
+    parser=_size,
+)
+K = option("-k --k N", int, "Number of places, or of users, that look the same; 2 or more.", 3, min=2)
 DEFAULT_X = range(4, 5)
-SomeX = Annotated[
-    range | None,
-    typer.Option(
-        "-x",
-        "--x",
-        metavar="X|A..B",
-        parser=_sizes,
-        show_default="2..6",
-        help="Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 8.",
-    ),
-]
-Known = Annotated[
-    range | None,
-    typer.Option(
-        "--known",
-        metavar="N|A..B",
-        parser=_sizes,
-        show_default="x, one less and one more",
-        help="Vertices of the parts that the attacker knows, at most 8.",
-    ),
-]
-MaxSubgraphs = Annotated[
+_x = partial(option, "-x --x X|A..B", parser=sizes)
+X = _x(range, f"{_KNOWN}: 1 to 6 for kguard, up to 8 to be verified.", DEFAULT_X, show_default="4")
+SOME_X = _x(range | None, f"{_KNOWN}: 1 to 8.", show_default="2..6")
+MAX_SUBGRAPHS = option(
+    "--max-subgraphs N",
     int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Refuse graphs with more connected subgraphs of x vertices; default: 10^9, or 10^7 for published.",
-    ),
-]
-Split = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="VERTICES",
-        help="Anonymize parts of about so many vertices in parallel and leave out the edges between them: for graphs "
-        "too large or too dense as a whole. The verdict says what is lost.",
-    ),
-]
-KeepCuts = Annotated[
-    bool,
-    typer.Option(
-        "--keep-cuts",
-        help="With --split: keep the edges between parts, and copy their surroundings so that nothing is lost.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Seed = Annotated[
-    int | None,
-    typer.Option("--seed", min=0, metavar="N", help="Repeatable randomness: for experiments only."),
-]
-Release = Annotated[str, typer.Argument(metavar="RELEASE", help="The release: its folder or its table.")]
-Releases = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RELEASE", help="The release: its folder or its table. For kw-tad several, the latest last."
-    ),
-]
-MappingFile = Annotated[
-    Path,
-    typer.Option(
-        "--mapping", metavar="FILE", help="The private folder, or the table original,released in it."
-    ),
-]
-OutFile = Annotated[Path, typer.Option("--out", metavar="FILE", help="CSV file to write.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file or table that is there.")]
-Vertices = Annotated[int, typer.Option("-n", min=1, max=100_000_000, metavar="N", help="Number of vertices.")]
+    "Refuse graphs with more connected subgraphs of x vertices; default: 10^9, or 10^7 for published.",
+    min=1,
+)
+SEED = option("--seed N", int | None, "Repeatable randomness: for experiments only.", min=0)
+RELEASE = argument("release", str, "RELEASE", "The release: its folder or its table.")
+OUT = option("--out FILE", Path, "CSV file to write.", REQUIRED)
+FORCE = option("--force", bool, "Replace a file or table that is there.")
+AS_JSON = option("--json", bool, "Print JSON.", name="as_json")
+AsJson = Annotated[bool, AS_JSON.annotation.__metadata__[0]]
+Force = Annotated[bool, FORCE.annotation.__metadata__[0]]

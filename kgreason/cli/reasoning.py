@@ -5,25 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, get_args
 
 import typer
 
+from kgreason.cli import options
 from kgreason.cli.base import check_no_table, counted, guarded, load_rules, print_json, shown, sources, warn
 from kgreason.cli.completing import rule_files
 from kgreason.cli.errors import finding
-from kgreason.cli.options import (
-    DEPTH,
-    ROUNDS,
-    AsJson,
-    DataFiles,
-    Depth,
-    Format,
-    FunctionFiles,
-    MemoryLimit,
-    Rounds,
-    RulesFile,
-)
+from kgreason.cli.options import Format, argument, option, taking
 from kgreason.cli.run import aloud, complain, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, ProgramError, render_all
 from kgreason.passwords import hidden
@@ -31,21 +21,17 @@ from kgreason.passwords import hidden
 if TYPE_CHECKING:
     from kgreason.analysis.check import Examined
 
+LIMITS = options.DEPTH, options.ROUNDS, options.MEMORY_LIMIT, options.FUNCTIONS
+
 
 @guarded
-def check(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", autocompletion=rule_files, help="Rule files.")
-    ],
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="Tell where labelled nulls can stand, and what each rule does to them."
-        ),
-    ] = False,
-    functions: FunctionFiles = None,
-    as_json: AsJson = False,
-) -> int:
+@taking(
+    argument("files", list[Path], "FILE", "Rule files.", autocompletion=rule_files),
+    option("--explain", bool, "Tell where labelled nulls can stand, and what each rule does to them."),
+    options.FUNCTIONS,
+    options.AS_JSON,
+)
+def check(files: list[Path], explain: bool, functions: list[Path] | None, as_json: bool) -> int:
     """Print what is wrong with rule files, their fragment, whether they commute, and what anonymize would refuse."""
     from kgreason.api import load_functions
     from kgreason.data.target_checks import examine_whole
@@ -146,17 +132,12 @@ def _told(file: Path, diagnostics: Sequence[Diagnostic]) -> list[dict[str, objec
 
 
 @guarded
-def fmt(
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE", autocompletion=rule_files, help="Rule files; - is standard input."),
-    ],
-    check: Annotated[
-        bool,
-        typer.Option("--check", help="Change nothing; name the files that would change, and exit with 1."),
-    ] = False,
-    as_json: AsJson = False,
-) -> int:
+@taking(
+    argument("files", list[Path], "FILE", "Rule files; - is standard input.", autocompletion=rule_files),
+    option("--check", bool, "Change nothing; name the files that would change, and exit with 1."),
+    options.AS_JSON,
+)
+def fmt(files: list[Path], check: bool, as_json: bool) -> int:
     """Format rule files in place; meaning and comments stay. Standard input goes to standard output."""
     changed: list[str] = []
     failed: list[str] = []
@@ -209,39 +190,34 @@ def _format_input() -> tuple[bool, str]:
 
 
 @guarded
-def reason(
-    rules: RulesFile,
-    data: DataFiles = None,
-    output: Annotated[
-        list[str] | None,
-        typer.Option("--output", metavar="PRED", help="Derive PRED; default: every @output."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Write a file per predicate into DIR, whatever @bind says."
-        ),
-    ] = None,
-    format: Annotated[
+@taking(
+    options.RULES,
+    options.DATA,
+    option("--output PRED", list[str] | None, "Derive PRED; default: every @output."),
+    option("--out DIR", Path | None, "Write a file per predicate into DIR, whatever @bind says."),
+    option(
+        "--format FORMAT",
         Format | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help=f"Of the files in DIR: {', '.join(get_args(Format))}; default csv.",
-        ),
-    ] = None,
-    depth: Depth = DEPTH,
-    rounds: Rounds = ROUNDS,
-    memory_limit: MemoryLimit = None,
-    functions: FunctionFiles = None,
-    stats: Annotated[
-        bool, typer.Option("--stats", help="Print the totals: facts, rounds, time, memory.")
-    ] = False,
-    profile: Annotated[
-        bool,
-        typer.Option("--profile", help="Print what each rule did in each round, and the costliest joins."),
-    ] = False,
-    as_json: AsJson = False,
+        f"Of the files in DIR: {', '.join(get_args(Format))}; default csv.",
+    ),
+    *LIMITS,
+    option("--stats", bool, "Print the totals: facts, rounds, time, memory."),
+    option("--profile", bool, "Print what each rule did in each round, and the costliest joins."),
+    options.AS_JSON,
+)
+def reason(
+    rules: Path,
+    data: list[str] | None,
+    output: list[str] | None,
+    out: Path | None,
+    format: Format | None,
+    depth: int,
+    rounds: int,
+    memory_limit: int | None,
+    functions: list[Path] | None,
+    stats: bool,
+    profile: bool,
+    as_json: bool,
 ) -> int:
     """Derive facts from rules and data."""
     from kgreason import api
@@ -292,27 +268,28 @@ def reason(
 
 
 @guarded
+@taking(
+    options.RULES,
+    argument("goal", str, "FACT", 'What to explain: \'control("a", "b")\'; variables fit any value.'),
+    options.DATA,
+    option("--most N", int, "How many facts to explain where several fit.", 1, min=1),
+    option("--levels N", int | None, "Show so many levels of the proof.", min=1),
+    *LIMITS,
+    options.AS_JSON,
+    option("--dot", bool, "Print a graph for Graphviz."),
+)
 def explain(
-    rules: RulesFile,
-    goal: Annotated[
-        str,
-        typer.Argument(
-            metavar="FACT", help='What to explain: \'control("a", "b")\'; variables fit any value.'
-        ),
-    ],
-    data: DataFiles = None,
-    most: Annotated[
-        int, typer.Option("--most", min=1, metavar="N", help="How many facts to explain where several fit.")
-    ] = 1,
-    levels: Annotated[
-        int | None, typer.Option("--levels", min=1, metavar="N", help="Show so many levels of the proof.")
-    ] = None,
-    depth: Depth = DEPTH,
-    rounds: Rounds = ROUNDS,
-    memory_limit: MemoryLimit = None,
-    functions: FunctionFiles = None,
-    as_json: AsJson = False,
-    dot: Annotated[bool, typer.Option("--dot", help="Print a graph for Graphviz.")] = False,
+    rules: Path,
+    goal: str,
+    data: list[str] | None,
+    most: int,
+    levels: int | None,
+    depth: int,
+    rounds: int,
+    memory_limit: int | None,
+    functions: list[Path] | None,
+    as_json: bool,
+    dot: bool,
 ) -> int:
     """Tell why a fact holds, by a proof of least height, or why it does not; exits with 1 if it does not."""
     from kgreason import api

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from kgreason.cli import options
 from kgreason.cli.base import check_free, guarded, print_json
-from kgreason.cli.options import AsJson, Force
+from kgreason.cli.options import argument, option, taking
 from kgreason.errors import ReleaseError
 
 SECRET = "It tells of the original: keep it secret."
 
 
 @guarded
-def report(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FOLDER", help="Private folder of a release, or its report.json; or the release folder."
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Where to write the page; default: report.html there."),
-    ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> int:
+@taking(
+    argument(
+        "folder", Path, "FOLDER", "Private folder of a release, or its report.json; or the release folder."
+    ),
+    option("--out FILE", Path | None, "Where to write the page; default: report.html there."),
+    options.FORCE,
+    options.AS_JSON,
+)
+def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
     from kgreason.data.whole_files import replacing
     from kgreason.imprint import renewed
@@ -61,15 +54,8 @@ def report(
             temporary.touch(mode=0o600)
             temporary.write_text(told, encoding="utf-8")
     if as_json:
-        print_json(
-            {
-                "format": 1,
-                "page": str(page),
-                "secret": found.secret,
-                "state": found.state,
-                "verdict": found.verdict,
-            }
-        )
+        about = {name: getattr(found, name) for name in ("secret", "state", "verdict")}
+        print_json({"format": 1, "page": str(page), **about})
     else:
         print(f"{page}: {found.title}, {found.verdict}")
         if found.secret:
@@ -90,15 +76,13 @@ def _file(folder: Path) -> Path:
     """The JSON that a page is made of."""
     from kgreason.report.write import JSON
 
-    if not folder.exists():
-        raise ReleaseError(
-            f"{folder}: there is no such folder",
-            hint="name the private folder that anonymize has written, such as private/",
-        )
     file = folder / JSON if folder.is_dir() else folder
     if not file.is_file():
-        raise ReleaseError(
-            f"{folder}: this is no folder of a release: {JSON} is missing",
-            hint="name the private folder that anonymize has written, such as private/",
+        what = (
+            f"this is no folder of a release: {JSON} is missing"
+            if folder.exists()
+            else "there is no such folder"
         )
+        hint = "name the private folder that anonymize has written, such as private/"
+        raise ReleaseError(f"{folder}: {what}", hint=hint)
     return file

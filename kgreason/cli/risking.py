@@ -3,59 +3,60 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from kgreason.choices import MAX_EXAMINED
+from kgreason.cli import options
 from kgreason.cli.base import check_free, counted, guarded, load_rules, print_json, sources, tables
-from kgreason.cli.grid import Line, print_grid
-from kgreason.cli.options import AsJson, DataFiles, Force, K, RulesFile, SomeX
+from kgreason.cli.options import option, taking
 from kgreason.cli.run import tell
 from kgreason.errors import ReleaseError
+from kgreason.printable import printable, raw
 
 if TYPE_CHECKING:
     from kgreason.advice.costs import Cost
-    from kgreason.advice.methods import Method
-    from kgreason.advice.report import Risk
+    from kgreason.advice.report import Method, Risk
 
+Line = tuple[str, ...]
 SECRET = "The named vertices are the most exposed ones: keep this output secret."
 
 
 @guarded
-def risk(
-    rules: RulesFile,
-    data: DataFiles = None,
-    population: Annotated[
+@taking(
+    options.RULES,
+    options.DATA,
+    option(
+        "--population [PRED=]FILE",
         list[str] | None,
-        typer.Option(
-            "--population",
-            metavar="[PRED=]FILE",
-            help="A graph in which an attacker looks for the vertices of this one; repeatable.",
-        ),
-    ] = None,
-    k: K = 3,
-    x: SomeX = None,
-    max_subgraphs: Annotated[
+        "A graph in which an attacker looks for the vertices of this one; repeatable.",
+    ),
+    options.K,
+    options.SOME_X,
+    option(
+        "--max-subgraphs N",
         int,
-        typer.Option(
-            min=1, metavar="N", help="Of more connected subgraphs of x vertices a random part is looked at."
-        ),
-    ] = MAX_EXAMINED,
-    exposed: Annotated[
-        int,
-        typer.Option(
-            "--exposed", min=0, metavar="N", help="Name the N most exposed vertices, which is secret."
-        ),
-    ] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write all figures as JSON, readable by you alone."),
-    ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
+        "Of more connected subgraphs of x vertices a random part is looked at.",
+        MAX_EXAMINED,
+        min=1,
+    ),
+    option("--exposed N", int, "Name the N most exposed vertices, which is secret.", 0, min=0),
+    option("--out FILE", Path | None, "Write all figures as JSON, readable by you alone."),
+    options.FORCE,
+    options.AS_JSON,
+)
+def risk(
+    rules: Path,
+    data: Sequence[str] | None,
+    population: Sequence[str] | None,
+    exposed: int,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> int:
     """Measure what a graph gives away before it is anonymized, and what anonymization would cost."""
     from kgreason import api
@@ -70,15 +71,7 @@ def risk(
     program = load_rules(rules, given=read)
     among = None if not population else tables(program, population)
     with progress() as shown:
-        found = api.risk(
-            program,
-            read,
-            population=among,
-            k=k,
-            x=x,
-            max_subgraphs=max_subgraphs,
-            progress=shown,
-        )
+        found = api.risk(program, read, population=among, progress=shown, **asked)
     if (alike := note(found.graph.labels.tolist())) is not None:
         tell(f"note: {alike}")
     if out is not None:
@@ -89,7 +82,7 @@ def risk(
         call = ["kgreason", "anonymize", "--rules", str(rules)]
         for table in data or ():
             call += ["--data", table]
-        _print(found, exposed, [*call, "-k", str(k), *found.advice.options.split()])
+        _print(found, exposed, [*call, "-k", str(found.k), *found.advice.options.split()])
     if exposed:
         tell(SECRET)
     return 0
@@ -155,3 +148,25 @@ def _cost(cost: Cost | None) -> tuple[str, str, str, str]:
     )
     edges = f"{cost.edges}" if cost.edges.exact else f"~ {cost.edges}"
     return vertices, edges, seconds, megabytes
+
+
+def print_grid(head: Line, lines: Sequence[Line]) -> None:
+    """Print a table: first and last column to the left, the others to the right; with borders on a terminal."""
+    from rich.box import HEAVY_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    used = [i for i in range(len(head)) if head[i] or any(line[i] for line in lines)]
+    left = {0, len(used) - 1} if len(used) == 2 or not head[used[-1]] else {0}
+    on_terminal = sys.stdout.isatty()
+    table = Table(box=HEAVY_HEAD) if on_terminal else Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for place, i in enumerate(used):
+        table.add_column(printable(head[i]), justify="left" if place in left else "right")
+    for line in lines:
+        table.add_row(*(printable(line[i]) for i in used))
+    if on_terminal:
+        Console(file=raw(sys.stdout), emoji=False, markup=False).print(table)
+        return
+    plain = StringIO()
+    Console(file=plain, width=10_000, emoji=False, markup=False).print(table)
+    print("\n".join(line.rstrip() for line in plain.getvalue().splitlines()))

@@ -20,37 +20,16 @@ from kgreason.report.candidates import Seen, as_shown, risk_items
 from kgreason.report.charts import Series, series_charts
 from kgreason.report.data import Chart, Figure, Item, Report, Section, Table
 from kgreason.report.run import Run
-from kgreason.report.sections import UTILITY, drawn, files_section, findings, published, run_section
+from kgreason.report.sections import drawn, files_section, findings, published, run_section
+from kgreason.report.terms import FILES, TEXTS
 from kgreason.report.users import MANY, STANDS, value_charts
-from kgreason.report.words import SEEDED, plain, safe_for_everybody, safe_for_owner, state_words
+from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, state_words
 
 if TYPE_CHECKING:
     from kgreason.links.release import LinksAnonymization
 
-NO_PROMISE = (
-    "It is confirmed that the release is what its strategy says and that it nowhere names the sensitive relation; how "
-    "well that relation can be guessed from what is released depends on the data, so try `kgreason attack` before you "
-    "publish"
-)
-NO_PROMISE_PUBLIC = (
-    "Links that are not released can be guessed with some probability from what is; which relation was left out is not "
-    "told"
-)
-GUARANTEE = (
-    "The release was checked as it was written. There is no promise here such as other methods make: the check "
-    "confirms what was released, not how much can be guessed from it."
-)
-RISK = (
-    "Somebody knows values or numbers of links of an entity, as the graph shows them, and looks for it: before, in the "
-    "original without its names; after, in the release. Entities of one node cannot be told apart. This is not the "
-    "risk that sensitive links are guessed, which `kgreason attack --model noisy-or` measures."
-)
-FILES = {
-    "nodes": "the nodes, and for how many entities each stands; labels are random",
-    "attributes": "their values",
-    "links": "links between nodes",
-    "links.toml": "says what the tables hold; kgreason reads the release by it",
-}
+
+LINKS = TEXTS["links"]
 
 
 def private_report(result: LinksAnonymization, run: Run, progress: Progress = SILENT) -> Report:
@@ -68,13 +47,13 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
         *findings(verdict),
     )
     sections = (
-        Section("Guarantee", GUARANTEE, guarantee),
+        Section("Guarantee", LINKS["guarantee"], guarantee),
         Section(
             "Risk before and after",
-            RISK,
+            LINKS["risk"],
             tuple(risk_items([], seen, verdict.k or 2, ("entities", "entities"))),
         ),
-        Section("Utility", UTILITY, tuple(utility_items(result))),
+        Section("Utility", TEXTS["shared"]["utility"], tuple(utility_items(result))),
         Section(
             "Distributions",
             "Numbers of links of the nodes, and values, in the original and in the release."
@@ -92,13 +71,13 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
         _done(result),
         safe_for_owner(
             verdict,
-            f"{NO_PROMISE}.",
+            f"{LINKS['no_promise']}.",
             "could not decide whether the release is what it should be",
             seeded=seeded,
         ),
         sections,
         {"strategy": verdict.asked, **run.whole()},
-        (SEEDED,) if seeded else (),
+        (TEXTS["shared"]["seeded"],) if seeded else (),
     )
 
 
@@ -221,7 +200,7 @@ def public_report(
     meaning = [Figure("Strategy", strategy, "", "strategy"), Figure("Checked", held, "", "strategy")]
     if k is not None:
         meaning.insert(1, Figure("k", f"{k:,}", "", "clusters", number=k))
-    kept = f"{NO_PROMISE_PUBLIC}; that the release is what is said here was confirmed by an exact check."
+    kept = f"{LINKS['no_promise_public']}; that the release is what is said here was confirmed by an exact check."
     return published(
         "Anonymized graph of links",
         f"strategy {strategy}, {held}",
@@ -229,13 +208,13 @@ def public_report(
         safe_for_everybody(kept, confirmed=confirmed, seeded=seeded),
         (
             Section("What was done", plain(DONE[strategy]), tuple(meaning)),
-            Section("Limits", f"{NO_PROMISE_PUBLIC}.", ()),
+            Section("Limits", f"{LINKS['no_promise_public']}.", ()),
             Section(
                 "Distributions",
                 "How many links the nodes of the release have, and their values.",
                 (*_charts(graph), *value_charts(graph.attributes)),
             ),
-            files_section(files, FILES),
+            files_section(files, FILES["links"]),
         ),
         state="holds" if confirmed else "fails",
         seeded=seeded,

@@ -14,8 +14,6 @@ from kgreason.report.candidates import risk_items
 from kgreason.report.data import Figure, Item, Report, Section, Table
 from kgreason.report.run import Run
 from kgreason.report.sections import (
-    GUARANTEE,
-    UTILITY,
     drawn,
     files_section,
     findings,
@@ -23,8 +21,9 @@ from kgreason.report.sections import (
     published,
     run_section,
 )
+from kgreason.report.terms import FILES, TEXTS
 from kgreason.report.users import STANDS, as_graph, link_charts, seen_of_users, value_charts
-from kgreason.report.words import SEEDED, plain, safe_for_everybody, safe_for_owner, state_words
+from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, state_words
 
 if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
@@ -38,20 +37,8 @@ METHODS = {
     "ctkga": "CTKGA",
     "k-degree": "k-degree anonymization",
 }
-RISK = (
-    "Somebody knows values or numbers of links of a user and looks for him: before, in the original without its names; "
-    "after, in the release. As they stand: he knows what the graph shows of his target, the worst case, which the "
-    "guarantee speaks of. True: he knows what the original shows, looks for just that in the release, and is misled "
-    "where it was changed, which is not promised. Where users have a k of their own, each has as many candidates as he "
-    "asked for."
-)
+SHARED = TEXTS["shared"]
 NAMED = 20  # removed users
-FILES = {
-    "users": "the users, whose names are random",
-    "attributes": "their values",
-    "relations": "links between users",
-    "people": "says what the tables hold; kgreason reads the release by it",
-}
 
 
 def _promised(claim: Claim) -> str:
@@ -82,14 +69,16 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
         *notes(verdict),
     )
     sections = (
-        Section("Guarantee", f"{_promised(claim)} {GUARANTEE}", guarantee),
+        Section("Guarantee", f"{_promised(claim)} {SHARED['guarantee']}", guarantee),
         Section(
             "Risk before and after",
-            RISK,
+            TEXTS["people"]["risk"],
             tuple(risk_items(stands, others, verdict.k or 2, ("users", "users"))),
         ),
         Section(
-            "Utility", UTILITY, (*utility_items(result.utility, result.release.figures), *_removed(result))
+            "Utility",
+            SHARED["utility"],
+            (*utility_items(result.utility, result.release.figures), *_removed(result)),
         ),
         Section(
             "Distributions",
@@ -113,7 +102,7 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
         ),
         sections,
         {"guarantee": claim.asked, **run.whole()},
-        (SEEDED,) if seeded else (),
+        (SHARED["seeded"],) if seeded else (),
     )
 
 
@@ -246,7 +235,7 @@ def public_report(
                 "How many links the users of the release have, and their values.",
                 (*link_charts(released), *value_charts(released.attributes)),
             ),
-            files_section(files, FILES),
+            files_section(files, FILES["people"]),
         ),
         state="holds" if confirmed else "fails",
         seeded=seeded,

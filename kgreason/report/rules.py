@@ -14,8 +14,6 @@ from kgreason.report.candidates import Seen, risk_items
 from kgreason.report.data import Figure, Item, Report, Section, Table
 from kgreason.report.run import Run
 from kgreason.report.sections import (
-    GUARANTEE,
-    UTILITY,
     distributions,
     drawn,
     files_section,
@@ -24,9 +22,8 @@ from kgreason.report.sections import (
     published,
     run_section,
 )
+from kgreason.report.terms import FILES, TEXTS
 from kgreason.report.words import (
-    BASELINE,
-    SEEDED,
     Promise,
     done_private,
     safe_private,
@@ -41,28 +38,7 @@ if TYPE_CHECKING:
     from kgreason.assess.utility import QueryUtility, Utility
     from kgreason.isomorphism.release import Anonymization, Score
 
-RISK = (
-    "Somebody knows a little of a vertex, as a row says, and looks for it: before, in the original without its names; "
-    "after, in the release."
-)
-PARTS = (
-    "The guarantee is about connected parts of the sizes that it names; their candidates are the places where they "
-    "stand, whereas `kgreason risk` counts the vertices that stand there. Nothing is promised against somebody who "
-    "knows other things, such as how many edges a vertex has in the whole graph: what he finds is told, too, and "
-    "called so."
-)
-NOTHING = "Nothing of this is promised: k-Iso makes blocks alike, and protects neither degrees nor what rules derive."
-FILES = {
-    "nodes": "the vertices, whose names are random",
-    "graph": "a database with the tables of edges and vertices",
-    "rules": "the rules of the guarantee: kgreason reason --rules rules.vada",
-}
-SYNTHETIC = "Some are not real, and the release does not say which: do not rely on a single one."
-UNPROTECTED = "Not protected: this is a baseline to compare with."
-OTHER_PARTS = "Who knows a part with another number of vertices is not covered: {}."
-OTHER = "Who knows all neighbours of a vertex, and theirs, or has a second release, is not covered."
-BETWEEN = "The graph was divided into parts, and edges between them are left out."
-WEIGHTS = "All were replaced by others of a similar distribution: take them as such, not one by one."
+SHARED, RULES = TEXTS["shared"], TEXTS["rules"]
 NO_VERTEX = "…"  # a value of an answer that is no vertex
 
 
@@ -81,13 +57,13 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
     seen = _seen(result, run, progress)
     progress.step("Writing the report")
     sections = (
-        Section("Guarantee", GUARANTEE, (*_guarantee(promise, verdict), *findings(verdict))),
+        Section("Guarantee", SHARED["guarantee"], (*_guarantee(promise, verdict), *findings(verdict))),
         Section(
             "Risk before and after",
-            f"{RISK} {NOTHING if promise.baseline else PARTS}",
+            f"{RULES['risk']} {RULES['nothing'] if promise.baseline else RULES['parts']}",
             tuple(_risk(seen, promise)),
         ),
-        Section("Utility", UTILITY, tuple(_utility(result, run))),
+        Section("Utility", SHARED["utility"], tuple(_utility(result, run))),
         distributions(released, original),
         *drawn(original, released, release.mapping, run.generator),
         run_section(result.seconds, release.figures),
@@ -103,7 +79,7 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         safe_private(promise, verdict, seeded=seeded),
         sections,
         {"guarantee": promise.text, "k": promise.k, "x": promise.sizes, **run.whole()},
-        (*([SEEDED] if seeded else []), *([BASELINE] if promise.baseline else [])),
+        (*([SHARED["seeded"]] if seeded else []), *([SHARED["baseline"]] if promise.baseline else [])),
     )
 
 
@@ -258,6 +234,13 @@ def told_figure(score: Score) -> Figure:
     return Figure("Synthetic vertices told", str(telling), "better is 0.5", "told", number=telling.auc)
 
 
+def score_items(score: Score) -> Iterator[Item]:
+    """Utility, fidelity, and how well synthetic vertices can be told."""
+    yield from utility_items(score.utility)
+    yield from fidelity_figures(score.fidelity)
+    yield told_figure(score)
+
+
 def public_report(
     released: KnowledgeGraph, promise: Promise, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
 ) -> Report:
@@ -293,7 +276,7 @@ def public_report(
         Figure(name, text, "better is holds" if name == "Verdict" else "", promise.term)
         for name, text in guarantee.items()
     )
-    known = FILES | {name: f"edges of the relation {name}" for name in released.relations}
+    known = FILES["rules"] | {name: f"edges of the relation {name}" for name in released.relations}
     others = ", edges have other weights than the original" * weighted
     return published(
         "Anonymized knowledge graph",
@@ -308,19 +291,19 @@ def public_report(
         ),
         state=("given up" if promise.within_parts else "holds") if confirmed else "fails",
         seeded=seeded,
-        warnings=[BASELINE] if promise.baseline else [],
+        warnings=[SHARED["baseline"]] if promise.baseline else [],
     )
 
 
 def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
-    yield "Synthetic vertices and edges", SYNTHETIC
+    yield "Synthetic vertices and edges", RULES["synthetic"]
     if promise.baseline:
-        yield "Derived edges and degrees", UNPROTECTED
+        yield "Derived edges and degrees", RULES["unprotected"]
     else:
         if promise.sizes != "every x":
-            yield "Other parts", OTHER_PARTS.format(f"the guarantee is for {promise.sizes}")
-        yield "Other knowledge", OTHER
+            yield "Other parts", RULES["other_parts"].format(f"the guarantee is for {promise.sizes}")
+        yield "Other knowledge", RULES["other"]
     if promise.within_parts:
-        yield "Edges between parts", BETWEEN
+        yield "Edges between parts", RULES["between"]
     if weighted:
-        yield "Weights", WEIGHTS
+        yield "Weights", RULES["weights"]

@@ -11,21 +11,12 @@ from kgreason.release.layout import table_of
 from kgreason.report.charts import Series, series_charts
 from kgreason.report.data import Finding, Report, Section, State, Table
 from kgreason.report.run import release_version
-from kgreason.report.terms import term_of
-from kgreason.report.words import SEEDED_PUBLIC
+from kgreason.report.terms import FILES, TEXTS, term_of
 
 if TYPE_CHECKING:
     import numpy as np
 
-GUARANTEE = "Every condition was checked on what was written, by code that shares nothing with what made it."
-UTILITY = "What the release costs those who work with it."
-LIMITS = "What is not promised, or must be reckoned with."
-DEGREES = "Degrees count the edges of all relations."
-KNOWN_FILES = {
-    "README": "the guarantee in plain words",
-    "report": "this report: report.html for reading, report.json for programs",
-    "UNVERIFIED": "a mark: the guarantee was not confirmed",
-}
+SHARED = TEXTS["shared"]
 ORDER: list[State] = ["fails", "undecided", "given up", "holds"]
 
 
@@ -50,7 +41,9 @@ def distributions(released: KnowledgeGraph, original: KnowledgeGraph | None = No
         else "How many edges vertices have, and what the weights are, in the original and in the release."
     )
     before = None if original is None else _series(original)
-    return Section("Distributions", f"{lead} {DEGREES}", tuple(series_charts(_series(released), before)))
+    return Section(
+        "Distributions", f"{lead} {SHARED['degrees']}", tuple(series_charts(_series(released), before))
+    )
 
 
 def _series(graph: KnowledgeGraph) -> dict[str, Series]:
@@ -83,7 +76,7 @@ def drawn(
 
 def files_section(names: Iterable[str], known: Mapping[str, str]) -> Section:
     """A row for each file of a release, by its whole name or by that before its first dot."""
-    said = {**known, **KNOWN_FILES}
+    said = {**known, **FILES["shared"]}
     rows = tuple(
         (name, said.get(name) or said.get(table_of(name), "a table of the release")) for name in sorted(names)
     )
@@ -92,7 +85,7 @@ def files_section(names: Iterable[str], known: Mapping[str, str]) -> Section:
 
 def limits_section(limits: Iterable[tuple[str, str]]) -> Section:
     """What is not promised: a row for each subject."""
-    return Section("Limits", LIMITS, (Table("Limits", ("what", "how far"), tuple(limits)),))
+    return Section("Limits", SHARED["limits"], (Table("Limits", ("what", "how far"), tuple(limits)),))
 
 
 def run_section(seconds: Mapping[str, float], done: Mapping[str, object]) -> Section:
@@ -126,5 +119,5 @@ def published(
     warnings: Sequence[str] = (),
 ) -> Report:
     """A report that is published: its parameters are the version that made it, and nothing of the machine."""
-    told = (*([SEEDED_PUBLIC] if seeded else []), *warnings)
+    told = (*([SHARED["seeded_public"]] if seeded else []), *warnings)
     return Report(title, False, state, verdict, done, safe, tuple(sections), release_version(), told)

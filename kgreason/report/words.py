@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from kgreason.anonymizers.base import Guarantee
 from kgreason.assess.verdict import Examined, Verdict
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.report.terms import TEXTS
 
+SHARED = TEXTS["shared"]
 STATES = {
     "holds": "holds",
     "given up": "holds within parts",
@@ -15,24 +17,6 @@ STATES = {
     "fails": "does not hold",
 }
 METHODS = {"kguard": "KGUARD", "klone": "KLONE", "k-iso": "k-Iso"}
-SEEDED = (
-    "Made with a fixed seed: whoever knows it can compute the release again, and with it who is who. It is for "
-    "experiments, and not to be published."
-)
-SEEDED_PUBLIC = "Made with a fixed seed, for an experiment: it can be computed again, so it is not protected."
-NOT_PUBLIC = (
-    "It is for an experiment: whatever was confirmed, it protects nobody from those who know the seed."
-)
-WITHIN = "; this holds within the parts, while edges between them are left out, which whoever knows one of them notices"
-BASELINE = (
-    "Not protected as other methods protect: a baseline, made to compare with, and not to be published."
-)
-K_ISO = (
-    "This is a baseline to compare with, and not protected as the other methods protect: what the rules derive may "
-    "differ between the blocks and tell them apart, and vertices in the same place of different blocks have the same "
-    "degrees"
-)
-NO_BLOCKS = "; not even the blocks were confirmed"
 
 
 @dataclass(frozen=True)
@@ -80,12 +64,12 @@ class Promise:
     def meaning(self) -> str:
         """What it means for who looks for somebody, without a full stop."""
         if self.baseline:
-            return K_ISO
+            return SHARED["k_iso"]
         return (
             f"Whoever knows a connected part of the original with {self.vertices}, and all that the rules derive from "
             f"that part, finds at least {self.k} places here that look the same, share no vertex and differ in label, "
             "in-degree and out-degree throughout, so that he cannot tell which of them is his"
-        ) + WITHIN * self.within_parts
+        ) + SHARED["within"] * self.within_parts
 
     @property
     def vertices(self) -> str:
@@ -144,7 +128,8 @@ def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
     """Why the release is safe, or that it is not, in one sentence."""
     delta = verdict.delta
     if promise.baseline and not seeded:
-        return f"{K_ISO}{'' if verdict.as_promised else f'{NO_BLOCKS}, so do not publish it'}."
+        unsafe = "" if verdict.as_promised else f"{SHARED['no_blocks']}, so do not publish it"
+        return f"{SHARED['k_iso']}{unsafe}."
     if verdict.nothing_against and not verdict.as_promised and delta is not None and not seeded:
         return (
             f"A sample of {delta.total:,} parts was checked and all of them are protected, but that is an estimate and "
@@ -201,7 +186,7 @@ def _refuted(promise: Promise, verdict: Verdict) -> str:
 def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:
     """Why the release is safe, or that it is not, for those who receive it."""
     if promise.baseline and not seeded:
-        return f"{K_ISO}{'' if confirmed else NO_BLOCKS}."
+        return f"{SHARED['k_iso']}{'' if confirmed else SHARED['no_blocks']}."
     kept = f"{promise.meaning}; an exact check confirmed it."
     return safe_for_everybody(kept, confirmed=confirmed, seeded=seeded)
 
@@ -209,7 +194,7 @@ def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:
 def safe_for_everybody(kept: str, *, confirmed: bool, seeded: bool) -> str:
     """`kept`, or why a release is not safe, for those who receive it."""
     if seeded:
-        return NOT_PUBLIC
+        return SHARED["not_public"]
     if confirmed:
         return kept
     return "What is promised here was checked and not confirmed: it is not safe, and must not be published."

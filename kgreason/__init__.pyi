@@ -1,0 +1,59 @@
+"""Public names of kgreason, and where they come from; `kgreason.__getattr__` reads this file as well."""
+
+from kgreason import estimators as estimators
+from kgreason.advice.report import Risk as Risk
+from kgreason.api import anonymize as anonymize
+from kgreason.api import anonymize_links as anonymize_links
+from kgreason.api import anonymize_people as anonymize_people
+from kgreason.api import attack as attack
+from kgreason.api import attack_links as attack_links
+from kgreason.api import commutation as commutation
+from kgreason.api import explain as explain
+from kgreason.api import links_of_rules as links_of_rules
+from kgreason.api import load as load
+from kgreason.api import read_graph as read_graph
+from kgreason.api import reason as reason
+from kgreason.api import risk as risk
+from kgreason.api import score as score
+from kgreason.api import score_people as score_people
+from kgreason.api import verify as verify
+from kgreason.api import verify_alone as verify_alone
+from kgreason.api import verify_links as verify_links
+from kgreason.api import verify_people as verify_people
+from kgreason.attacks.results import Attacks as Attacks
+from kgreason.changes import Changes as Changes
+from kgreason.data.interchange import from_igraph as from_igraph
+from kgreason.data.interchange import from_networkx as from_networkx
+from kgreason.data.interchange import to_arrow as to_arrow
+from kgreason.data.interchange import to_igraph as to_igraph
+from kgreason.data.interchange import to_networkx as to_networkx
+from kgreason.data.interchange import to_pandas as to_pandas
+from kgreason.data.interchange import to_polars as to_polars
+from kgreason.data.interchange.people import people_schema as people_schema
+from kgreason.engine.limits import Limits as Limits
+from kgreason.errors import AnonymizationError as AnonymizationError
+from kgreason.errors import DataError as DataError
+from kgreason.errors import Diagnostic as Diagnostic
+from kgreason.errors import EvaluationError as EvaluationError
+from kgreason.errors import KgreasonError as KgreasonError
+from kgreason.errors import ProgramError as ProgramError
+from kgreason.errors import ReleaseError as ReleaseError
+from kgreason.graph.links.model import LinkGraph as LinkGraph
+from kgreason.graph.links.read import read_links as read_links
+from kgreason.graph.model import KnowledgeGraph as KnowledgeGraph
+from kgreason.graph.model import Relation as Relation
+from kgreason.graph.people.model import PeopleGraph as PeopleGraph
+from kgreason.graph.people.read import read_people as read_people
+from kgreason.isomorphism.reading import read_pair as read_pair
+from kgreason.isomorphism.release import Anonymization as Anonymization
+from kgreason.isomorphism.release import Score as Score
+from kgreason.lang.functions import function as function
+from kgreason.lang.values import Null as Null
+from kgreason.links.release import LinksAnonymization as LinksAnonymization
+from kgreason.people.release import PeopleAnonymization as PeopleAnonymization
+from kgreason.reasoner import Reasoner as Reasoner
+from kgreason.release.publication import Folders as Folders
+from kgreason.results import Reasoned as Reasoned
+
+__version__: str
+__all__: list[str]

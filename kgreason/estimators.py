@@ -1,0 +1,553 @@
+"""Anonymizers as objects in the manner of scikit-learn, which is imported only by who uses it.
+
+Examples
+--------
+>>> from kgreason.estimators import KLONE
+>>> edges = [("A", "B", 0.6), ("B", "C", 0.3)]
+>>> rules = '@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
+>>> anonymizer = KLONE(rules, k=2, x=2)
+>>> released = anonymizer.fit_transform({"own": edges})
+>>> anonymizer.verdict_.holds
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from inspect import Parameter, signature
+from operator import attrgetter
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, Sequence, Strategy
+from kgreason.errors import CallError
+from kgreason.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from kgreason.api import Rules
+    from kgreason.api.people import Levels
+    from kgreason.api.releasing import GraphData
+    from kgreason.assess.links.verdict import LinksVerdict
+    from kgreason.assess.people.utility import Utility
+    from kgreason.assess.people.verdict import PeopleVerdict
+    from kgreason.assess.verdict import Examined, Verdict
+    from kgreason.graph.links.model import Original, Released
+    from kgreason.graph.model import KnowledgeGraph
+    from kgreason.graph.people.model import PeopleGraph
+    from kgreason.graph.people.sources import Schema
+    from kgreason.isomorphism.release import Anonymization, Score
+    from kgreason.links.arguments import Clusters
+    from kgreason.links.release import LinksAnonymization
+    from kgreason.people.release import PeopleAnonymization
+    from kgreason.release.publication import Folders
+    from kgreason.report.data import Report
+
+__all__ = ["CDGA", "CKGA", "CTKGA", "KGUARD", "KLONE", "PCKGA", "Estimator", "KDegree", "KIso", "Links"]
+Data = TypeVar("Data")
+Published = TypeVar("Published")
+
+
+class Estimator(Generic[Data, Published]):
+    """An anonymizer with its parameters, which `sklearn.base.clone`, `ParameterGrid` and `Pipeline` take.
+
+    Parameters are those of ``__init__``, kept as given and checked by ``fit``; what was found has names that end with
+    an underscore. An anonymizer makes one release of one graph, so there is no ``transform`` of other data:
+    ``fit_transform`` returns the release, and in a `sklearn.pipeline.Pipeline` an anonymizer is the last step. No class
+    inherits from `sklearn.base.BaseEstimator`, and scikit-learn's ``check_estimator`` does not apply: data are graphs.
+
+    Attributes
+    ----------
+    result_
+        What the function of `kgreason` returned that the estimator stands for.
+    released_, verdict_, score_
+        Of it what is to be published, what the checker found, and what the release is worth.
+    mapping_
+        Released label of each original one: the secret.
+    """
+
+    result_: Any
+    released_: Published
+    verdict_: Examined
+    score_: object
+    mapping_: dict[str, str]
+    _function: ClassVar[str]
+    _method: ClassVar[str | None] = None
+    _found: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"released_": "release.graph", "verdict_": "verdict", "score_": "score", "mapping_": "mapping"}
+    )
+
+    @classmethod
+    def _parameters(cls) -> dict[str, Parameter]:
+        found = signature(cls.__init__).parameters
+        return {name: parameter for name, parameter in found.items() if name != "self"}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """Parameters by name.
+
+        Parameters
+        ----------
+        deep
+            Without effect: no parameter is an estimator.
+        """
+        return {name: getattr(self, name) for name in sorted(self._parameters())}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters; what was found before stays until `fit` is called.
+
+        Raises
+        ------
+        CallError
+            If there is no such parameter; then none is changed.
+        """
+        known = self._parameters()
+        for name in parameters:
+            if name not in known:
+                from kgreason.lang.names import suggest
+
+                near = suggest(name, known)
+                raise CallError(
+                    f"{type(self).__name__} has no parameter {name!r}",
+                    hint=f"did you mean {near!r}?" if near else f"there are {', '.join(known)}",
+                )
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """Parameters that are not the defaults."""
+        shown = []
+        for name, parameter in self._parameters().items():
+            value = getattr(self, name, parameter.default)
+            if value is parameter.default or (
+                type(value) is type(parameter.default) and value == parameter.default
+            ):
+                continue
+            text = repr(value)
+            shown.append(f"{name}={text if len(text) <= 60 else text[:56] + ' ...'}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def fit(self, X: Data | None = None, y: None = None, *, progress: Progress = SILENT) -> Self:  # noqa: ARG002
+        """Anonymize a graph, verify and score the release.
+
+        Parameters
+        ----------
+        X
+            The data, as the function of `kgreason` takes them. Under rules a file or table for each predicate, a graph,
+            or a table of edges; `None`: the data that the rules name. Of people and links a graph, or a schema
+            (`kgreason.people_schema` of tables), or its file.
+        y
+            Without effect; there for scikit-learn.
+        progress
+            Is told the steps.
+
+        Raises
+        ------
+        ProgramError, DataError, EvaluationError, AnonymizationError
+            As that function.
+        """
+        from kgreason import api
+
+        chosen = self.get_params() | ({"method": self._method} if self._method else {})
+        self.result_ = getattr(api, self._function)(data=X, progress=progress, **chosen)
+        for name, where in self._found.items():
+            setattr(self, name, attrgetter(where)(self.result_))
+        return self
+
+    def fit_transform(
+        self, X: Data | None = None, y: None = None, *, progress: Progress = SILENT
+    ) -> Published:
+        """`fit`, and return what is to be published; whether it may be, `verdict_` tells."""
+        return self.fit(X, y, progress=progress).released_
+
+    def report(self) -> Report:
+        """The report of the release; secret, for it tells of the original.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        """
+        report: Report = self.result_.report()
+        return report
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "result_" in vars(self)
+
+    def __sklearn_tags__(self) -> Tags:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=None,
+            input_tags=InputTags(two_d_array=False),
+            no_validation=True,
+            non_deterministic=True,
+        )
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("result_", *type(self)._found):
+                from sklearn.exceptions import NotFittedError
+
+                raise NotFittedError(
+                    f"this {type(self).__name__} has no {name} yet: call fit or fit_transform first"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+if TYPE_CHECKING:
+    _Graphs = Estimator[GraphData, KnowledgeGraph]
+    _People = Estimator[PeopleGraph | Schema | Path | str, PeopleGraph]
+    _Links = Estimator[Original | Schema | Path | str | Mapping[str, Any], Released]
+else:
+    _Graphs = _People = _Links = Estimator
+
+
+class _OfGraphs(_Graphs):
+    result_: Anonymization
+    verdict_: Verdict
+    score_: Score
+    _function = "anonymize"
+
+
+@dataclass(eq=False, repr=False)
+class _UnderRules(_OfGraphs):
+    """Parameters of all methods under rules."""
+
+    rules: Rules
+    _: KW_ONLY
+    k: int = 3
+    x: int | Iterable[int] = 4
+    trials: int = 10
+    max_subgraphs: int | None = None
+    seed: int | None = None
+    folders: Folders | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KGUARD(_UnderRules):
+    """(k,x)-isomorphism by few additions: protects the connected parts of x vertices.
+
+    Parameters
+    ----------
+    rules, k, x, mode, trials, max_subgraphs, split, keep_cuts, seed, folders
+        As for `kgreason.anonymize`.
+
+    References
+    ----------
+    KGISO, algorithm KGUARD; docs/anonymization.md.
+
+    Examples
+    --------
+    >>> rules = '@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
+    >>> anonymizer = KGUARD(rules, k=2, x=2)
+    >>> released = anonymizer.fit_transform({"own": [("A", "B", 0.6), ("B", "C", 0.3)]})
+    >>> anonymizer.verdict_.state, anonymizer.score_.utility.u
+    ('holds', 0.0)
+    """
+
+    _method = "kguard"
+
+    mode: Mode = "exact"
+    split: int | None = None
+    keep_cuts: bool = False
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KLONE(_UnderRules):
+    """(k,x)-isomorphism for every x, by k - 1 copies of the whole graph.
+
+    Parameters
+    ----------
+    rules, k, trials, max_subgraphs, split, keep_cuts, seed, folders
+        As for `kgreason.anonymize`.
+    x
+        Numbers of vertices that are verified; all are protected.
+
+    References
+    ----------
+    KGISO, algorithm KLONE; docs/anonymization.md.
+
+    Examples
+    --------
+    >>> anonymizer = KLONE('@edge("own"). p(X,Y) :- own(X,Y).', k=2, x=2)
+    >>> str(anonymizer.fit({"own": [("A", "B"), ("B", "C")]}).result_.release.guarantee)
+    '(2,x)-isomorphism for every x'
+    """
+
+    _method = "klone"
+
+    split: int | None = None
+    keep_cuts: bool = False
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KIso(_UnderRules):
+    """k isomorphic blocks without edges between them: the baseline, which protects neither derived edges nor degrees.
+
+    Parameters
+    ----------
+    rules, k, trials, max_subgraphs, seed, folders
+        As for `kgreason.anonymize`.
+    x
+        Numbers of vertices of the parts of which δ is told; none is protected.
+
+    References
+    ----------
+    J. Cheng, A. W. Fu, J. Liu: K-isomorphism: privacy preserving network publication against structural attacks, SIGMOD
+    2010.
+
+    Examples
+    --------
+    >>> edges = [("A", "B"), ("C", "D"), ("E", "F")]
+    >>> KIso('@edge("own"). p(X,Y) :- own(X,Y).', k=2, x=2).fit({"own": edges}).verdict_.model
+    'k-iso'
+    """
+
+    _method = "k-iso"
+
+
+class _OfPeople(_People):
+    """Anonymizers of graphs of people.
+
+    Attributes
+    ----------
+    score_
+        What information is lost; `None` if that could not be measured.
+    removed_
+        Who is not released.
+    """
+
+    result_: PeopleAnonymization
+    verdict_: PeopleVerdict
+    score_: Utility | None
+    removed_: list[str]
+    _function = "anonymize_people"
+    _found = MappingProxyType({**Estimator._found, "score_": "utility", "removed_": "removed"})
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class _Clustering(_OfPeople):
+    """Parameters of the methods that cluster users."""
+
+    mode: Mode = "exact"
+    clustering: str | None = None
+    tau: float = 1.0
+    omega: float = 0.01
+    epsilon: int | None = None
+    dimensions: int = 50
+    seed: int | None = None
+    folders: Folders | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CDGA(_Clustering):
+    """Paired k-degree anonymity of directed graphs without attributes: equal in- and out-degrees in each relation.
+
+    Parameters
+    ----------
+    k, mode, clustering, partition, tau, omega, epsilon, dimensions, seed, folders
+        As for `kgreason.anonymize_people`.
+
+    References
+    ----------
+    THESIS, chapter 3; docs/people.md.
+
+    Examples
+    --------
+    >>> from kgreason import PeopleGraph
+    >>> links = [("Ken", "follows", "Mary"), ("Mary", "follows", "Tom"), ("Tom", "follows", "Jane")]
+    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], [], links)
+    >>> CDGA(k=2).fit(graph).verdict_.holds
+    True
+    """
+
+    _method = "cdga"
+
+    k: int = 3
+    partition: Partition | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CKGA(_Clustering):
+    """k-attribute-degree anonymity: equal values and degrees, with one k for all users.
+
+    Parameters
+    ----------
+    k, mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, seed, folders
+        As for `kgreason.anonymize_people`.
+
+    References
+    ----------
+    THESIS, chapter 4; docs/people.md.
+
+    Examples
+    --------
+    >>> from kgreason import PeopleGraph
+    >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
+    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs, [("Ken", "follows", "Tom")])
+    >>> anonymizer = CKGA(k=2).fit(graph)
+    >>> anonymizer.verdict_.holds, anonymizer.removed_
+    (True, [])
+    """
+
+    _method = "ckga"
+
+    k: int = 3
+    loss: Loss = "adm"
+    alpha: float = 0.5
+    partition: Partition | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PCKGA(_Clustering):
+    """Personalized k-attribute-degree anonymity: equal values and degrees, with a k for each user.
+
+    Parameters
+    ----------
+    k, k_values, mode, loss, alpha, clustering, partition, tau, removal_price
+        As for `kgreason.anonymize_people`.
+    omega, epsilon, dimensions, seed, folders
+        As for it, too.
+
+    References
+    ----------
+    PCKGA, section 3; docs/people.md.
+
+    Examples
+    --------
+    >>> from kgreason import PeopleGraph
+    >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
+    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs, [("Ken", "follows", "Tom")])
+    >>> anonymizer = PCKGA(k_values={"Ken": 2, "Mary": 2, "Tom": 2, "Jane": 2})
+    >>> released = anonymizer.fit_transform(graph)
+    >>> released.n, anonymizer.verdict_.holds
+    (4, True)
+    """
+
+    _method = "pckga"
+
+    k: int | None = None
+    k_values: Levels | None = None
+    loss: Loss = "adm"
+    alpha: float = 0.5
+    partition: Partition | None = None
+    removal_price: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CTKGA(_Clustering):
+    """k-attribute-degree anonymity over any w consecutive releases of a graph that changes.
+
+    Parameters
+    ----------
+    k, mode, loss, alpha, clustering, tau, omega, epsilon, dimensions, window, left_out, after, seed, folders
+        As for `kgreason.anonymize_people`.
+
+    References
+    ----------
+    THESIS, chapter 5; docs/people.md.
+
+    Examples
+    --------
+    >>> from kgreason import PeopleGraph
+    >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
+    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs, [("Ken", "follows", "Tom")])
+    >>> CTKGA(k=2, window=2).fit(graph).verdict_.model
+    'kw-tad'
+    """
+
+    _method = "ctkga"
+
+    k: int = 3
+    loss: Loss = "adm"
+    alpha: float = 0.5
+    window: int = 3
+    left_out: LeftOut = "withhold"
+    after: Path | str | None = None
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KDegree(_OfPeople):
+    """Every degree that occurs in an undirected graph is that of k users at least.
+
+    Parameters
+    ----------
+    k, sequence, construction, tries, seed, folders
+        As for `kgreason.anonymize_people`.
+
+    References
+    ----------
+    K. Liu, E. Terzi: Towards identity anonymization on graphs, SIGMOD 2008; docs/k_degree.md.
+
+    Examples
+    --------
+    >>> from kgreason import PeopleGraph
+    >>> links = [("Ken", "mail", "Mary"), ("Mary", "mail", "Tom"), ("Tom", "mail", "Jane")]
+    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], [], links, mutual=["mail"])
+    >>> KDegree(k=2).fit_transform(graph).out_degrees().ravel().tolist().count(1)
+    2
+    """
+
+    _method = "k-degree"
+
+    k: int = 3
+    sequence: Sequence = "dp"
+    construction: Construction = "relaxed"
+    tries: int = 100
+    seed: int | None = None
+    folders: Folders | None = None
+
+
+class _OfLinks(_Links):
+    result_: LinksAnonymization
+    verdict_: LinksVerdict
+    score_: float
+    _function = "anonymize_links"
+    _found = MappingProxyType({**Estimator._found, "released_": "release.released", "score_": "utility"})
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Links(_OfLinks):
+    """A graph of links without its sensitive relation, made by one of five strategies.
+
+    Parameters
+    ----------
+    rules, sensitive, strategy, k, percent, clustering, clusters, seed, folders
+        As for `kgreason.anonymize_links`.
+
+    Attributes
+    ----------
+    score_
+        The share of the links that is kept (better is 1).
+
+    References
+    ----------
+    LINKS, section 4; docs/links.md.
+
+    Examples
+    --------
+    >>> from kgreason import people_schema
+    >>> names = list("abcdef")
+    >>> seats = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f")]
+    >>> data = people_schema({"name": names}, id="name", links={"sits by": seats, "likes": [("a", "f")]})
+    >>> anonymizer = Links(sensitive="likes", k=2)
+    >>> anonymizer.fit_transform(data).graph.n, anonymizer.verdict_.holds, anonymizer.score_
+    (3, True, 1.0)
+    """
+
+    rules: Rules | None = None
+    sensitive: str | None = None
+    strategy: Strategy = "cluster-edge"
+    k: int | None = None
+    percent: float | None = None
+    clustering: str | None = None
+    clusters: Clusters | None = None
+    seed: int | None = None
+    folders: Folders | None = None
