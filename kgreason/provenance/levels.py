@@ -225,7 +225,7 @@ class Levels:
             rows = np.column_stack([known.rows[ids], known.heights[ids]])
             return Table.of((*known.kinds, Kind.INT), rows)
         known = self.known[predicate.removeprefix("#final:")]
-        return Table.of(known.kinds, known.rows if known.final is None else known.rows[known.final])
+        return Table.of(known.kinds, known.rows[known.final])
 
     def _evaluate(
         self,
