@@ -81,6 +81,8 @@ class Batch:
 
     def pieces(self) -> list[Batch]:
         """The matches in parts that are not too large."""
+        if self.size <= PIECE:
+            return [self] if self.size else []
         starts = range(0, self.size, PIECE)
         return [self.taken(np.arange(i, min(i + PIECE, self.size))) for i in starts]
 
@@ -189,9 +191,7 @@ class Matcher:
         if found is None or not len(known):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         which, ids = known.join(*found)
-        keep = np.ones(len(ids), dtype=np.bool_)
-        if below is not None:
-            keep &= known.heights[ids] < below
+        keep = known.heights[ids] < (np.iinfo(np.int64).max if below is None else below)
         if final or not (self.rule.recursive and atom.predicate in self.rule.stratum):
             keep &= known.final[ids]
         first: dict[str, int] = {}
@@ -266,7 +266,7 @@ class Matcher:
             if not rest:
                 yield self._conditions(batch)
                 continue
-            best = min(rest, key=lambda i: self._size(atoms[i], batch))
+            best = min(rest, key=lambda i: self._size(atoms[i], batch)) if rest[1:] else rest[0]
             which, ids = self.joined(atoms[best], batch, below)
             found = self.extended(atoms[best], batch, which, ids)
             found = replace(found, premises={**found.premises, best: ids})
@@ -296,10 +296,10 @@ class Matcher:
 
     def match(self, batch: Batch, row: int) -> Match:
         """One of some matches of the whole body."""
-        one = batch.taken(np.array([row]))
         atoms = enumerate(self.body.positives)
-        premises = tuple((atom.predicate, int(one.premises[i][0])) for i, atom in atoms)
-        return Match(one.binding(0), premises, int(self.heights(one)[0]))
+        premises = tuple((atom.predicate, int(batch.premises[i][row])) for i, atom in atoms)
+        height = max((int(self.known[p].heights[n]) for p, n in premises), default=0)
+        return Match(batch.binding(row), premises, height)
 
 
 def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> int | None:

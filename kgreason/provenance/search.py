@@ -170,8 +170,9 @@ class Search:
         return value if isinstance(value, frozenset) else frozenset({value})
 
     def _derive(self, premise: Premise, height: int) -> Derivation | None:
+        values = self.values(premise)
         for matcher in self.matchers.get(premise[0], ()):
-            head = matcher.aim(self.values(premise)) if isinstance(matcher, Matcher) else None
+            head = matcher.aim(values) if isinstance(matcher, Matcher) else None
             if head is not None:
                 assert isinstance(matcher, Matcher)
                 found = self._apply(matcher, head, height)
