@@ -28,7 +28,7 @@ from kgreason.lang.values import Value, brief, elements, source
 from kgreason.plan import ir
 from kgreason.plan.doubles import gives_double
 from kgreason.plan.ir import plain
-from kgreason.plan.prune import inputs
+from kgreason.plan.place import inputs
 
 FLOORS = {"msum": 0, "mprod": 1}
 """Least contribution with which a total never falls, as recursion needs it."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.analysis.checked import Assign, CheckedRule
+from kgreason.engine.expressions import has_skolem
 from kgreason.engine.table import Codes
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Value
-from kgreason.provenance.equations import Equations, skolem
+from kgreason.provenance.equations import Equations
 from kgreason.provenance.groups import Group, Part, agree, group_of, groups, named, written
 from kgreason.provenance.match import Batch, Binding, Matcher, Premise, decoded_row, encode, matchers
 from kgreason.provenance.proof import (
@@ -319,7 +320,7 @@ class Search:
                 name = invention.variable
                 yield from self.equations.of_null(name, invention.function, frontier, value, run)
         for step in (*rule.before, *rule.after):
-            if isinstance(step, Assign) and step.variable in values and skolem(step.expression):
+            if isinstance(step, Assign) and step.variable in values and has_skolem(step.expression):
                 name = step.variable if shown(step.variable) else str(step.expression)
                 value = values[step.variable]
                 yield from self.equations.of_term(name, step.expression, values, value, run)
