@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
 from kgreason.engine.constraints import promptly
-from kgreason.engine.frontiers import Frontiers
 from kgreason.engine.limits import Limits
+from kgreason.engine.rows import Keys
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, ProgramError
@@ -644,5 +644,5 @@ def test_unifications_come_before_what_negates():
 
 
 def test_frontiers_without_columns():
-    frontiers = Frontiers(0)
+    frontiers = Keys(0)
     assert frontiers.number(np.empty((3, 0), dtype=np.int64)).tolist() == [0, 0, 0]

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
 from kgreason.data.load import load_facts
 from kgreason.data.origin import sources
+from kgreason.engine.expressions import has_skolem
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, KgreasonError, ProgramError
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Null
 from kgreason.provenance import Explanation, Proof, WhyNot, explain, explain_fact
-from kgreason.provenance.equations import skolem
 from kgreason.provenance.proof import EQUAL
 from kgreason.provenance.rules import variables
 from tests.examples import inputs
@@ -288,7 +288,7 @@ class Whole:
         if not all(unify(a, p.values, binding) for a, p in zip(rule.positives, premises, strict=True)):
             return None
         for item in rule.before:
-            made = skolem(item.expression) or any(
+            made = has_skolem(item.expression) or any(
                 binding.get(v, 0) is None for v in variables(item.expression)
             )
             if made:

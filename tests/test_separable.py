@@ -283,17 +283,18 @@ def test_walks(rows, sums, seeds, room, bound, plainly):
     counts = np.zeros(len(seeds), dtype=np.int64)
     stamps, cells, bounds = np.zeros(7, dtype=np.int32), np.zeros(28), np.array([bound / 4])
     found: list[int] = []
+    untold = np.empty((0, 2), dtype=np.int64)
     i = tried = 0
     while i < len(seeds):
         out = np.empty(room, dtype=np.int32)
         if plainly:
             i, used, steps_ = kernels.reach(
-                ptr, states, one.ptr, one.to, stamps, 0, out, 0, counts, i, len(seeds)
+                ptr, states, one.ptr, one.to, stamps, out, 0, counts, i, len(seeds)
             )
         else:
             i, used, steps_ = kernels.accumulate(
-                ptr, states, one.ptr, one.to, several.ptr, several.to, several.weights,
-                bounds, cells, 0, out, 0, counts, i, len(seeds),
+                ptr, states, one.ptr, one.to, one.weights, several.ptr, several.to, several.weights,
+                np.zeros(1, dtype=np.int64), bounds, cells, out, 0, counts, untold, i, len(seeds),
             )  # fmt: skip
         found += out[:used].tolist()
         tried += steps_
@@ -319,7 +320,7 @@ def test_counting(rows, sums, seeds, bound, deepest):
     ptr = np.cumsum([0, *map(len, seeds)])
     states = np.array([s for seed in seeds for s in seed], dtype=np.int32)
     counts, tally = np.zeros(len(seeds), dtype=np.int64), np.zeros((deepest, 20), dtype=np.int64)
-    done, used, tried = kernels.count(
+    done, used, tried = kernels.accumulate(
         ptr, states, one.ptr, one.to, one.weights, several.ptr, several.to, several.weights,
         np.array([9]), np.array([bound / 4]), np.zeros(28), np.empty(50, dtype=np.int32), 0,
         counts, tally, 0, len(seeds),

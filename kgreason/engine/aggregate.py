@@ -10,7 +10,7 @@ from kgreason.engine import kernels
 from kgreason.engine import total_kernels as totals
 from kgreason.engine.collect import Gathered, Unfit, exact_mean, exact_product, exact_sum
 from kgreason.engine.keyed import NO_RANKS
-from kgreason.engine.rows import CHUNK, Rows, Slots, grown
+from kgreason.engine.rows import CHUNK, Keys, Rows, grown
 from kgreason.engine.scalars import Refusal
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Kind, doubles
@@ -49,24 +49,6 @@ def grouping(
     if plain(aggregation) in COLLECTING or (kind is Kind.ANY and plain(aggregation) != "count"):
         return Gathered(aggregation, width, contributors, kind, symbols, double and kind is Kind.ANY)
     return Groups(aggregation, width, contributors, kind, symbols)
-
-
-class Keys:
-    """Distinct tuples, numbered in the order in which they come."""
-
-    def __init__(self, width: int) -> None:
-        self.key = np.arange(width, dtype=np.int64)
-        self.rows: Rows = np.empty((16, width), dtype=np.int64)
-        self.slots = Slots()
-        self.count = 0
-
-    def reserve(self, more: int) -> int:
-        """Make room for `more` tuples; returns how many there is room for in all."""
-        need = self.count + more
-        if need > len(self.rows):
-            self.rows = grown(self.rows[: self.count], max(need, 2 * len(self.rows)))
-        self.slots.reserve(need)
-        return len(self.rows)
 
 
 class Groups:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -100,22 +100,31 @@ def unify(
 
 def _chain(left: Codes, right: Codes, ends: tuple[int, int], nulls: Nulls) -> list[int]:
     """Which equalities made constants of two values: a shortest way from each of them to its constant."""
-    beside: dict[int, list[tuple[int, int]]] = {}
-    for i, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        beside.setdefault(a, []).append((b, i))
-        beside.setdefault(b, []).append((a, i))
-    chain: list[int] = []
-    for start, goal in zip(ends, nulls.identities.roots(*ends), strict=True):
-        ways: dict[int, list[int]] = {start: []}
-        waiting = deque([start])
-        while waiting and goal not in ways:
-            here = waiting.popleft()
-            for there, i in beside.get(here, ()):
-                if there not in ways:
-                    ways[there] = [*ways[here], i]
-                    waiting.append(there)
-        chain += ways.get(goal, [])
-    return list(dict.fromkeys(chain))
+    links = list(zip(left.tolist(), right.tolist(), strict=True))
+    roots = nulls.identities.roots(*ends)
+    ways = (shortest_chain(links, end, root) or [] for end, root in zip(ends, roots, strict=True))
+    return list(dict.fromkeys(number for way in ways for number in way))
+
+
+def shortest_chain(links: Sequence[tuple[int, int]], start: int, end: int) -> list[int] | None:
+    """Numbers of links that lead from one value to another one, as few as possible; `None` if none do.
+
+    Examples
+    --------
+    >>> shortest_chain([(1, 2), (3, 2), (4, 5)], 1, 3), shortest_chain([(1, 2)], 1, 3)
+    ([0, 1], None)
+    """
+    import networkx as nx
+
+    graph: nx.Graph[int] = nx.Graph()
+    for number, (one, other) in reversed(
+        list(enumerate(links))
+    ):  # of links of the same values the first counts
+        graph.add_edge(one, other, number=number)
+    if start not in graph or end not in graph or not nx.has_path(graph, start, end):
+        return None
+    path = nx.shortest_path(graph, start, end)
+    return [graph.edges[pair]["number"] for pair in pairwise(path)]
 
 
 def deny(denials: Iterable[Denial], relations: Relations, kinds: Kinds, symbols: Symbols) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedRule, Invention
-from kgreason.analysis.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS
+from kgreason.analysis.expressions import ARITHMETIC, LOGIC, MEMBERSHIP, ORDERS, walk
 from kgreason.engine.calls import compile_call
 from kgreason.engine.columns import (
     Function,
@@ -220,7 +220,8 @@ class Scope:
                 result[given] = evaluate(rows[given], [c[given] if c.ndim else c for c in columns])
             return result
 
-        return guarded if _nests_skolem(whole) else function
+        nested = any(isinstance(part, Skolem) and part is not whole for part in walk(whole))
+        return guarded if nested else function
 
     def refuse(self, bad: Values, what: str, whole: Expression, rows: Values) -> None:
         """Raise an error with the binding of the first row that is bad."""
@@ -396,20 +397,7 @@ class Scope:
 
 def has_skolem(node: Expression) -> bool:
     """Whether an expression makes a null."""
-    return isinstance(node, Skolem) or _nests_skolem(node)
-
-
-def _nests_skolem(node: Expression) -> bool:
-    match node:
-        case Skolem() | Call():
-            return any(map(has_skolem, node.arguments))
-        case Collection():
-            return any(map(has_skolem, node.elements))
-        case Unary():
-            return has_skolem(node.operand)
-        case Binary():
-            return has_skolem(node.left) or has_skolem(node.right)
-    return False
+    return any(isinstance(part, Skolem) for part in walk(node))
 
 
 def _comparable(a: Values, b: Values) -> tuple[Values, Values]:

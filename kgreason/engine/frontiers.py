@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine import kernels
-from kgreason.engine.rows import Rows, Slots, grown
+from kgreason.engine.rows import Keys, Rows, grown
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind
 from kgreason.lang.values import Null, Value, ordered
@@ -71,50 +70,6 @@ NESTING = (Kind.ANY, Kind.LIST, Kind.SET)
 """Kinds of columns in which nulls can stand, alone or inside a collection."""
 
 
-class Frontiers:
-    """Distinct rows of codes, numbered in the order in which they come.
-
-    Examples
-    --------
-    >>> frontiers = Frontiers(2)
-    >>> frontiers.number(np.array([[7, 8], [5, 6], [7, 8]])).tolist()
-    [0, 1, 0]
-    """
-
-    def __init__(self, width: int) -> None:
-        self.rows: Rows = np.empty((16, width), dtype=np.int64)
-        self.key = np.arange(width, dtype=np.int64)
-        self.slots = Slots()
-        self.count = 0
-
-    def number(self, batch: Rows) -> Codes:
-        """Number of each row, new if need be."""
-        need = self.count + len(batch)
-        if need > len(self.rows):
-            room = max(need, 2 * len(self.rows))
-            self.rows = grown(self.rows[: self.count], room)
-        self.slots.reserve(need)
-        slots = self.slots.array
-        self.count = kernels.insert(batch, self.rows, slots, self.key, self.count)
-        found = np.empty(len(batch), dtype=np.int64)
-        kernels.places(batch, self.key, self.rows, self.key, slots, found)
-        return found
-
-    def find(self, batch: Rows) -> Codes:
-        """Number of each row, -1 if it has none.
-
-        Examples
-        --------
-        >>> frontiers = Frontiers(1)
-        >>> _ = frontiers.number(np.array([[7]]))
-        >>> frontiers.find(np.array([[7], [5]])).tolist()
-        [0, -1]
-        """
-        found = np.empty(len(batch), dtype=np.int64)
-        kernels.places(batch, self.key, self.rows, self.key, self.slots.array, found)
-        return found
-
-
 @dataclass
 class Activations:
     """All activations of one rule, or all applications of one Skolem function, by number.
@@ -135,7 +90,7 @@ class Activations:
 
     name: int | str
     kinds: tuple[Kind, ...]
-    frontiers: Frontiers = field(init=False)
+    frontiers: Keys = field(init=False)
     state: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
     nesting: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
     nulls: dict[str, Codes] = field(default_factory=dict)
@@ -144,7 +99,7 @@ class Activations:
     above: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.frontiers = Frontiers(len(self.kinds))
+        self.frontiers = Keys(len(self.kinds))
         self.nested = [i for i, kind in enumerate(self.kinds) if kind in NESTING]
 
     def number(self, batch: Rows, functions: Sequence[str]) -> Codes:

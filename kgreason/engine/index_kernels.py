@@ -5,7 +5,7 @@ Tables of keys are those of `kgreason.engine.kernels`, or hold a slot for each v
 
 from __future__ import annotations
 
-from kgreason.engine.kernels import LOW, hashed
+from kgreason.engine.kernels import LOW, find, hashed
 from kgreason.jit import Flags, Ints, Rows, Shorts, kernel
 
 DIRECT = -2  # in the last slot of an index: slots are found by value, not by hash
@@ -274,3 +274,79 @@ def matches(
             while row >= limit:
                 row = after(row, following, base)
             found[i] = row >= 0 or entries[k, 1] > entries[k, 0]
+
+
+@kernel
+def held(
+    rows: Rows,
+    key: Ints,
+    rest: Ints,
+    buffer: Rows,
+    entries: Rows,
+    slots: Ints,
+    following: Shorts,
+    found: Flags,
+) -> None:
+    """Set `found[i]` to whether row i is in an index that is all chains; `rest` are the columns outside its key."""
+    for i in range(len(rows)):
+        entry = slots[seek(rows, i, key, key, entries, slots)]
+        row = entries[entry & LOW, 2] if entry >= 0 else -1
+        while row >= 0:
+            same = True
+            for j in range(len(rest)):
+                same &= buffer[row, rest[j]] == rows[i, rest[j]]
+            if same:
+                break
+            row = following[row]
+        found[i] = row >= 0
+
+
+@kernel
+def unlink(
+    rows: Rows,
+    every: Ints,
+    table: Ints,
+    key: Ints,
+    buffer: Rows,
+    entries: Rows,
+    slots: Ints,
+    following: Shorts,
+    dead: Flags,
+    swept: Flags,
+) -> int:
+    """Take rows out of an index that is all chains; returns how many were in it.
+
+    Looks once at each row that shares a key with one.
+
+    Parameters
+    ----------
+    every, table
+        Numbers of all columns, and a hash table of the rows by these (see `kgreason.engine.kernels.insert`).
+    dead
+        Receives, for each row of `buffer`, whether it was taken out.
+    swept
+        One per entry, all false.
+    """
+    done = 0
+    for i in range(len(rows)):
+        entry = slots[seek(rows, i, key, key, entries, slots)]
+        if entry < 0 or swept[entry & LOW]:
+            continue
+        k = entry & LOW
+        swept[k] = True
+        previous = -1
+        at = entries[k, 2]
+        while at >= 0:
+            behind = following[at]
+            tag = hashed(buffer, at, every, every)
+            if table[find(buffer, at, every, every, rows, every, table, tag)] >= 0:
+                done += 1
+                dead[at] = True
+                if previous < 0:
+                    entries[k, 2] = behind
+                else:
+                    following[previous] = behind
+            else:
+                previous = at
+            at = behind
+    return done

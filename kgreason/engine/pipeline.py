@@ -8,7 +8,7 @@ from copy import copy
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.analysis.checked import CheckedAtom, CheckedRule
+from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, CheckedRule, Filter
 from kgreason.engine.columns import sought
 from kgreason.engine.expressions import CODED, Inventor, Scope, coded, has_skolem
 from kgreason.engine.operators import (
@@ -68,6 +68,7 @@ class Pipeline:
         self.nulls = nulls
         self.layout: Layout = ()
         self.stages: list[Stage] = []
+        self.scans = False  # whether the source are the facts of an atom
         self.source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
 
     def run(self) -> Batches:
@@ -83,21 +84,19 @@ class Pipeline:
     def add(self, operator: ir.Operator) -> None:
         """Append the stages of an operator."""
         match operator:
-            case ir.Scan():
-                self._scan(operator)
             case ir.Join():
-                self._join(operator)
+                (self._join if self.scans else self._scan)(operator)
             case ir.AntiJoin(atom):
                 self._anti_join(atom)
-            case ir.Filter(expression):
+            case Filter(expression):
                 self.stages.append(filtering(self.scope.condition(expression)))
-            case ir.Assign(variable, expression):
+            case Assign(variable, expression):
                 self._assign(variable, expression)
             case ir.Invent():
                 self._invent(operator)
             case ir.Project(atom):
                 self._project(atom)
-            case ir.Aggregate():
+            case Aggregation():
                 raise AssertionError("an aggregate stands between two pipelines")
 
     @property
@@ -158,9 +157,10 @@ class Pipeline:
     def _probe(self, atom: CheckedAtom, relation: Relation, *, whole: bool = False) -> Probe:
         return Probe.make(atom, relation, self.layout, self._codes(atom), atom.predicate in self.live, whole)
 
-    def _scan(self, operator: ir.Scan) -> None:
+    def _scan(self, operator: ir.Join) -> None:
         atom = operator.atom
         relation, codes = self.relations[atom.predicate], self._codes(atom)
+        self.scans = True
         self.source = lambda: read(atom, relation, operator.part, codes)
         names = dict.fromkeys(t.name for t in atom.terms if isinstance(t, Variable))
         self.layout = tuple(

@@ -126,3 +126,40 @@ class Slots:
             crowded, self.array = self.array, np.full(size, -1, dtype=np.int64)
             kernels.rehash(crowded, self.array, self.packed)
             kernels.rehash(spare[:waiting], self.array, self.packed)
+
+
+class Keys:
+    """Distinct rows of codes, numbered in the order in which they come.
+
+    Examples
+    --------
+    >>> keys = Keys(2)
+    >>> keys.number(np.array([[7, 8], [5, 6], [7, 8]])).tolist(), keys.find(np.array([[5, 6], [6, 5]])).tolist()
+    ([0, 1, 0], [1, -1])
+    """
+
+    def __init__(self, width: int) -> None:
+        self.key = np.arange(width, dtype=np.int64)
+        self.rows: Rows = np.empty((16, width), dtype=np.int64)
+        self.slots = Slots()
+        self.count = 0
+
+    def reserve(self, more: int) -> int:
+        """Make room for `more` rows; returns how many there is room for in all."""
+        need = self.count + more
+        if need > len(self.rows):
+            self.rows = grown(self.rows[: self.count], max(need, 2 * len(self.rows)))
+        self.slots.reserve(need)
+        return len(self.rows)
+
+    def number(self, batch: Rows) -> npt.NDArray[np.int64]:
+        """Number of each row, new if need be."""
+        self.reserve(len(batch))
+        self.count = kernels.insert(batch, self.rows, self.slots.array, self.key, self.count)
+        return self.find(batch)
+
+    def find(self, batch: Rows) -> npt.NDArray[np.int64]:
+        """Number of each row, -1 if it has none."""
+        found = np.empty(len(batch), dtype=np.int64)
+        kernels.places(batch, self.key, self.rows, self.key, self.slots.array, found)
+        return found

@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from kgreason import memory
-from kgreason.analysis.checked import Assign, CheckedRule
+from kgreason.analysis.checked import Aggregation, Assign, CheckedRule
 from kgreason.engine.aggregate import Groups, grouping
 from kgreason.engine.collect import Gathered, Unfit
 from kgreason.engine.expressions import CODED, CONTRIBUTIONS, Scope
@@ -28,7 +28,7 @@ from kgreason.lang.values import Value, brief, elements, source
 from kgreason.plan import ir
 from kgreason.plan.doubles import gives_double
 from kgreason.plan.ir import plain
-from kgreason.plan.prune import inputs
+from kgreason.plan.place import inputs
 
 FLOORS = {"msum": 0, "mprod": 1}
 """Least contribution with which a total never falls, as recursion needs it."""
@@ -208,13 +208,12 @@ class Aggregating(Rule):
 
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
         """Add the stages before the aggregate, and once those behind it."""
-        at = next(i for i, o in enumerate(line.operators) if isinstance(o, ir.Aggregate))
+        at = next(i for i, o in enumerate(line.operators) if isinstance(o, Aggregation))
         for operator in line.operators[:at]:
             pipeline.add(operator)
-        aggregate = line.operators[at]
-        assert isinstance(aggregate, ir.Aggregate)
-        aggregation = aggregate.aggregation
-        group, contributors = inputs(aggregate)
+        aggregation = line.operators[at]
+        assert isinstance(aggregation, Aggregation)
+        group, contributors = inputs(aggregation)
         argument = aggregation.argument
         if argument is None or aggregation.function.endswith("count"):
             argument = Constant(1)

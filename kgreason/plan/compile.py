@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from kgreason.analysis.checked import Assign as AssignStep
-from kgreason.analysis.checked import CheckedProgram, CheckedRule, Step, Stratum
+from kgreason.analysis.checked import Assign, CheckedProgram, CheckedRule, Stratum
 from kgreason.engine.table import Kind
+from kgreason.lang.ast import Constant
 from kgreason.plan.ir import (
     UNKNOWN,
-    Aggregate,
     AntiJoin,
-    Assign,
-    Filter,
     Invent,
     Join,
     Line,
@@ -22,14 +19,11 @@ from kgreason.plan.ir import (
     Plan,
     Project,
     RulePlan,
-    Scan,
     Steps,
     StratumPlan,
 )
 from kgreason.plan.kinds import Kinds
-from kgreason.plan.order import order_atoms
-from kgreason.plan.place import place_early
-from kgreason.plan.prune import prune_columns
+from kgreason.plan.place import place_early, prune_columns
 from kgreason.plan.separable import separable
 
 
@@ -50,6 +44,33 @@ def variants(rule: CheckedRule, recursive: Collection[str], keyed: Collection[st
         return Part.STABLE if stable else Part.ALL
 
     return [tuple(part(i, recent) for i in range(len(rule.positives))) for recent in here]
+
+
+def order_atoms(line: Line, _kinds: Mapping[str, Kind]) -> Line:
+    """Pass: start with the recent facts or else the smallest relation; go on with what is bound the most."""
+    atoms = [o for o in line.operators if isinstance(o, Join)]
+    rest = [o for o in line.operators if not isinstance(o, Join)]
+    bound: set[str] = set()
+    ordered: list[Operator] = []
+    while atoms:
+        rank = _next if ordered else _first
+        best = min(atoms, key=lambda atom: rank(atom, bound))
+        atoms.remove(best)
+        bound.update(best.atom.variables)
+        ordered.append(best)
+    return Line((*ordered, *rest))
+
+
+def _first(operator: Join, _bound: set[str]) -> tuple[int, ...]:
+    constants = sum(isinstance(t, Constant) for t in operator.atom.terms)
+    return (operator.part is not Part.RECENT, -constants, operator.size)
+
+
+def _next(operator: Join, bound: set[str]) -> tuple[int, ...]:
+    terms = operator.atom.terms
+    free = sum(not isinstance(t, Constant) and t.name not in bound for t in terms)
+    apart = free == len(terms) and free > 0  # would be a product
+    return (free > 0, apart, free, operator.size)
 
 
 PASSES: tuple[Callable[[Line, Mapping[str, Kind]], Line], ...] = (
@@ -120,30 +141,24 @@ def compile_rule(
 def lower(rule: CheckedRule, parts: tuple[Part, ...], sizes: Mapping[str, int]) -> Line:
     """Operators in the order of `CheckedRule`."""
     atoms: list[Operator] = [
-        (Join if i else Scan)(atom, part, sizes.get(atom.predicate, UNKNOWN))
-        for i, (atom, part) in enumerate(zip(rule.positives, parts, strict=True))
+        Join(atom, part, sizes.get(atom.predicate, UNKNOWN))
+        for atom, part in zip(rule.positives, parts, strict=True)
     ]
-    assigned = {step.variable for step in rule.before if isinstance(step, AssignStep)}
+    assigned = {step.variable for step in rule.before if isinstance(step, Assign)}
     late = [atom for atom in rule.negatives if assigned & set(atom.variables)]
     early = [atom for atom in rule.negatives if atom not in late]
-    body = [*atoms, *map(AntiJoin, early), *map(_step, rule.before), *map(AntiJoin, late)]
+    body = [*atoms, *map(AntiJoin, early), *rule.before, *map(AntiJoin, late)]
     if rule.aggregation is not None:
-        body.append(Aggregate(rule.aggregation))
-    body += map(_step, rule.after)
+        body.append(rule.aggregation)
+    body += rule.after
     if rule.inventions:
         body.append(Invent(rule.inventions))
     return Line((*body, Project(rule.head)))
 
 
-def _step(step: Step) -> Operator:
-    if isinstance(step, AssignStep):
-        return Assign(step.variable, step.expression)
-    return Filter(step.expression)
-
-
 def _invents(rule: CheckedRule) -> bool:
     """Whether a rule makes values without end; the chase sees to it that nulls do not."""
-    made = {step.variable for step in (*rule.before, *rule.after) if isinstance(step, AssignStep)}
+    made = {step.variable for step in (*rule.before, *rule.after) if isinstance(step, Assign)}
     if rule.aggregation is not None:
         made.add(rule.aggregation.variable)
     return bool(made & set(rule.head.variables))

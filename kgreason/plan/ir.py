@@ -1,7 +1,6 @@
 """The plan: for each rule a line of operators, each of which turns a table of bindings into the next.
 
-A table of bindings has one column per variable. Every operator names the variables that are still of use
-after it (`columns`); the others are dropped there.
+A table of bindings has one column per variable; joins drop those that are of no use any more.
 """
 
 from __future__ import annotations
@@ -10,9 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from kgreason.analysis.checked import MONOTONIC, Aggregation, CheckedAtom, CheckedRule, Invention
+from kgreason.analysis.checked import (
+    MONOTONIC,
+    Aggregation,
+    Assign,
+    CheckedAtom,
+    CheckedRule,
+    Filter,
+    Invention,
+)
 from kgreason.engine.table import Kind
-from kgreason.lang.ast import Expression
 
 UNKNOWN = 1 << 60
 
@@ -31,20 +37,11 @@ class Part(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
-    """The facts of the first atom; `size` is their number where it is known before evaluation."""
-
-    atom: CheckedAtom
-    part: Part = Part.ALL
-    size: int = UNKNOWN
-    columns: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Join:
-    """Each binding with every fact of the atom that agrees with it.
+    """Each binding with every fact of the atom that agrees with it; `size` is their number if it is known before.
 
-    Where `columns` holds no new variable of the atom, a binding is kept once if there is such a fact.
+    `columns` are the variables that are still of use behind it. Where they hold no new variable of the atom, a binding
+    is kept once if there is such a fact.
     """
 
     atom: CheckedAtom
@@ -58,32 +55,6 @@ class AntiJoin:
     """The bindings with which no fact of the atom agrees."""
 
     atom: CheckedAtom
-    columns: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """The bindings for which the expression is true."""
-
-    expression: Expression
-    columns: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Assign:
-    """The bindings, each with the value of the expression as a further variable."""
-
-    variable: str
-    expression: Expression
-    columns: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """One binding per group: its variables and the aggregated one."""
-
-    aggregation: Aggregation
-    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +62,6 @@ class Invent:
     """The bindings, each with the nulls of the rule's existential variables; without those that the chase may skip."""
 
     inventions: tuple[Invention, ...]
-    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +69,10 @@ class Project:
     """The facts of the head."""
 
     atom: CheckedAtom
-    columns: tuple[str, ...] = ()
 
 
-Operator = Scan | Join | AntiJoin | Filter | Assign | Aggregate | Invent | Project
+Operator = Join | AntiJoin | Filter | Assign | Aggregation | Invent | Project
+"""Steps and aggregates of rules are operators as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +84,7 @@ class Line:
     @property
     def recent(self) -> str | None:
         """Predicate whose recent facts it reads."""
-        found = (o.atom.predicate for o in self.operators if isinstance(o, Scan) and o.part is Part.RECENT)
+        found = (o.atom.predicate for o in self.operators if isinstance(o, Join) and o.part is Part.RECENT)
         return next(found, None)
 
 

@@ -1,9 +1,11 @@
-"""Pass: negations and comparisons as soon as their variables are bound."""
+"""Passes: conditions as soon as their variables are bound, variables only as long as they are used."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from kgreason.analysis.checked import Aggregation, Assign, Filter
 from kgreason.analysis.expressions import LOGIC, ORDERS
 from kgreason.analysis.expressions import variables as occurrences
 from kgreason.engine.table import Kind
@@ -16,7 +18,7 @@ from kgreason.lang.ast import (
     Variable,
 )
 from kgreason.lang.functions import plain_name
-from kgreason.plan.ir import Aggregate, AntiJoin, Assign, Filter, Invent, Join, Line, Operator, Scan
+from kgreason.plan.ir import AntiJoin, Invent, Join, Line, Operator, Project, plain
 
 EQUALITIES = frozenset({"==", "!=", "<>"})
 TESTS = frozenset({"is_null", "is_not_null"})
@@ -81,7 +83,9 @@ def place_early(line: Line, kinds: Mapping[str, Kind]) -> Line:
 
     What can fail stays behind all atoms, so that it meets only bindings of the whole body.
     """
-    cut = next((i for i, o in enumerate(line.operators) if isinstance(o, Aggregate)), len(line.operators) - 1)
+    cut = next(
+        (i for i, o in enumerate(line.operators) if isinstance(o, Aggregation)), len(line.operators) - 1
+    )
     body, rest = line.operators[:cut], line.operators[cut:]
     waiting: list[tuple[set[str], Operator]] = []
     fixed: list[Operator] = []
@@ -109,12 +113,52 @@ def place_early(line: Line, kinds: Mapping[str, Kind]) -> Line:
 def binds(operator: Operator) -> set[str]:
     """Variables that are bound by an operator."""
     match operator:
-        case Scan() | Join():
+        case Join():
             return set(operator.atom.variables)
-        case Assign():
+        case Assign() | Aggregation():
             return {operator.variable}
-        case Aggregate():
-            return {operator.aggregation.variable}
         case Invent():
             return {invention.variable for invention in operator.inventions}
     return set()
+
+
+def prune_columns(line: Line, _kinds: Mapping[str, Kind]) -> Line:
+    """Fill in `columns` of every join, in the order in which the operators behind it want them."""
+    bound: list[set[str]] = []
+    seen: set[str] = set()
+    for operator in line.operators:
+        bound.append(set(seen))
+        seen |= binds(operator)
+    pruned: list[Operator] = []
+    live: tuple[str, ...] = ()
+    for operator, before in zip(reversed(line.operators), reversed(bound), strict=True):
+        pruned.append(replace(operator, columns=live) if isinstance(operator, Join) else operator)
+        behind = () if isinstance(operator, Aggregation) else live
+        wanted = dict.fromkeys((*behind, *_uses(operator)))
+        live = tuple(v for v in wanted if v in before)
+    return Line(tuple(reversed(pruned)))
+
+
+def inputs(aggregation: Aggregation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Group variables, and those that tell contributions of a group apart.
+
+    The least or greatest of all values needs no contributors.
+    """
+    if plain(aggregation) in ("min", "max"):
+        return aggregation.group, ()
+    group = set(aggregation.group)
+    return aggregation.group, tuple(v for v in dict.fromkeys(aggregation.contributors) if v not in group)
+
+
+def _uses(operator: Operator) -> tuple[str, ...]:
+    match operator:
+        case Join() | AntiJoin() | Project():
+            return operator.atom.variables
+        case Filter() | Assign():
+            return variables(operator.expression)
+        case Invent(inventions):
+            return tuple(v for invention in inventions for v in invention.frontier)
+        case Aggregation():
+            group, contributors = inputs(operator)
+            argument = () if operator.argument is None else variables(operator.argument)
+            return (*group, *contributors, *argument)

@@ -7,7 +7,6 @@ of one function whose arguments have become equal become one, too, by the unific
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.analysis.expressions import walk
+from kgreason.engine.constraints import shortest_chain
 from kgreason.engine.identities import Link, Made
 from kgreason.engine.symbols import key, whole
 from kgreason.engine.table import Codes, Kind, Table, decode
@@ -38,12 +38,9 @@ class Equations:
         self.symbols = runs.result.symbols
         self._searches: dict[int, Search] = {}
         self._proofs: dict[int, Proof] = {}
-        self._links: dict[int, list[int]] = {}
+        self._links = [self._ends(link) for link in runs.merges.links]
         self._made: dict[int, dict[object, Null]] = {}
         self._nested = 0
-        for number, link in enumerate(runs.merges.links):
-            for code in self._ends(link):
-                self._links.setdefault(code, []).append(number)
 
     # --- what was made, and what it has become ----------------------------------------------------------------
 
@@ -140,26 +137,8 @@ class Equations:
     def chain(self, a: Value, b: Value, before: int) -> tuple[Proof, ...]:
         """A shortest chain of unifications between two values, of those before a number; empty without one."""
         start, end = (self.symbols.intern(whole(v)) for v in (a, b))
-        came: dict[int, tuple[int, int]] = {start: (-1, -1)}
-        waiting = deque([start])
-        while waiting and end not in came:
-            code = waiting.popleft()
-            for number in self._links.get(code, ()):
-                if number >= before:
-                    break
-                link = self.runs.merges.links[number]
-                left, right = self._ends(link)
-                other = right if left == code else left
-                if other not in came:
-                    came[other] = (code, number)
-                    waiting.append(other)
-        if end not in came:
-            return ()
-        path = []
-        while end != start:
-            end, number = came[end]
-            path.append(self._proof(number))
-        return tuple(reversed(path))
+        links = self._links[:before]
+        return tuple(self._proof(number) for number in shortest_chain(links, start, end) or ())
 
     def _ends(self, link: Link) -> tuple[int, int]:
         """Codes of both values; 1 and 1.0 are one value, and have one."""
@@ -223,8 +202,3 @@ def differences(a: Value, b: Value) -> Iterator[tuple[Value, Value]]:
         yield from zip(sorted(a - b, key=str), sorted(b - a, key=str), strict=False)
     elif key(a) != key(b):
         yield a, b
-
-
-def skolem(expression: Expression) -> bool:
-    """Whether an expression has a Skolem term."""
-    return any(isinstance(node, Skolem) for node in walk(expression))

@@ -171,8 +171,7 @@ def _fitting(goal: Atom, wanted: list[int | None], found: Trace) -> np.ndarray[A
         return np.empty(0, dtype=np.int64)
     columns = tuple(i for i, cell in enumerate(wanted) if cell is not None)
     ids = known.find(columns, [cell for cell in wanted if cell is not None])
-    if known.final is not None:
-        ids = ids[known.final[ids]]
+    ids = ids[known.final[ids]]
     places: dict[str, int] = {}
     for i, term in enumerate(goal.arguments):
         if isinstance(term, Variable) and places.setdefault(term.name, i) != i:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -104,7 +104,7 @@ def names_meant(goal: Atom, found: Trace) -> list[str]:
     known = found.known.get(goal.predicate)
     meant: dict[str, None] = {}
     for i, argument in enumerate(goal.arguments):
-        if known is None or not isinstance(argument, Variable) or argument.name not in _Strings(found):
+        if known is None or not isinstance(argument, Variable) or not found.symbols.known(argument.name):
             continue
         cell = encode(argument.name, known.kinds[i], found.symbols)
         if cell is not None and len(known.find((i,), (cell,))):
@@ -154,7 +154,7 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
             result.append(None)
             continue
         kind = kinds[i] if kinds and len(found.known[goal.predicate]) else None
-        if isinstance(value, str) and value not in _Strings(found):
+        if isinstance(value, str) and not found.symbols.known(value):
             own = _kind(goal.predicate, i, found)
             if own not in (None, Kind.STRING):
                 raise _misfit(goal.predicate, i, own, value, argument.span, text)
@@ -244,22 +244,9 @@ def _value(node: Expression, text: str) -> Value:
     raise _bad("E521", f"{node} is {what}", span, text, "a fact holds values", hint)
 
 
-class _Strings:
-    """The strings that occur in facts."""
-
-    def __init__(self, found: Trace) -> None:
-        self.found = found
-
-    def __iter__(self) -> Iterator[str]:
-        symbols = self.found.symbols
-        return (v for v in symbols.values(range(len(symbols))) if isinstance(v, str))
-
-    def __contains__(self, string: object) -> bool:
-        return isinstance(string, str) and self.found.symbols.known(string)
-
-
 def _unknown(value: str, node: Expression, found: Trace, text: str) -> ProgramError:
-    near = nearest(value, _Strings(found))
+    values = found.symbols.values(range(len(found.symbols)))
+    near = nearest(value, (v for v in values if isinstance(v, str)))
     hint = f'did you mean "{near}"?' if near is not None else "names must be written exactly as in the data"
     return _bad("E525", f'"{value}" occurs nowhere in the data', node.span, text, hint=hint)
 

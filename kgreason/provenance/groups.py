@@ -15,7 +15,7 @@ from kgreason.lang.values import Value
 from kgreason.plan.doubles import gives_double
 from kgreason.plan.ir import plain
 from kgreason.provenance.known import Ids
-from kgreason.provenance.match import Batch, Binding, Match, Matcher, matched
+from kgreason.provenance.match import Batch, Binding, Match, Matcher
 from kgreason.provenance.proof import Bound, shown
 
 EXTREMES = frozenset({"min", "max"})
@@ -57,9 +57,9 @@ class Group:
 def groups(matcher: Matcher, aggregation: Aggregation, head: Binding, below: int | None) -> Iterator[Group]:
     """Groups that agree with a head, each with its total and contributions; conditions on the total come later."""
     start = {name: head[name] for name in aggregation.group if name in head}
-    batch = matched(matcher, start, below)
-    if batch.size:
-        yield from _Sorter(matcher, aggregation, batch).groups()
+    batches = [batch for batch in matcher.matches(start, below) if batch.size]
+    if batches:
+        yield from _Sorter(matcher, aggregation, Batch.together(batches)).groups()
 
 
 def group_of(matcher: Matcher, aggregation: Aggregation, whole: Group, parts: Sequence[Part]) -> Group:
@@ -94,11 +94,11 @@ class _Sorter:
     def __init__(self, matcher: Matcher, aggregation: Aggregation, batch: Batch) -> None:
         self.matcher, self.aggregation, self.batch = matcher, aggregation, batch
         self.name = plain(aggregation)
-        self.heights = batch.heights(matcher)
+        self.heights = matcher.heights(batch)
         self.kind, self.codes = Kind.INT, np.ones(batch.size, dtype=np.int64)
         if self.name != "count" and aggregation.argument is not None:
             self.kind = matcher.kind(aggregation.argument)
-            self.codes = matcher.computed(aggregation.argument, batch.columns, batch.size)
+            self.codes = matcher.computed(aggregation.argument, batch)
             if self.kind is Kind.ANY and gives_double(aggregation.argument, matcher.doubles):
                 self.codes = matcher.symbols.doubled(self.codes)
         self.order = self._ordered()
@@ -164,7 +164,7 @@ class _Sorter:
 
     def _part(self, row: int) -> Part:
         matcher, aggregation = self.matcher, self.aggregation
-        match = self.batch.match(matcher, row)
+        match = matcher.match(self.batch, row)
         names = [n for n in aggregation.contributors if shown(n) and n not in aggregation.group]
         contributor = tuple(zip(names, matcher.values(match.binding, names), strict=True))
         return Part(contributor, decode(self.kind, self.codes[row : row + 1], matcher.symbols)[0], match)
@@ -196,7 +196,7 @@ def _changes(rows: Codes) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 def agree(matcher: Matcher, head: Binding, found: Binding) -> bool:
     """Whether a binding gives the head its values, up to the rounding of doubles."""
-    return all(matcher.same(cell, found[n], matcher.kinds[n]) for n, cell in head.items() if n in found)
+    return all(matcher.agrees(n, cell, found[n]) for n, cell in head.items() if n in found)
 
 
 def named(matcher: Matcher, binding: Binding) -> Bound:

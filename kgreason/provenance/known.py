@@ -28,7 +28,7 @@ class Known:
     heights
         Of each fact; shape (n,).
     final
-        Whether it is among the results; shape (n,).
+        Whether it is among the results; shape (n,). By default all are.
 
     Examples
     --------
@@ -48,7 +48,8 @@ class Known:
         self.kinds = kinds
         self.rows = rows if order is None else rows[order]
         self.heights = heights if order is None else heights[order]
-        self.final = final if order is None or final is None else final[order]
+        final = np.ones(len(rows), dtype=np.bool_) if final is None else final
+        self.final = final if order is None else final[order]
         self._indexes: dict[tuple[int, ...], tuple[npt.NDArray[np.uint64], Ids]] = {}
 
     def __len__(self) -> int:
@@ -61,72 +62,48 @@ class Known:
 
     def finals(self) -> Ids:
         """Numbers of the facts that are results."""
-        return np.arange(len(self)) if self.final is None else np.flatnonzero(self.final)
+        return np.flatnonzero(self.final)
 
     def find(self, columns: tuple[int, ...], values: Sequence[int]) -> Ids:
         """Numbers of the facts with the values at the columns, lowest first."""
-        if not columns:
-            return np.arange(len(self))
-        keys, order = self._index(columns)
-        wanted = np.array([values], dtype=np.int64)
-        key = _mixed(wanted, tuple(range(len(columns))))[0]
-        found = order[np.searchsorted(keys, key) : np.searchsorted(keys, key, side="right")]
-        if len(columns) > 1 and len(found):  # different values may mix to one key
-            found = found[(self.rows[found][:, list(columns)] == wanted).all(axis=1)]
-        return found
+        return self.join(columns, np.array([values], dtype=np.int64))[1]
 
     def fitting(self, columns: tuple[int, ...], wanted: Codes) -> int:
         """Number of facts that fit rows of values at the columns, roughly."""
-        if not columns:
-            return len(self) * len(wanted)
-        keys, _ = self._index(columns)
-        mixed = _mixed(wanted, tuple(range(len(columns))))
-        found = np.searchsorted(keys, mixed, side="right") - np.searchsorted(keys, mixed)
-        return int(found.sum())
+        return int(self.found(columns, wanted)[2].sum()) if columns else len(self) * len(wanted)
 
     def join(self, columns: tuple[int, ...], wanted: Codes) -> tuple[Ids, Ids]:
         """Pairs of a row of values at the columns and of a fact that has them, by their numbers."""
         if not columns:
             which = np.repeat(np.arange(len(wanted)), len(self))
             return which, np.tile(np.arange(len(self)), len(wanted))
-        keys, order = self._index(columns)
-        mixed = _mixed(wanted, tuple(range(len(columns))))
-        starts = np.searchsorted(keys, mixed)
-        counts = np.searchsorted(keys, mixed, side="right") - starts
+        order, starts, counts = self.found(columns, wanted)
         which = np.repeat(np.arange(len(wanted)), counts)
         inside = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         ids = order[np.repeat(starts, counts) + inside]
-        same = (self.rows[ids][:, list(columns)] == wanted[which]).all(axis=1)
+        if len(columns) == 1:
+            return which, ids
+        same = (self.rows[ids][:, list(columns)] == wanted[which]).all(axis=1)  # of several, keys are mixed
         return which[same], ids[same]
 
-    def _index(self, columns: tuple[int, ...]) -> tuple[npt.NDArray[np.uint64], Ids]:
+    def places(self, rows: Codes) -> Ids:
+        """Number of each row, the first one; -1 where there is none."""
+        which, ids = self.join(tuple(range(self.rows.shape[1])), rows)
+        found = np.full(len(rows), -1, dtype=np.int64)
+        found[which[::-1]] = ids[::-1]
+        return found
+
+    def found(self, columns: tuple[int, ...], wanted: Codes) -> tuple[Ids, Ids, Ids]:
+        """Numbers of the facts in the order of their keys; where those of each row begin there, and how many."""
         index = self._indexes.get(columns)
         if index is None:
             keys = _mixed(self.rows, columns)
             order = np.argsort(keys, kind="stable")
             index = self._indexes[columns] = (keys[order], order)
-        return index
-
-    def places(self, rows: Codes) -> Ids:
-        """Number of each row, the first one; -1 where there is none."""
-        if not self.rows.shape[1]:
-            return np.zeros(len(rows), dtype=np.int64) if len(self) else np.full(len(rows), -1)
-        columns = tuple(range(self.rows.shape[1]))
-        keys, order = self._index(columns)
-        wanted = _mixed(rows, columns)
-        at = np.searchsorted(keys, wanted)
-        found = np.full(len(rows), -1, dtype=np.int64)
-        open_rows = np.arange(len(rows))
-        while len(open_rows):  # mostly once: again where several rows mix to one key
-            inside = at[open_rows] < len(keys)
-            open_rows = open_rows[inside]
-            open_rows = open_rows[keys[at[open_rows]] == wanted[open_rows]]
-            candidates = order[at[open_rows]]
-            same = (self.rows[candidates] == rows[open_rows]).all(axis=1)
-            found[open_rows[same]] = candidates[same]
-            open_rows = open_rows[~same]
-            at[open_rows] += 1
-        return found
+        keys, order = index
+        mixed = _mixed(wanted, tuple(range(len(columns))))
+        starts = np.searchsorted(keys, mixed)
+        return order, starts, np.searchsorted(keys, mixed, side="right") - starts
 
 
 def _mixed(rows: Codes, columns: tuple[int, ...]) -> npt.NDArray[np.uint64]:

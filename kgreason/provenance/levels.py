@@ -4,9 +4,9 @@ The height of a given fact is 0; that of a derived one is one more than the grea
 in the derivation where that is least. Negated atoms and conditions do not count. An aggregate outside recursion
 is taken of all its contributions, so all of them count; one in recursion of those that are known by then.
 
-Heights are found by the engine itself, a stratum at a time. It evaluates a recursive stratum in rounds, and
-in round h it derives what has height h, provided that facts of lower strata come to light in the round of
-their own height: a clock, a predicate that gets one more fact in each round, holds them back until then.
+Heights are found by the engine itself, a stratum at a time. It evaluates the stratum in rounds, and in round h it
+derives what has height h, provided that facts of lower strata, and totals, come to light in the round of their own
+height: a clock, a predicate that gets one more fact in each round, holds them back until then.
 Of keyed predicates every value on the way to the last is kept, with the round in which it came.
 """
 
@@ -24,7 +24,7 @@ from kgreason.engine.limits import Limits
 from kgreason.engine.relation import Relation
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Codes, Facts, Kind, Table
-from kgreason.lang.ast import NOWHERE, Variable
+from kgreason.lang.ast import NOWHERE, Constant, Variable
 from kgreason.provenance.known import Heights, Known, Types
 from kgreason.provenance.rules import Prepared
 
@@ -95,36 +95,10 @@ class Levels:
                 table = self.result.tables[rule.rule.head.predicate]
                 self.known[rule.rule.head.predicate] = Known(table.kinds, table.matrix(), NOTHING)
             return
-        base = [rule for rule in rules if not rule.recursive]
+        whole = [rule for rule in rules if rule.body.aggregation and not rule.recursive]
+        others = [rule for rule in rules if rule not in whole]
         heads = sorted({rule.rule.head.predicate for rule in rules})
-        rows = self._based(base)
-        if stratum.recursive:
-            self._recursive(stratum, rules, heads, rows)
-            return
-        for head in heads:
-            table = self.result.tables[head]
-            known = Known(table.kinds, table.matrix(), np.zeros(table.length, dtype=np.int64))
-            heights = np.full(table.length, np.iinfo(np.int64).max)
-            for found, height in rows.get(head, ()):
-                _lower(known, heights, found, height + 1)
-            given = self.given(head)
-            _lower(known, heights, given, np.zeros(len(given), dtype=np.int64))
-            self._unions(head, known, heights, rows.get(head, ()))
-            self.known[head] = Known(table.kinds, known.rows, heights)
-
-    def _unions(
-        self, head: str, known: Known, heights: Heights, based: Sequence[tuple[Codes, Heights]]
-    ) -> None:
-        """Heights of unions of what several rules give, for no rule gives them alone: one above all their parts."""
-        open_ = np.flatnonzero(heights == np.iinfo(np.int64).max)
-        keyed = self.program.keyed.get(head)
-        for number in open_.tolist():
-            key = np.delete(known.rows[number], keyed.position) if keyed else known.rows[number]
-            tops = [0]
-            for rows, found in based:
-                own = np.delete(rows, keyed.position, axis=1) if keyed else rows
-                tops += found[(own == key).all(axis=1)].tolist()
-            heights[number] = max(tops) + 1
+        self._rounds(stratum, others, heads, self._totalled(whole))
 
     def given(self, predicate: str) -> Codes:
         """Given facts of a derived predicate, coded as its results."""
@@ -142,24 +116,20 @@ class Levels:
         given = self.types.doubled(predicate, kinds, given, self.symbols)
         return np.unique(given, axis=0) if len(kinds) else given[:1]
 
-    # --- rules outside recursion ----------------------------------------------------------------------------
+    # --- aggregates outside recursion ------------------------------------------------------------------------
 
-    def _based(self, rules: Sequence[Prepared]) -> dict[str, list[tuple[Codes, Heights]]]:
-        """Heads of rules, each with the greatest height of the premises of one derivation."""
+    def _totalled(self, rules: Sequence[Prepared]) -> dict[str, list[tuple[Codes, Heights]]]:
+        """Heads of rules with aggregates, each with the greatest height of the premises of all contributions."""
         rules = [rule for rule in rules if self._fires(rule)]
-        tops = self._run([self._tops(i, rule) for i, rule in enumerate(rules) if rule.body.aggregation])
+        tops = self._run([self._tops(i, rule) for i, rule in enumerate(rules)])
         found = self._run([self._heads(i, rule) for i, rule in enumerate(rules)])
         result: dict[str, list[tuple[Codes, Heights]]] = {}
         for i, rule in enumerate(rules):
             head, aggregation = rule.rule.head.predicate, rule.body.aggregation
-            table = found[f"#height:{i}"]
-            arity = len(rule.rule.head.terms)
-            own = table.matrix()[:, arity:]
-            if aggregation is not None:
-                groups = _greatest(tops[f"#each:{i}"], len(aggregation.group))
-                heights = groups.heights[groups.places(own)]
-            else:
-                heights = own.max(axis=1, initial=0)
+            assert aggregation is not None
+            table, arity = found[f"#height:{i}"], len(rule.rule.head.terms)
+            groups = _greatest(tops[f"#each:{i}"], len(aggregation.group))
+            heights = groups.heights[groups.places(table.matrix()[:, arity:])]
             result.setdefault(head, []).append((self._rows(head, table, arity), heights))
         return result
 
@@ -171,39 +141,27 @@ class Levels:
         return self.types.doubled(predicate, kinds, rows, self.symbols)
 
     def _fires(self, rule: Prepared) -> bool:
-        return all(len(self.known[a.predicate]) for a in rule.body.positives if a.predicate in self.known)
-
-    def _heighten(self, atoms: Sequence[CheckedAtom]) -> tuple[list[CheckedAtom], list[Variable]]:
-        """Atoms that read heights too where there are any, and the variables that hold them."""
-        result, heights = [], list[Variable]()
-        for i, atom in enumerate(atoms):
-            if self.known[atom.predicate].raised:
-                heights.append(Variable(f"#H{i}"))
-                terms = (*atom.terms, heights[-1])
-                result.append(CheckedAtom(_at(atom.predicate), terms, atom.span))
-            else:
-                result.append(atom)
-        return result, heights
+        return all(len(self.known[a.predicate]) for a in rule.body.positives)
 
     def _tops(self, number: int, rule: Prepared) -> CheckedRule:
         """The rule that gives the heights in all contributions of each group."""
         body = rule.body
         assert body.aggregation is not None
-        positives, heights = self._heighten(body.positives)
+        positives, heights = list(body.positives), list[Variable]()
+        for i, atom in enumerate(body.positives):
+            if self.known[atom.predicate].raised:
+                heights.append(Variable(f"#H{i}"))
+                positives[i] = CheckedAtom(_at(atom.predicate), (*atom.terms, heights[-1]), atom.span)
         terms = (*map(Variable, body.aggregation.group), *heights)
         head = CheckedAtom(f"#each:{number}", terms, body.head.span)
         return replace(body, head=head, positives=tuple(positives), aggregation=None, after=())
 
     def _heads(self, number: int, rule: Prepared) -> CheckedRule:
-        """The rule with the heights of its premises in its head, or with the group that it makes a total of."""
+        """The rule with the group that it makes a total of in its head."""
         body = rule.body
-        positives, own = list(body.positives), list[Variable]()
-        if body.aggregation is None:
-            positives, own = self._heighten(positives)
-        else:
-            own = list(map(Variable, body.aggregation.group))
-        head = CheckedAtom(f"#height:{number}", (*body.head.terms, *own), body.head.span)
-        return replace(body, head=head, positives=tuple(positives))
+        assert body.aggregation is not None
+        terms = (*body.head.terms, *map(Variable, body.aggregation.group))
+        return replace(body, head=CheckedAtom(f"#height:{number}", terms, body.head.span))
 
     def _run(self, rules: Sequence[CheckedRule]) -> Mapping[str, Table]:
         """Evaluate rules that read known facts only."""
@@ -225,7 +183,7 @@ class Levels:
             rows = np.column_stack([known.rows[ids], known.heights[ids]])
             return Table.of((*known.kinds, Kind.INT), rows)
         known = self.known[predicate.removeprefix("#final:")]
-        return Table.of(known.kinds, known.rows if known.final is None else known.rows[known.final])
+        return Table.of(known.kinds, known.rows[known.final])
 
     def _evaluate(
         self,
@@ -258,18 +216,16 @@ class Levels:
         facts = Facts(filled, self.symbols)
         return evaluate(program, facts, goals=goals, limits=self.limits, watch=watch, doubles=doubles).facts
 
-    # --- recursion ------------------------------------------------------------------------------------------
+    # --- all others --------------------------------------------------------------------------------------------
 
-    def _recursive(
+    def _rounds(
         self,
         stratum: Stratum,
         rules: Sequence[Prepared],
         heads: Sequence[str],
-        based: Mapping[str, list[tuple[Codes, Heights]]],
+        totalled: Mapping[str, list[tuple[Codes, Heights]]],
     ) -> None:
         span = NOWHERE
-        # all of them: facts of a predicate without a rule would be settled before the first round
-        recursive = [rule for rule in rules if rule.recursive]
         tables: dict[str, Table] = {}
         program: list[CheckedRule] = []
         last = 0
@@ -278,12 +234,12 @@ class Levels:
             kinds = self.result.tables[head].kinds
             if head in self.types.kinds:  # without given facts, too: its kinds must be those of the results
                 tables[head] = Table.of(kinds, given)
-            if based.get(head):
-                rows = np.concatenate([np.column_stack([r, h]) for r, h in based[head]])
+            if totalled.get(head):
+                rows = np.concatenate([np.column_stack([r, h]) for r, h in totalled[head]])
                 tables[_at(head)] = Table.of((*kinds, Kind.INT), rows)
                 program.append(_reveal(head, len(kinds)))
                 last = max(last, int(rows[:, -1].max(initial=0)))
-        lower = {a.predicate for r in recursive for a in r.body.positives} - stratum.predicates
+        lower = {a.predicate for r in rules for a in r.body.positives} - stratum.predicates
         revealed = sorted(p for p in lower if self.known[p].raised)
         for predicate in lower:
             known = self.known[predicate]
@@ -296,11 +252,15 @@ class Levels:
                 tables[_at(predicate)] = Table.of((*known.kinds, Kind.INT), rows)
                 program.append(_reveal(predicate, len(known.kinds)))
                 last = max(last, int(rows[:, -1].max(initial=0)))
-        for rule in recursive:
+        one, two = Variable("L"), Variable("M")
+        predicates = frozenset((*stratum.predicates, *revealed, CLOCK))
+        for rule in rules:
+            positives = rule.body.positives
+            if not any(a.predicate in predicates for a in positives):  # in the first round, not before it
+                positives = (*positives, CheckedAtom(CLOCK, (Constant(0),), span))
             negatives = tuple(replace(a, predicate=f"#final:{a.predicate}") for a in rule.body.negatives)
             tables.update({a.predicate: self._table(a.predicate) for a in negatives})
-            program.append(replace(rule.body, negatives=negatives))
-        one, two = Variable("L"), Variable("M")
+            program.append(replace(rule.body, positives=positives, negatives=negatives))
         program.append(
             replace(
                 _reveal(CLOCK, 1),
@@ -312,7 +272,6 @@ class Levels:
         steps = np.arange(last + 1)
         tables[NEXT] = Table.of((Kind.INT, Kind.INT), np.column_stack([steps, steps + 1]))
         watch = Watch(heads)
-        predicates = frozenset((*stratum.predicates, *revealed, CLOCK))
         self._evaluate(
             (Stratum(predicates, tuple(program), recursive=True),),
             tables,
@@ -321,15 +280,18 @@ class Levels:
             keyed={p: k for p, k in self.program.keyed.items() if p in heads},
         )
         for head in heads:
-            self._take(head, watch)
+            self._take(head, watch, stratum.recursive)
 
-    def _take(self, head: str, watch: Watch) -> None:
-        """Keep what a recursion derived, and which of it is a result."""
+    def _take(self, head: str, watch: Watch, recursive: bool) -> None:
+        """Keep what the rounds derived, and which of it is a result; without recursion in the order of the result."""
         table = self.result.tables[head]
         rows, heights = watch.found(head, table.arity)
         rows = self.types.doubled(head, table.kinds, rows, self.symbols)
         if head not in self.program.keyed:
-            self.known[head] = Known(table.kinds, rows, heights)
+            known = self.known[head] = Known(table.kinds, rows, heights)
+            if not recursive:
+                rows = table.matrix()
+                self.known[head] = Known(table.kinds, rows, known.heights[known.places(rows)])
             return
         result = Known(table.kinds, table.matrix(), np.zeros(table.length, dtype=np.int64))
         at = result.places(rows)
@@ -352,13 +314,6 @@ def _reveal(predicate: str, arity: int) -> CheckedRule:
     head = CheckedAtom(predicate, terms, NOWHERE)
     positives = (CheckedAtom(_at(predicate), (*terms, level), NOWHERE), CheckedAtom(CLOCK, (level,), NOWHERE))
     return CheckedRule(head, positives, (), (), None, (), str(head), NOWHERE)
-
-
-def _lower(known: Known, heights: Heights, rows: Codes, found: Heights) -> None:
-    """Put heights to facts where they are lower; rows that are no results (worse values) are passed over."""
-    at = known.places(rows)
-    there = at >= 0
-    np.minimum.at(heights, at[there], found[there])
 
 
 def _greatest(table: Table, width: int) -> Known:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, Step
+from kgreason.analysis.checked import Assign, CheckedAtom, Step, Stratum
 from kgreason.engine.columns import Function, coded, sought
 from kgreason.engine.expressions import Scope
 from kgreason.engine.symbols import Symbols, key, whole
@@ -18,7 +18,7 @@ from kgreason.lang.values import Value
 from kgreason.plan.doubles import VariableKinds, double_variables
 from kgreason.plan.kinds import infer
 from kgreason.plan.place import variables
-from kgreason.plan.types import join
+from kgreason.plan.types import join, kind_of
 from kgreason.provenance.known import Heights, Ids
 from kgreason.provenance.rules import Prepared
 from kgreason.provenance.trace import Trace
@@ -29,6 +29,11 @@ Binding = dict[str, int]
 Premise = tuple[str, int]
 """A predicate and the number of one of its facts."""
 
+Mask = npt.NDArray[np.bool_]
+
+PIECE = 1 << 12
+"""Matches that are taken further at once: who wants the first one does not wait for all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -37,6 +42,58 @@ class Match:
     binding: Binding
     premises: tuple[Premise, ...]
     height: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Matches of one body, or of a part of it.
+
+    Attributes
+    ----------
+    columns
+        Codes by variable, shape (n,) each.
+    premises
+        Numbers of the facts of the positive atoms, shape (n,) each; by the place of the atom.
+    """
+
+    columns: Mapping[str, Codes]
+    premises: Mapping[int, Ids]
+    size: int
+
+    @classmethod
+    def of(cls, binding: Binding) -> Batch:
+        """One match, of no atom yet."""
+        return cls({name: np.array([cell], dtype=np.int64) for name, cell in binding.items()}, {}, 1)
+
+    @classmethod
+    def together(cls, batches: Sequence[Batch]) -> Batch:
+        """All matches of some batches, at least one, of the same atoms."""
+        columns = {name: np.concatenate([b.columns[name] for b in batches]) for name in batches[0].columns}
+        premises = {i: np.concatenate([b.premises[i] for b in batches]) for i in batches[0].premises}
+        return cls(columns, premises, sum(b.size for b in batches))
+
+    def taken(self, rows: Ids | Mask) -> Batch:
+        """Some of the matches."""
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        premises = {i: ids[rows] for i, ids in self.premises.items()}
+        size = int(rows.sum()) if rows.dtype == np.bool_ else len(rows)
+        return Batch(columns, premises, size)
+
+    def pieces(self) -> list[Batch]:
+        """The matches in parts that are not too large."""
+        if self.size <= PIECE:
+            return [self] if self.size else []
+        starts = range(0, self.size, PIECE)
+        return [self.taken(np.arange(i, min(i + PIECE, self.size))) for i in starts]
+
+    def stacked(self, names: Sequence[str]) -> Codes:
+        """Some columns side by side."""
+        empty = np.empty((self.size, 0), dtype=np.int64)
+        return np.column_stack([self.columns[n] for n in names]) if names else empty
+
+    def binding(self, row: int) -> Binding:
+        """Values of one match."""
+        return {name: int(column[row]) for name, column in self.columns.items()}
 
 
 class Matcher:
@@ -53,7 +110,7 @@ class Matcher:
         self.early = [a for a in self.body.negatives if a not in self.late]
         self._functions: dict[int, tuple[Scope, Kind, Function]] = {}
 
-    # --- the head -------------------------------------------------------------------------------------------
+    # --- values ---------------------------------------------------------------------------------------------
 
     def aim(self, values: Sequence[Value | None]) -> Binding | None:
         """Values that a goal gives to variables of the head; `None` if no fact of this rule can fit.
@@ -73,126 +130,28 @@ class Matcher:
                 return None
         return binding
 
-    def can_be(self, variable: Variable, value: Value) -> bool:
-        """Whether a variable can have a value at all."""
-        return self.code(variable.name, value) is not None
-
     def code(self, name: str, value: Value) -> int | None:
         """Code of a value of a variable; `None` if it cannot have it."""
         return encode(value, self.kinds[name], self.symbols, name in self.doubles)
 
-    def unify(self, kinds: Sequence[Kind], row: Sequence[int], but: int | None = None) -> Binding | None:
-        """Values that the head gives to variables so that it becomes the fact; `None` if it cannot.
-
-        What stands at the position `but` may be another value.
-        """
-        binding: Binding = {}
-        for i, (term, kind, cell) in enumerate(zip(self.body.head.terms, kinds, row, strict=True)):
-            if i == but:
-                continue
-            if isinstance(term, Constant):
-                if self.constant(term.value, kind, (self.body.head.predicate, i)) != cell:
-                    return None
-                continue
-            own = self.narrowed(cell, kind, term.name)
-            if own is None or binding.setdefault(term.name, own) != own:
-                return None
-        return binding
-
-    def constant(self, value: Value, kind: Kind, position: tuple[str, int]) -> int | None:
-        """Code of a value at a position; `None` if no value of the kind equals it."""
-        return encode(value, kind, self.symbols, position in self.positions)
-
-    def narrowed(self, cell: int, kind: Kind, name: str) -> int | None:
-        """Code of a value of a position in the variable that stands there."""
-        own = self.kinds.get(name, kind)
-        if kind is own and kind is not Kind.ANY:
-            return cell
-        return encode(self.value(kind, cell), own, self.symbols, name in self.doubles)
-
-    def assigned(self, name: str, codes: Codes) -> Codes:
-        """Codes of a variable for those that an expression gives."""
-        doubles = self.kinds[name] is Kind.ANY and name in self.doubles
-        return self.symbols.doubled(codes) if doubles else codes
-
-    def value(self, kind: Kind, cell: int) -> Value:
-        """Python value of a code."""
-        return decode(kind, np.array([cell], dtype=np.int64), self.symbols)[0]
-
     def values(self, binding: Binding, names: Sequence[str]) -> tuple[Value, ...]:
-        """Python values of some variables."""
-        return tuple(self.value(self.kinds[name], binding[name]) for name in names)
+        """Python values of some variables; an unknown one holds a string."""
+        kinds = [self.kinds.get(name, Kind.STRING) for name in names]
+        return decoded_row(kinds, [binding[name] for name in names], self.symbols)
 
-    # --- atoms ----------------------------------------------------------------------------------------------
+    def named(self, binding: Binding) -> dict[str, Value]:
+        """Python values of all variables."""
+        return dict(zip(binding, self.values(binding, tuple(binding)), strict=True))
 
-    def candidates(
-        self, atom: CheckedAtom, binding: Binding, below: int | None = None, *, final: bool = False
-    ) -> Ids:
-        """Facts that may stand for an atom: those of its bound values, of a height below `below`.
-
-        Within a recursion, values that it improved later are among them, unless only `final` ones are wanted.
-        """
-        known = self.known[atom.predicate]
-        columns, values = [], []
-        for i, term in enumerate(atom.terms):
-            value: int | None
-            if isinstance(term, Constant):
-                value = self.constant(term.value, known.kinds[i], (atom.predicate, i))
-                if value is None:
-                    return np.empty(0, dtype=np.int64)
-            elif term.name in binding:
-                value = binding[term.name]
-            else:
-                continue
-            columns.append(i)
-            values.append(value)
-        found = known.find(tuple(columns), values)
-        if below is not None:
-            found = found[: np.searchsorted(known.heights[found], below)]
-        if known.final is not None and (final or self.only_final(atom)):
-            found = found[known.final[found]]
-        return found
-
-    def only_final(self, atom: CheckedAtom) -> bool:
-        """Whether an atom sees the last ones of the values that a recursion improves, and no earlier ones."""
-        own = self.rule.recursive and atom.predicate in self.rule.stratum
-        return self.known[atom.predicate].final is not None and not own
-
-    def extended(self, atom: CheckedAtom, number: int, binding: Binding) -> Binding | None:
-        """The binding with the values of a fact; `None` if a variable would have two."""
-        result = dict(binding)
-        row = self.known[atom.predicate].rows[number].tolist()
-        for term, cell in zip(atom.terms, row, strict=True):
-            if isinstance(term, Variable) and result.setdefault(term.name, cell) != cell:
-                return None
-        return result
-
-    def holds(self, atom: CheckedAtom, binding: Binding) -> bool:
-        """Whether a negated atom is contradicted; unbound variables of it are existential."""
-        if not len(self.known[atom.predicate]):
-            return False
-        found = self.candidates(atom, binding, None)
-        loose = [t.name for t in atom.terms if isinstance(t, Variable) and t.name not in binding]
-        if len(loose) == len(set(loose)):
-            return len(found) > 0
-        return any(self.extended(atom, n, binding) is not None for n in found.tolist())
-
-    # --- expressions ----------------------------------------------------------------------------------------
-
-    def computed(
-        self, expression: Expression, columns: Mapping[str, Codes], size: int, target: Kind | None = None
-    ) -> Codes:
-        """Codes of an expression for columns of values, in a column of kind `target` or of its own."""
+    def computed(self, expression: Expression, batch: Batch, target: Kind | None = None) -> Codes:
+        """Codes of an expression for each match, in a column of kind `target` or of its own."""
         scope, kind, function = self._compiled(expression)
-        rows = np.empty((size, len(scope.layout)), dtype=np.int64)
-        for i, name in enumerate(scope.layout):
-            rows[:, i] = columns[name]
-        codes = coded(function(rows), kind, target or kind, self.symbols)
-        return np.array(np.broadcast_to(codes, size))
+        codes = coded(function(batch.stacked(scope.layout)), kind, target or kind, self.symbols)
+        return np.array(np.broadcast_to(codes, batch.size))
 
-    def value_of(self, expression: Expression, binding: Binding) -> Value:
-        """Value of an expression."""
-        return self.value(self.kind(expression), self._one(expression, binding))
+    def decoded(self, expression: Expression, batch: Batch) -> list[Value]:
+        """Python values of an expression."""
+        return decode(self.kind(expression), self.computed(expression, batch), self.symbols)
 
     def kind(self, expression: Expression) -> Kind:
         """Kind of an expression."""
@@ -205,73 +164,142 @@ class Matcher:
             found = self._functions[id(expression)] = (scope, *scope.compile(expression))
         return found
 
-    def _one(self, expression: Expression, binding: Binding, target: Kind | None = None) -> int:
-        columns = {name: np.array([binding[name]]) for name in self._compiled(expression)[0].layout}
-        return int(self.computed(expression, columns, 1, target)[0])
-
-    def step(self, step: Step, binding: Binding) -> Binding | None:
-        """The binding with an assignment carried out; `None` if a condition fails."""
-        if isinstance(step, Assign):
-            value = self._one(step.expression, binding, self.kinds[step.variable])
-            value = int(self.assigned(step.variable, np.array([value], dtype=np.int64))[0])
-            known = binding.get(step.variable)
-            if known is not None:
-                return binding if self.same(known, value, self.kinds[step.variable]) else None
-            return {**binding, step.variable: value}
-        return binding if self._one(step.expression, binding) else None
-
-    def same(self, a: int, b: int, kind: Kind) -> bool:
-        """Whether two codes are the same value, up to the rounding of doubles."""
+    def same(self, a: Codes, b: Codes, kind: Kind) -> Mask:
+        """Which codes are of the same value, up to the rounding of doubles."""
+        if kind is Kind.DOUBLE:
+            one, other = (np.ascontiguousarray(codes).view(np.float64) for codes in (a, b))
+            return np.asarray(np.isclose(one, other, rtol=1e-9, atol=0.0))
         if kind is Kind.ANY:
-            a, b = self.symbols.unified(np.array([a, b], dtype=np.int64)).tolist()
-        if a == b or kind is not Kind.DOUBLE:
-            return a == b
-        one, other = (float(self.value(kind, c)) for c in (a, b))  # type: ignore[arg-type]
-        return abs(one - other) <= 1e-9 * max(abs(one), abs(other))
+            a, b = self.symbols.unified(a), self.symbols.unified(b)
+        return np.asarray(a == b)
 
-    def steps(self, steps: Sequence[Step], binding: Binding | None) -> Binding | None:
-        """Carry out steps in order."""
+    def agrees(self, name: str, a: int, b: int) -> bool:
+        """Whether two codes of a variable are of the same value."""
+        one, other = (np.array([code], dtype=np.int64) for code in (a, b))
+        return bool(self.same(one, other, self.kinds[name])[0])
+
+    # --- parts of a body ------------------------------------------------------------------------------------
+
+    def joined(
+        self, atom: CheckedAtom, batch: Batch, below: int | None = None, *, final: bool = False
+    ) -> tuple[Ids, Ids]:
+        """Pairs of a match and a fact, of a height below `below`, that fits the atom in it.
+
+        Within a recursion, values that it improved later are among them, unless only `final` ones are wanted.
+        """
+        found, known = self._wanted(atom, batch), self.known[atom.predicate]
+        if found is None or not len(known):
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        which, ids = known.join(*found)
+        keep = known.heights[ids] < (np.iinfo(np.int64).max if below is None else below)
+        if final or not (self.rule.recursive and atom.predicate in self.rule.stratum):
+            keep &= known.final[ids]
+        first: dict[str, int] = {}
+        for i, term in enumerate(atom.terms):
+            if isinstance(term, Variable) and first.setdefault(term.name, i) != i:
+                keep &= known.rows[ids, i] == known.rows[ids, first[term.name]]
+        return which[keep], ids[keep]
+
+    def extended(self, atom: CheckedAtom, batch: Batch, which: Ids, ids: Ids) -> Batch:
+        """The matches with the values of the facts beside them."""
+        cells, batch = self.known[atom.predicate].rows[ids], batch.taken(which)
+        new = {t.name: cells[:, i] for i, t in enumerate(atom.terms) if isinstance(t, Variable)}
+        return replace(batch, columns={**batch.columns, **{n: new[n] for n in new if n not in batch.columns}})
+
+    def present(self, atom: CheckedAtom, batch: Batch) -> Mask:
+        """Which matches contradict a negated atom; unbound variables of it are existential."""
+        present = np.zeros(batch.size, dtype=np.bool_)
+        present[self.joined(atom, batch)[0]] = True
+        return present
+
+    def stepped(self, step: Step, batch: Batch) -> tuple[Batch, Mask]:
+        """The matches with an assignment carried out, and in which the step holds."""
+        holds = np.ones(batch.size, dtype=np.bool_)
+        if not isinstance(step, Assign):
+            return batch, self.computed(step.expression, batch) != 0
+        kind, known = self.kinds[step.variable], batch.columns.get(step.variable)
+        values = self.computed(step.expression, batch, kind)
+        if kind is Kind.ANY and step.variable in self.doubles:
+            values = self.symbols.doubled(values)
+        if known is not None:
+            return batch, self.same(known, values, kind)
+        return replace(batch, columns={**batch.columns, step.variable: values}), holds
+
+    def steps(self, steps: Sequence[Step], binding: Binding) -> Binding | None:
+        """Carry out steps in order; `None` if one fails."""
+        batch = Batch.of(binding)
         for step in steps:
-            if binding is None:
+            batch, holds = self.stepped(step, batch)
+            if not holds.all():
                 return None
-            binding = self.step(step, binding)
-        return binding
+        return batch.binding(0)
+
+    def _wanted(self, atom: CheckedAtom, batch: Batch) -> tuple[tuple[int, ...], Codes] | None:
+        """Bound places of an atom with what stands there in each match; `None` if no fact can fit."""
+        places, columns = [], []
+        for i, term in enumerate(atom.terms):
+            if isinstance(term, Constant):
+                double = (atom.predicate, i) in self.positions
+                value = encode(term.value, self.known[atom.predicate].kinds[i], self.symbols, double)
+                if value is None:
+                    return None
+                columns.append(np.full(batch.size, value, dtype=np.int64))
+            elif term.name in batch.columns:
+                columns.append(batch.columns[term.name])
+            else:
+                continue
+            places.append(i)
+        wanted = np.column_stack(columns) if columns else np.empty((batch.size, 0), dtype=np.int64)
+        return tuple(places), wanted
 
     # --- bodies ---------------------------------------------------------------------------------------------
 
-    def matches(self, binding: Binding, below: int | None) -> Iterator[Match]:
-        """All matches of the body before aggregation, with premises of heights below `below`."""
-        for found, premises in self._join(list(range(len(self.body.positives))), binding, below, {}):
-            if any(self.holds(atom, found) for atom in self.early):
-                continue
-            done = self.steps(self.body.before, found)
-            if done is None or any(self.holds(atom, done) for atom in self.late):
-                continue
-            ordered = [(atom.predicate, premises[i]) for i, atom in enumerate(self.body.positives)]
-            height = max((int(self.known[p].heights[n]) for p, n in ordered), default=0)
-            yield Match(done, tuple(ordered), height)
+    def matches(self, start: Binding, below: int | None) -> Iterator[Batch]:
+        """All matches of the body before aggregation that agree with some values, in some batches.
 
-    def _join(
-        self, waiting: list[int], binding: Binding, below: int | None, premises: dict[int, int]
-    ) -> Iterator[tuple[Binding, dict[int, int]]]:
-        """Match the waiting atoms, next the one with the fewest facts to try."""
-        if not waiting:
-            yield binding, premises
-            return
-        best, ids = -1, None
-        for i in waiting:
-            found = self.candidates(self.body.positives[i], binding, below)
-            if ids is None or len(found) < len(ids):
-                best, ids = i, found
-                if len(found) <= 1:
-                    break
-        assert ids is not None
-        rest = [i for i in waiting if i != best]
-        atom = self.body.positives[best]
-        for number in ids:
-            extended = self.extended(atom, int(number), binding)
-            if extended is not None:
-                yield from self._join(rest, extended, below, {**premises, best: int(number)})
+        Their premises have heights below `below`; the atom with the fewest facts to try is matched next.
+        """
+        atoms = self.body.positives
+        waiting = [(Batch.of(start), tuple(range(len(atoms))))]
+        while waiting:
+            batch, rest = waiting.pop()
+            if not rest:
+                yield self._conditions(batch)
+                continue
+            best = min(rest, key=lambda i: self._size(atoms[i], batch)) if rest[1:] else rest[0]
+            which, ids = self.joined(atoms[best], batch, below)
+            found = self.extended(atoms[best], batch, which, ids)
+            found = replace(found, premises={**found.premises, best: ids})
+            left = tuple(i for i in rest if i != best)
+            waiting += [(piece, left) for piece in reversed(found.pieces())]
+
+    def _size(self, atom: CheckedAtom, batch: Batch) -> int:
+        found = self._wanted(atom, batch)
+        return 0 if found is None else self.known[atom.predicate].fitting(*found)
+
+    def _conditions(self, batch: Batch) -> Batch:
+        for atom in self.early:
+            batch = batch.taken(~self.present(atom, batch))
+        for step in self.body.before:
+            batch, holds = self.stepped(step, batch)
+            batch = batch.taken(holds)
+        for atom in self.late:
+            batch = batch.taken(~self.present(atom, batch))
+        return batch
+
+    def heights(self, batch: Batch) -> Heights:
+        """The greatest height of the premises of each match."""
+        heights = np.zeros(batch.size, dtype=np.int64)
+        for i, ids in batch.premises.items():
+            np.maximum(heights, self.known[self.body.positives[i].predicate].heights[ids], out=heights)
+        return heights
+
+    def match(self, batch: Batch, row: int) -> Match:
+        """One of some matches of the whole body."""
+        atoms = enumerate(self.body.positives)
+        premises = tuple((atom.predicate, int(batch.premises[i][row])) for i, atom in atoms)
+        height = max((int(self.known[p].heights[n]) for p, n in premises), default=0)
+        return Match(batch.binding(row), premises, height)
 
 
 def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> int | None:
@@ -284,8 +312,6 @@ def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> 
     >>> encode(2.0, Kind.INT, Symbols()), encode(2.5, Kind.INT, Symbols()), encode("a", Kind.INT, Symbols())
     (2, None, None)
     """
-    from kgreason.plan.types import kind_of
-
     if kind is Kind.INT and isinstance(value, float) and value.is_integer():
         value = int(value)
     if kind is Kind.ANY and isinstance(value, int | float) and not isinstance(value, bool):
@@ -298,173 +324,27 @@ def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> 
     return sought(value, kind, symbols)
 
 
+def decoded_row(kinds: Sequence[Kind], row: Sequence[int] | Codes, symbols: Symbols) -> tuple[Value, ...]:
+    """Python values of a coded row."""
+    cells = np.array(row, dtype=np.int64)
+    return tuple(decode(kind, cells[i : i + 1], symbols)[0] for i, kind in enumerate(kinds))
+
+
 def matchers(found: Trace) -> dict[str, list[Matcher | Prepared]]:
     """A matcher for every rule that can match, by the predicate of its head; others stay as they are."""
     rules = [rule for ready in found.rules.values() for rule in ready]
-    able = {id(r): r for r in rules if all(len(found.known[a.predicate]) for a in r.shown)}
-    kinds = infer(_program(found, rules), _facts(found))
-    result: dict[str, list[Matcher | Prepared]] = {}
-    for predicate, ready in found.rules.items():
-        result[predicate] = []
-        for rule in ready:
-            own = kinds.of_rule(rule.body) if id(rule) in able else None
-            result[predicate].append(rule if own is None else Matcher(rule, found, own))
-    return result
-
-
-def _program(found: Trace, rules: Sequence[Prepared]) -> CheckedProgram:
-    from dataclasses import replace
-
-    from kgreason.analysis.checked import Stratum
-
     stratum = Stratum(frozenset(found.rules), tuple(r.body for r in rules), recursive=True)
     arities = {p: len(k.kinds) for p, k in found.known.items()}
-    return replace(found.program, facts=(), strata=(stratum,), arities=arities, unifications=(), denials=())
-
-
-def _facts(found: Trace) -> Facts:
-    """The kinds of all predicates that facts can reach; the facts themselves are not needed for that."""
+    program = replace(
+        found.program, facts=(), strata=(stratum,), arities=arities, unifications=(), denials=()
+    )
+    # the kinds of all predicates that facts can reach; the facts themselves are not needed for that
     tables = {p: table for p in found.known if (table := found.types.table(p)) is not None}
-    return Facts(tables, found.symbols)
+    kinds = infer(program, Facts(tables, found.symbols))
 
+    def prepared(rule: Prepared) -> Matcher | Prepared:
+        able = all(len(found.known[a.predicate]) for a in rule.shown)
+        own = kinds.of_rule(rule.body) if able else None
+        return rule if own is None else Matcher(rule, found, own)
 
-Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Matches of one body.
-
-    Attributes
-    ----------
-    columns
-        Codes by variable, shape (n,) each.
-    premises
-        Numbers of the facts of the positive atoms, in their order, shape (n,) each; by the place of the atom.
-    """
-
-    columns: Mapping[str, Codes]
-    premises: Mapping[int, Ids]
-    size: int
-
-    def taken(self, rows: Ids | Mask) -> Batch:
-        """Some of the matches."""
-        columns = {name: column[rows] for name, column in self.columns.items()}
-        premises = {i: ids[rows] for i, ids in self.premises.items()}
-        size = int(rows.sum()) if rows.dtype == np.bool_ else len(rows)
-        return Batch(columns, premises, size)
-
-    def stacked(self, names: Sequence[str]) -> Codes:
-        """Some columns side by side."""
-        empty = np.empty((self.size, 0), dtype=np.int64)
-        return np.column_stack([self.columns[n] for n in names]) if names else empty
-
-    def match(self, matcher: Matcher, row: int) -> Match:
-        """One of them."""
-        premises = tuple(
-            (atom.predicate, int(self.premises[i][row])) for i, atom in enumerate(matcher.body.positives)
-        )
-        height = max((int(matcher.known[p].heights[n]) for p, n in premises), default=0)
-        return Match({name: int(column[row]) for name, column in self.columns.items()}, premises, height)
-
-    def heights(self, matcher: Matcher) -> Heights:
-        """The greatest height of the premises of each match."""
-        heights = np.zeros(self.size, dtype=np.int64)
-        for i, atom in enumerate(matcher.body.positives):
-            np.maximum(heights, matcher.known[atom.predicate].heights[self.premises[i]], out=heights)
-        return heights
-
-
-def matched(matcher: Matcher, start: Binding, below: int | None) -> Batch:
-    """All matches of a body before aggregation that agree with some values; see `Matcher.matches`."""
-    batch = Batch({name: np.array([cell], dtype=np.int64) for name, cell in start.items()}, {}, 1)
-    waiting = list(range(len(matcher.body.positives)))
-    while waiting:
-        sizes = {i: _size(matcher, matcher.body.positives[i], batch) for i in waiting}
-        best = min(waiting, key=sizes.__getitem__)
-        waiting.remove(best)
-        atom = matcher.body.positives[best]
-        which, ids = _joined(matcher, atom, batch, below)
-        cells = matcher.known[atom.predicate].rows[ids]
-        new = {t.name: cells[:, i] for i, t in enumerate(atom.terms) if isinstance(t, Variable)}
-        batch = batch.taken(which)
-        batch = Batch({**new, **batch.columns}, {**batch.premises, best: ids}, batch.size)
-    batch = _absent(matcher, matcher.early, batch)
-    for step in matcher.body.before:
-        batch = _stepped(matcher, step, batch)
-    return _absent(matcher, matcher.late, batch)
-
-
-def _wanted(matcher: Matcher, atom: CheckedAtom, batch: Batch) -> tuple[tuple[int, ...], Codes] | None:
-    """Bound places of an atom with what stands there in each match; `None` if no fact can fit."""
-    places, columns = [], []
-    for i, term in enumerate(atom.terms):
-        if isinstance(term, Constant):
-            kind = matcher.known[atom.predicate].kinds[i]
-            value = matcher.constant(term.value, kind, (atom.predicate, i))
-            if value is None:
-                return None
-            columns.append(np.full(batch.size, value, dtype=np.int64))
-        elif term.name in batch.columns:
-            columns.append(batch.columns[term.name])
-        else:
-            continue
-        places.append(i)
-    wanted = np.column_stack(columns) if columns else np.empty((batch.size, 0), dtype=np.int64)
-    return tuple(places), wanted
-
-
-def _size(matcher: Matcher, atom: CheckedAtom, batch: Batch) -> int:
-    found = _wanted(matcher, atom, batch)
-    return 0 if found is None else matcher.known[atom.predicate].fitting(*found)
-
-
-def _joined(matcher: Matcher, atom: CheckedAtom, batch: Batch, below: int | None) -> tuple[Ids, Ids]:
-    """Pairs of a match and a fact that fits the atom in it."""
-    nothing = np.empty(0, dtype=np.int64)
-    found = _wanted(matcher, atom, batch)
-    known = matcher.known[atom.predicate]
-    if found is None or not len(known):
-        return nothing, nothing
-    which, ids = known.join(*found)
-    keep = np.ones(len(ids), dtype=np.bool_)
-    if below is not None:
-        keep &= known.heights[ids] < below
-    if matcher.only_final(atom):
-        assert known.final is not None
-        keep &= known.final[ids]
-    first: dict[str, int] = {}
-    for i, term in enumerate(atom.terms):
-        if isinstance(term, Variable) and first.setdefault(term.name, i) != i:
-            keep &= known.rows[ids, i] == known.rows[ids, first[term.name]]
-    return which[keep], ids[keep]
-
-
-def _absent(matcher: Matcher, atoms: Sequence[CheckedAtom], batch: Batch) -> Batch:
-    for atom in atoms:
-        present = np.zeros(batch.size, dtype=np.bool_)
-        present[_joined(matcher, atom, batch, None)[0]] = True
-        batch = batch.taken(~present)
-    return batch
-
-
-def _stepped(matcher: Matcher, step: Step, batch: Batch) -> Batch:
-    if not isinstance(step, Assign):
-        return batch.taken(matcher.computed(step.expression, batch.columns, batch.size) != 0)
-    kind = matcher.kinds[step.variable]
-    values = matcher.computed(step.expression, batch.columns, batch.size, kind)
-    values = matcher.assigned(step.variable, values)
-    known = batch.columns.get(step.variable)
-    if known is not None:
-        return batch.taken(_same(matcher, known, values, kind))
-    return Batch({**batch.columns, step.variable: values}, batch.premises, batch.size)
-
-
-def _same(matcher: Matcher, a: Codes, b: Codes, kind: Kind) -> Mask:
-    """As `Matcher.same`."""
-    if kind is Kind.DOUBLE:
-        one, other = a.view(np.float64), b.view(np.float64)
-        return np.asarray(np.isclose(one, other, rtol=1e-9, atol=0.0))
-    if kind is Kind.ANY:
-        a, b = matcher.symbols.unified(a), matcher.symbols.unified(b)
-    return np.asarray(a == b)
+    return {predicate: [prepared(rule) for rule in ready] for predicate, ready in found.rules.items()}

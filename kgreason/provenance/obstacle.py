@@ -11,15 +11,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, Filter, Step
-from kgreason.engine.table import Kind
+from kgreason.engine.scalars import number
 from kgreason.errors import EvaluationError
 from kgreason.lang.ast import Binary, Constant, Variable
 from kgreason.lang.values import Value, source
 from kgreason.plan.place import variables
 from kgreason.provenance.equations import differences
-from kgreason.provenance.groups import Group, groups, named, written
-from kgreason.provenance.match import Binding, Matcher
+from kgreason.provenance.groups import Group, agree, groups, named, written
+from kgreason.provenance.match import Batch, Binding, Mask, Matcher
 from kgreason.provenance.proof import EQUAL, Bound, Proof, atom_text, bound, shown, step_text
 from kgreason.provenance.search import Search
 
@@ -75,7 +78,7 @@ class _Item:
     def hidden(self) -> bool:
         return isinstance(self.part, CheckedAtom) and self.part.predicate.startswith("#")
 
-    def ready(self, binding: Binding) -> bool:
+    def ready(self, binding: Mapping[str, object]) -> bool:
         if not self.positive:
             return self.needs <= binding.keys()
         assert isinstance(self.part, CheckedAtom)
@@ -135,40 +138,28 @@ class Obstacles:
     def _follow(self, start: Binding) -> None:
         """Match the body as far as possible, in every way."""
         tried = 0
-        waiting: list[tuple[Binding, dict[int, str], dict[int, str]]] = [(start, {}, {})]
+        waiting: list[tuple[Batch, tuple[int, ...], dict[int, str]]] = [(Batch.of(start), (), {})]
         while waiting and tried < MOST:
-            binding, met, undone = waiting.pop()
-            number = self._next(binding, {**met, **undone})
+            batch, met, undone = waiting.pop()
+            number = self._next(batch.columns, {*met, *undone})
             if number is None:
-                self._end(binding, met, undone)
+                self._end(batch.binding(0), met, undone)
                 continue
-            item = self.items[number]
-            if item.positive:
-                assert isinstance(item.part, CheckedAtom)
-                ids = self.matcher.candidates(item.part, binding, None, final=True)[:MOST].tolist()
-                tried += max(1, len(ids))
-                more = []
-                for i in ids:
-                    extended = self.matcher.extended(item.part, i, binding)
-                    if extended is not None:
-                        text = "" if item.hidden else atom_text(item.part, self._values(extended))
-                        more.append((extended, {**met, number: text}, undone))
-                if not more:
-                    self._missing(item, binding, met)
-                waiting += reversed(more)
-                continue
-            tried += 1
             try:
-                done = self._pass(item, binding)
-            except EvaluationError as error:
-                waiting.append((binding, met, {**undone, number: error.message}))
+                after, fails = self._passed(self.items[number], batch)
+            except EvaluationError as error:  # in some match, so look at fewer of them
+                if batch.size == 1:
+                    waiting.append((batch, met, {**undone, number: error.message}))
+                else:
+                    halves = np.array_split(np.arange(batch.size), 2)
+                    waiting += [(batch.taken(rows), met, undone) for rows in reversed(halves)]
                 continue
-            if done is None:
-                self._fail(item, binding, met)
-            else:
-                waiting.append((done, {**met, number: ""}, undone))
+            tried += max(1, after.size)
+            if fails.any() and len(met) >= self.best[0]:
+                self._fail(self.items[number], batch.taken(fails), met)
+            waiting += [(piece, (*met, number), undone) for piece in reversed(after.pieces())]
 
-    def _end(self, binding: Binding, met: Mapping[int, str], undone: Mapping[int, str]) -> None:
+    def _end(self, binding: Binding, met: tuple[int, ...], undone: Mapping[int, str]) -> None:
         """Where nothing is left, except for what could not be carried out."""
         if undone:
             number, message = next(iter(undone.items()))
@@ -176,71 +167,80 @@ class Obstacles:
         else:
             self._set((len(met), math.inf), binding, met, "head", *self._complete())
 
-    def _next(self, binding: Binding, done: Mapping[int, str]) -> int | None:
+    def _next(self, bound: Mapping[str, object], done: set[int]) -> int | None:
         """The first item whose time has come; logs of nulls are read last."""
         left = [i for i in range(len(self.items)) if i not in done]
         shown = [i for i in left if not self.items[i].hidden]
         for some in (shown, left):
-            ready = next((i for i in some if self.items[i].ready(binding)), None)
+            ready = next((i for i in some if self.items[i].ready(bound)), None)
             ready = ready if ready is not None else next((i for i in some if self.items[i].positive), None)
             if ready is not None:
                 return ready
         return None
 
-    def _pass(self, item: _Item, binding: Binding) -> Binding | None:
-        if isinstance(item.part, CheckedAtom):
-            return None if self.matcher.holds(item.part, binding) else binding
-        return self.matcher.step(item.part, binding)
+    def _passed(self, item: _Item, batch: Batch) -> tuple[Batch, Mask]:
+        """The matches beyond an item, and which of those before it fail there."""
+        matcher, part = self.matcher, item.part
+        if not isinstance(part, CheckedAtom):
+            after, holds = matcher.stepped(part, batch)
+            return after.taken(holds), ~holds
+        if item.negated:
+            fails = matcher.present(part, batch)
+            return batch.taken(~fails), fails
+        which, ids = matcher.joined(part, batch, final=True)
+        fails = np.ones(batch.size, dtype=np.bool_)
+        fails[which] = False
+        return matcher.extended(part, batch, which[:MOST], ids[:MOST]), fails
 
-    def _missing(self, item: _Item, binding: Binding, met: Mapping[int, str]) -> None:
-        assert isinstance(item.part, CheckedAtom)
-        atom, known = item.part, self._values(binding)
-        if item.hidden:
-            words, unlike = self._made(atom, binding)
-            self._set((len(met), 0.0), binding, met, "head", "", words, unlike=unlike)
+    def _fail(self, item: _Item, batch: Batch, met: tuple[int, ...]) -> None:
+        """Take in the best of some matches that all fail at an item."""
+        part, ranks = item.part, np.zeros(batch.size)
+        if not item.positive:
+            ranks = -_gaps(self.matcher, part, batch)
+        elif not item.hidden:
+            ranks = self._occurring(part, batch)  # type: ignore[arg-type]
+        row = int(np.argmax(ranks))
+        rank, binding = (len(met), float(ranks[row])), batch.binding(row)
+        if rank <= self.best:
             return
-        if len(met) < self.best[0]:
-            return
-        cells = tuple(t.value if isinstance(t, Constant) else known.get(t.name) for t in atom.terms)
-        if len(self.matcher.known[atom.predicate]):
-            words = f"there is no {atom_text(atom, known)}"
+        if not isinstance(part, CheckedAtom):
+            kind = "head" if isinstance(part, Assign) else "condition"
+            self._set(rank, binding, met, kind, str(part), self._failing(part, binding))
+        elif item.negated:
+            self._set(rank, binding, met, "negation", f"not {part}", self._holding(part, binding))
+        elif item.hidden:
+            words, unlike = self._made(part, binding)
+            self._set(rank, binding, met, "head", "", words, unlike=unlike)
         else:
-            words = f"there is no fact of {atom.predicate} at all"
-        rank = (len(met), float(self._occurring(atom, binding)))
-        self._set(rank, binding, met, "atom", str(atom), words, (atom.predicate, cells))
+            known = self.matcher.named(binding)
+            cells = tuple(t.value if isinstance(t, Constant) else known.get(t.name) for t in part.terms)
+            some = len(self.matcher.known[part.predicate])
+            words = atom_text(part, known) if some else f"fact of {part.predicate} at all"
+            missing = (part.predicate, cells)
+            self._set(rank, binding, met, "atom", str(part), f"there is no {words}", missing)
 
     def _made(self, log: CheckedAtom, binding: Binding) -> tuple[str, tuple[Value, Value] | None]:
         """What a rule makes of the values at hand, which is not what it should be."""
         inventions = {i.variable for i in self.matcher.rule.rule.inventions} & set(log.variables)
         made = inventions or {log.variables[-1]}
-        given = {name: cell for name, cell in binding.items() if name not in made}
-        numbers = self.matcher.candidates(log, given).tolist()
-        if not numbers:
+        given = Batch.of({name: cell for name, cell in binding.items() if name not in made})
+        which, ids = self.matcher.joined(log, given)
+        if not len(ids):
             return "it makes no null of these values", None
-        found = self._values(self.matcher.extended(log, numbers[0], given) or {})
-        wanted = self._values(binding)
+        found = self.matcher.named(self.matcher.extended(log, given, which, ids).binding(0))
+        wanted = self.matcher.named(binding)
         pairs = (pair for n in sorted(made & wanted.keys()) for pair in differences(found[n], wanted[n]))
         value, other = next(pairs)
         return f"what it makes of these values is {source(value)}, not {source(other)}", (value, other)
 
-    def _occurring(self, atom: CheckedAtom, binding: Binding) -> int:
+    def _occurring(self, atom: CheckedAtom, batch: Batch) -> npt.NDArray[np.float64]:
         """At how many of its places the values of an atom occur."""
-        fits = 0
+        fits = np.zeros(batch.size)
         for i, term in enumerate(atom.terms):
-            if not isinstance(term, Constant) and term.name in binding:
-                fits += len(self.matcher.known[atom.predicate].find((i,), (binding[term.name],))) > 0
+            if not isinstance(term, Constant) and term.name in batch.columns:
+                cells = batch.columns[term.name].reshape(-1, 1)
+                fits += self.matcher.known[atom.predicate].found((i,), cells)[2] > 0
         return fits
-
-    def _fail(self, item: _Item, binding: Binding, met: Mapping[int, str]) -> None:
-        gap = _gap(self.matcher, item.part, binding)
-        rank = (len(met), -gap)
-        if rank <= self.best:
-            return
-        if isinstance(item.part, CheckedAtom):
-            self._set(rank, binding, met, "negation", f"not {item.part}", self._holding(item.part, binding))
-        else:
-            kind = "head" if isinstance(item.part, Assign) else "condition"
-            self._set(rank, binding, met, kind, str(item.part), self._failing(item.part, binding))
 
     def _complete(self) -> tuple[str, str]:
         """Where the whole body holds."""
@@ -250,20 +250,18 @@ class Obstacles:
 
     def _holding(self, atom: CheckedAtom, binding: Binding) -> str:
         """What holds against a negation, and why."""
-        ids = self.matcher.candidates(atom, binding, None).tolist()
-        number = next(n for n in ids if self.matcher.extended(atom, n, binding) is not None)
+        number = int(self.matcher.joined(atom, Batch.of(binding))[1][0])
         proof = self.search.prove([(atom.predicate, number)])[0]
         return f"{proof.fact} holds{_because(proof)}"
 
     def _failing(self, step: Step, binding: Binding) -> str:
-        text = step_text(step, self._values(binding))
+        text = step_text(step, self.matcher.named(binding))
         if not isinstance(step, Assign):
             return f"{text} does not hold"
         fresh = {k: v for k, v in binding.items() if k != step.variable}
-        computed = self.matcher.step(step, fresh) or {}
-        value = self._values(computed)[step.variable]
-        inner = step_text(step, self._values(fresh))
-        wanted = self._values(binding)[step.variable]
+        (value,) = self.matcher.values(self.matcher.steps([step], fresh) or {}, [step.variable])
+        inner = step_text(step, self.matcher.named(fresh))
+        (wanted,) = self.matcher.values(binding, [step.variable])
         return f"{inner}: that is {source(value)}, and the goal has {source(wanted)}"
 
     # --- aggregates ---------------------------------------------------------------------------------------------
@@ -272,53 +270,49 @@ class Obstacles:
         """Conditions on an aggregate, and what it gives."""
         what = f"{aggregation.variable} = {written(matcher.rule.rule)} = {source(group.total)}"
         reached = f"{what} from {group.size:,} contribution{'s' * (group.size != 1)}"
-        met = {
-            i: f"{bound(part.contributor)}: {source(part.value)}".removeprefix(": ")
-            for i, part in enumerate(group.parts[:COUNTED])
-        }
+        met = [
+            f"{bound(part.contributor)}: {source(part.value)}".removeprefix(": ")
+            for part in group.parts[:COUNTED]
+        ]
         binding, depth = group.binding, len(self.items) + 1
         for step in matcher.body.after:
             if not set(variables(step.expression)) <= binding.keys():
                 continue
-            done = matcher.step(step, binding)
+            done = matcher.steps([step], binding)
             if done is None:
-                words = f"{reached}, but {step_text(step, self._values(binding))} does not hold"
-                rank = (depth, -_gap(matcher, step, binding))
+                words = f"{reached}, but {step_text(step, matcher.named(binding))} does not hold"
+                rank = (depth, -float(_gaps(matcher, step, Batch.of(binding))[0]))
                 self._set(rank, binding, met, "aggregate", str(step), words)
                 return
             binding, depth = done, depth + 1
-        unlike = [
-            n for n, c in goal.items() if n in binding and not matcher.same(c, binding[n], matcher.kinds[n])
-        ]
-        if unlike:
+        if agree(matcher, goal, binding):
+            self._set((depth + 1, 0.0), binding, met, "aggregate", *self._complete())
+        else:
             words = f"{reached}, not what the goal says"
             self._set((depth, 0.0), binding, met, "aggregate", what.rsplit(" = ", 1)[0], words)
-        else:
-            self._set((depth + 1, 0.0), binding, met, "aggregate", *self._complete())
-
-    # --- what is told -------------------------------------------------------------------------------------------
-
-    def _values(self, binding: Binding) -> dict[str, Value]:
-        kinds = self.matcher.kinds
-        return {n: self.matcher.value(kinds.get(n, Kind.STRING), c) for n, c in binding.items()}
 
     def _set(
         self,
         rank: tuple[int, float],
         binding: Binding,
-        met: Mapping[int, str],
+        met: Sequence[int | str],
         kind: str,
         unmet: str,
         words: str,
         missing: tuple[str, tuple[Value | None, ...]] | None = None,
         unlike: tuple[Value, Value] | None = None,
     ) -> None:
+        """Take in an obstacle if it is the best one; `met` are texts, or numbers of items."""
         if rank <= self.best:
             return
-        self.best = rank
-        texts = tuple(dict.fromkeys(met[i] for i in sorted(met) if met[i]))
+        self.best, known = rank, self.matcher.named(binding)
+        numbers = sorted(i for i in met if isinstance(i, int))
+        parts = [self.items[i].part for i in numbers if self.items[i].positive and not self.items[i].hidden]
+        texts = [atom_text(part, known) for part in parts if isinstance(part, CheckedAtom)]
+        texts += [text for text in met if isinstance(text, str)]
         near = min(rank[0] / max(len(self.items) + bool(self.matcher.body.aggregation), 1), 1.0)
-        self.found = Obstacle(kind, unmet, words, named(self.matcher, binding), texts, near, missing, unlike)
+        told = tuple(dict.fromkeys(texts))
+        self.found = Obstacle(kind, unmet, words, named(self.matcher, binding), told, near, missing, unlike)
 
 
 def _items(matcher: Matcher) -> list[_Item]:
@@ -350,14 +344,16 @@ def _equalities(matcher: Matcher, equal: Sequence[tuple[int, int]]) -> Iterator[
         yield _Item(Filter(condition, head.span), needs=frozenset(variables(condition)))
 
 
-def _gap(matcher: Matcher, part: CheckedAtom | Step, binding: Binding) -> float:
-    """By how much a comparison of numbers fails."""
+def _gaps(matcher: Matcher, part: CheckedAtom | Step, batch: Batch) -> npt.NDArray[np.float64]:
+    """By how much a comparison of numbers fails in each match."""
+    gaps = np.full(batch.size, math.inf)
     expression = part.expression if isinstance(part, Filter) else None
-    if not isinstance(expression, Binary) or expression.operator not in ("<", "<=", ">", ">=", "=="):
-        return math.inf
-    sides = [matcher.value_of(side, binding) for side in (expression.left, expression.right)]
-    numbers = [float(v) for v in sides if isinstance(v, int | float) and not isinstance(v, bool)]
-    return abs(numbers[0] - numbers[1]) if len(numbers) == 2 else math.inf
+    if isinstance(expression, Binary) and expression.operator in ("<", "<=", ">", ">=", "=="):
+        sides = [matcher.decoded(side, batch) for side in (expression.left, expression.right)]
+        for row, (a, b) in enumerate(zip(*sides, strict=True)):
+            if number(a) and number(b):
+                gaps[row] = abs(float(a) - float(b))
+    return gaps
 
 
 def _because(proof: Proof) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Step
@@ -50,7 +50,7 @@ class RuleNote:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return _fields(self, {})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -206,7 +206,9 @@ class Proof:
             "kind": "proof",
             "fact": self.fact,
             "height": self.height,
-            "steps": [_step(proof, numbers) for proof in steps],
+            "steps": [
+                {"id": i, "fact": proof.fact, **_fields(proof, numbers)} for i, proof in enumerate(steps)
+            ],
         }
 
     def as_dot(self) -> str:
@@ -222,51 +224,33 @@ class Proof:
         return proof_text(self, depth=depth)
 
 
-def _step(proof: Proof, numbers: dict[int, int]) -> dict[str, Any]:
-    total = proof.total
-    return {
-        "id": numbers[id(proof)],
-        "fact": proof.fact,
-        "predicate": proof.predicate,
-        "values": [plain(v) for v in proof.values],
-        "height": proof.height,
-        "source": proof.source,
-        "rule": proof.rule.as_dict() if proof.rule else None,
-        "binding": {name: plain(v) for name, v in proof.binding},
-        "premises": [numbers[id(p)] for p in proof.premises],
-        "conditions": list(proof.conditions),
-        "absent": list(proof.absent),
-        "aggregate": None
-        if total is None
-        else {
-            "variable": total.variable,
-            "function": total.function,
-            "text": total.text,
-            "value": plain(total.value),
-            "contributions": [
-                {
-                    "contributor": {name: plain(v) for name, v in c.contributor},
-                    "value": plain(c.value),
-                    "premises": [numbers[id(p)] for p in c.premises],
-                    "conditions": list(c.conditions),
-                    "absent": list(c.absent),
-                }
-                for c in total.contributions
-            ],
-            "others": total.others,
-        },
-        "final": None if proof.final is None else plain(proof.final),
-        "notes": list(proof.notes),
-        "identified": [
-            {
-                "variable": i.variable,
-                "made": plain(i.made),
-                "value": plain(i.value),
-                "equations": [numbers[id(p)] for p in i.chain],
-            }
-            for i in proof.identified
-        ],
-    }
+_JSON = {"total": "aggregate", "chain": "equations"}
+"""Names in JSON of fields that have other ones here."""
+
+
+def _plain(item: Any, numbers: Mapping[int, int]) -> Any:
+    """Fields of parts of an explanation, ready for JSON; proofs by their numbers."""
+    if isinstance(item, tuple):
+        return [_plain(part, numbers) for part in item]
+    if id(item) in numbers:
+        return numbers[id(item)]
+    return _fields(item, numbers) if is_dataclass(item) else item
+
+
+def _fields(item: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in (field.name for field in fields(item)):
+        value = getattr(item, name)
+        if name in ("binding", "contributor"):
+            value = {variable: plain(v) for variable, v in value}
+        elif name == "values":
+            value = [plain(v) for v in value]
+        elif name in ("value", "made", "final"):
+            value = None if value is None else plain(value)
+        else:
+            value = _plain(value, numbers)
+        found[_JSON.get(name, name)] = value
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,15 +283,7 @@ class Reason:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {
-            "rule": self.rule.as_dict(),
-            "kind": self.kind,
-            "unmet": self.unmet,
-            "words": self.words,
-            "binding": {name: plain(v) for name, v in self.binding},
-            "met": list(self.met),
-            "deeper": self.deeper.as_dict() if self.deeper else None,
-        }
+        return _fields(self, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,14 +305,7 @@ class WhyNot:
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {
-            "format": FORMAT,
-            "kind": "why not",
-            "goal": self.goal,
-            "reasons": [reason.as_dict() for reason in self.reasons],
-            "near": list(self.near),
-            "note": self.note,
-        }
+        return {"format": FORMAT, "kind": "why not", **_fields(self, {})}
 
     def as_text(self) -> str:
         """Write for a terminal."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Step, Stratum
 from kgreason.analysis.expressions import rewrite, walk
+from kgreason.engine.expressions import has_skolem
 from kgreason.lang.ast import Expression, Skolem, Variable
 from kgreason.plan.place import variables
 
@@ -80,16 +81,16 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
     inner = replace(rule, aggregation=None, after=(), inventions=())
     before = tuple(rule.before)
     for step in rule.before:
-        if isinstance(step, Assign) and _makes(step):
+        if isinstance(step, Assign) and has_skolem(step.expression):
             log([*variables(step.expression), step.variable], inner)
             before = tuple(s for s in before if s is not step)
-        elif _makes(step):
+        elif has_skolem(step.expression):
             read = _lifted(step, lambda names, assign: log(names, _early(inner, assign)))
             before = tuple(read if s is step else s for s in before)
     after = tuple(rule.after)
     total = rule.aggregation.variable if rule.aggregation else None
     for step in rule.after:
-        if not _makes(step) or total in variables(step.expression):
+        if not has_skolem(step.expression) or total in variables(step.expression):
             continue
         if isinstance(step, Assign):
             log([*variables(step.expression), step.variable], replace(rule, inventions=()))
@@ -109,13 +110,9 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
     return logs, body
 
 
-def _makes(step: Step) -> bool:
-    return any(isinstance(e, Skolem) for e in walk(step.expression))
-
-
 def _early(rule: CheckedRule, assign: Assign) -> CheckedRule:
     """The rule with an assignment before its conditions on nulls: for bindings that fail them, too."""
-    steps = [s for s in rule.before if isinstance(s, Assign) or not _makes(s)]
+    steps = [s for s in rule.before if isinstance(s, Assign) or not has_skolem(s.expression)]
     return replace(rule, before=(*steps, assign))
 
 

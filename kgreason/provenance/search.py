@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgreason.analysis.checked import Assign, CheckedRule
-from kgreason.engine.table import Codes, Kind, decode
+from kgreason.engine.expressions import has_skolem
+from kgreason.engine.table import Codes
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.values import Value
-from kgreason.provenance.equations import Equations, skolem
+from kgreason.provenance.equations import Equations
 from kgreason.provenance.groups import Group, Part, agree, group_of, groups, named, written
-from kgreason.provenance.match import Binding, Matcher, Premise, encode, matchers
+from kgreason.provenance.match import Batch, Binding, Matcher, Premise, decoded_row, encode, matchers
 from kgreason.provenance.proof import (
     Contribution,
     Identified,
@@ -111,7 +112,8 @@ class Search:
         """Given facts and contributions of all rules that give parts of a union, each with something new."""
         predicate, number = premise
         known, position = self.found.known[predicate], self.found.program.keyed[predicate].position
-        wanted = self.values(premise)[position]
+        values = self.values(premise)
+        wanted = values[position]
         assert isinstance(wanted, frozenset)
         row = known.rows[number].tolist()
         missing, parts, given = wanted, list[Derivation](), list[Codes]()
@@ -121,10 +123,9 @@ class Search:
                 given.append(fact)
                 missing -= own  # type: ignore[operator]
         for matcher in self.matchers.get(predicate, ()):
-            head = matcher.unify(known.kinds, row, position) if isinstance(matcher, Matcher) else None
-            if head is None:
+            others = (*values[:position], None, *values[position + 1 :])
+            if not isinstance(matcher, Matcher) or (head := matcher.aim(others)) is None:
                 continue
-            assert isinstance(matcher, Matcher)
             for piece in self._pieces(matcher, head, height, missing, position):
                 found = self._given_by(piece, position)
                 if found <= wanted and found & missing and premise not in piece.below():
@@ -138,8 +139,8 @@ class Search:
         """Applications of a rule that give sets under one key; of an aggregate, contributions of what is missing."""
         aggregation = matcher.body.aggregation
         if aggregation is None:
-            for found in matcher.matches(head, height):
-                yield Derivation(matcher, found.binding, found.premises[: len(matcher.rule.shown)])
+            for batch in matcher.matches(head, height):
+                yield from (self._plain(matcher, batch, row) for row in range(batch.size))
             return
         split = matcher.body.head.terms[position] == Variable(aggregation.variable)
         for whole in groups(matcher, aggregation, head, height if matcher.rule.recursive else None):
@@ -166,35 +167,35 @@ class Search:
         if isinstance(term, Constant):
             value = term.value
         else:
-            value = matcher.value(matcher.kinds[term.name], part.binding[term.name])
+            (value,) = matcher.values(part.binding, [term.name])
         return value if isinstance(value, frozenset) else frozenset({value})
 
     def _derive(self, premise: Premise, height: int) -> Derivation | None:
-        predicate, number = premise
-        known = self.found.known[predicate]
-        for matcher in self.matchers.get(predicate, ()):
-            if not isinstance(matcher, Matcher):
-                continue
-            head = matcher.unify(known.kinds, known.rows[number].tolist())
-            found = None if head is None else self._apply(matcher, head, height)
-            if found is not None and premise not in found.below():
-                return found
+        values = self.values(premise)
+        for matcher in self.matchers.get(premise[0], ()):
+            head = matcher.aim(values) if isinstance(matcher, Matcher) else None
+            if head is not None:
+                assert isinstance(matcher, Matcher)
+                found = self._apply(matcher, head, height)
+                if found is not None and premise not in found.below():
+                    return found
         return None
 
     def _apply(self, matcher: Matcher, head: Binding, height: int) -> Derivation | None:
         aggregation = matcher.body.aggregation
         if aggregation is None:
-            found = next(matcher.matches(head, height), None)
-            if found is None:
-                return None
-            premises = found.premises[: len(matcher.rule.shown)]
-            return Derivation(matcher, found.binding, premises)
+            found = next((batch for batch in matcher.matches(head, height) if batch.size), None)
+            return None if found is None else self._plain(matcher, found, 0)
         below = height if matcher.rule.recursive else None
         for group in groups(matcher, aggregation, head, below):
             done = matcher.steps(matcher.body.after, group.binding)
             if done is not None and group.height < height and agree(matcher, head, done):
                 return Derivation(matcher, done, group=group)
         return None
+
+    def _plain(self, matcher: Matcher, batch: Batch, row: int) -> Derivation:
+        found = matcher.match(batch, row)
+        return Derivation(matcher, found.binding, found.premises[: len(matcher.rule.shown)])
 
     # --- proofs ---------------------------------------------------------------------------------------------
 
@@ -235,7 +236,7 @@ class Search:
     ) -> Proof:
         matcher, rule = step.matcher, step.matcher.rule.rule
         binding = named(matcher, step.binding)
-        every = {n: matcher.value(matcher.kinds[n], c) for n, c in step.binding.items()}
+        every = matcher.named(step.binding)
         body = matcher.body
         steps = body.after if body.aggregation else body.before
         identified = tuple(self._identified(rule, every))
@@ -261,7 +262,7 @@ class Search:
 
     def decoded(self, predicate: str, row: Codes) -> tuple[Value, ...]:
         """Python values of a row of a predicate."""
-        return decoded_row(self.found.known[predicate].kinds, row, self.found)
+        return decoded_row(self.found.known[predicate].kinds, row, self.found.symbols)
 
     def code(self, predicate: str, position: int, value: Value | None) -> int | None:
         """Code of a value at a position; `None` if it cannot stand there."""
@@ -287,7 +288,7 @@ class Search:
 
     def _contribution(self, matcher: Matcher, part: Part) -> Contribution:
         body, match = matcher.body, part.match
-        every = {n: matcher.value(matcher.kinds[n], c) for n, c in match.binding.items()}
+        every = matcher.named(match.binding)
         return Contribution(
             part.contributor,
             part.value,
@@ -300,7 +301,7 @@ class Search:
         """The last value of a fact that a recursion improved."""
         predicate, number = premise
         known, keyed = self.found.known[predicate], self.found.program.keyed.get(predicate)
-        if keyed is None or known.final is None or known.final[number]:
+        if keyed is None or known.final[number]:
             return None
         columns = tuple(i for i in range(len(known.kinds)) if i != keyed.position)
         same = known.find(columns, known.rows[number, list(columns)].tolist())
@@ -319,7 +320,7 @@ class Search:
                 name = invention.variable
                 yield from self.equations.of_null(name, invention.function, frontier, value, run)
         for step in (*rule.before, *rule.after):
-            if isinstance(step, Assign) and step.variable in values and skolem(step.expression):
+            if isinstance(step, Assign) and step.variable in values and has_skolem(step.expression):
                 name = step.variable if shown(step.variable) else str(step.expression)
                 value = values[step.variable]
                 yield from self.equations.of_term(name, step.expression, values, value, run)
@@ -359,8 +360,3 @@ def _plumbing(step: object) -> bool:
     return isinstance(step, Assign) and (
         not shown(step.variable) or isinstance(step.expression, Constant | Variable)
     )
-
-
-def decoded_row(kinds: Sequence[Kind], row: Codes, found: Trace) -> tuple[Value, ...]:
-    """Python values of a coded row."""
-    return tuple(decode(kind, row[i : i + 1], found.symbols)[0] for i, kind in enumerate(kinds))

@@ -21,7 +21,16 @@ CONTRIBUTIONS = 20
 COLUMN = 76
 """Reasons stand in one column, unless the facts before them are wider than this."""
 
-Node = Proof | Total | Contribution | Identified | str
+
+@dataclass(frozen=True, slots=True)
+class _Failing:
+    """What fails of a rule, and why that is missing."""
+
+    text: str
+    deeper: Reason | None
+
+
+Node = Proof | Total | Contribution | Identified | WhyNot | Reason | _Failing | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +89,9 @@ class _Tree:
         self.rules: set[int] = set()
         self.deeper = 0
 
-    def lines(self, proof: Proof) -> Iterator[_Line]:
+    def lines(self, top: Node) -> Iterator[_Line]:
         """Lines from the top to the bottom."""
-        waiting: list[tuple[str, str, int, Node]] = [("", "", 0, proof)]
+        waiting: list[tuple[str, str, int, Node]] = [("", "", 0, top)]
         while waiting:
             lead, rest, level, node = waiting.pop()
             text, reason = self._words(node, level)
@@ -102,6 +111,12 @@ class _Tree:
     def _words(self, node: Node, level: int) -> tuple[str, str]:
         if isinstance(node, str):
             return node, ""
+        if isinstance(node, _Failing):
+            return node.text, ""
+        if isinstance(node, WhyNot):
+            return f"{node.goal} does not hold{': ' + node.note if node.note else ''}.", ""
+        if isinstance(node, Reason):
+            return f"{node.rule.name} ({node.rule.where}): {_documentation(node.rule)}", ""
         if isinstance(node, Total):
             many = f"{node.size:,} contribution{'s' * (node.size != 1)}"
             return f"{node.variable} = {source(node.value)}: {node.text} of {many}", ""
@@ -132,6 +147,19 @@ class _Tree:
     def _children(self, node: Node, level: int) -> list[Node]:
         if isinstance(node, str):
             return []
+        if isinstance(node, WhyNot):
+            near = "".join(f"\n      {text}" for text in node.near)
+            return [*node.reasons, *([f"facts that come near:{near}"] if near else [])]
+        if isinstance(node, Reason):
+            word = "counts" if node.kind == "aggregate" else "holds"
+            met = [f"{word}: {text}" for text in node.met[:CONTRIBUTIONS]]
+            more = len(node.met) - len(met)
+            told = node.words.removeprefix("there is no ").startswith(node.unmet)
+            unmet = "" if told or node.kind == "atom" else f"{node.unmet}: "
+            fails = _Failing(f"fails: {unmet}{node.words}", node.deeper)
+            return [*met, *([f"... and {more:,} more"] if more else []), fails]
+        if isinstance(node, _Failing):
+            return [node.deeper] if node.deeper else []
         if isinstance(node, Contribution):
             return [*node.premises, *(f"not {text}" for text in node.absent), *node.conditions]
         if isinstance(node, Identified):
@@ -169,34 +197,7 @@ def why_not_text(found: WhyNot) -> str:
        ├─ holds: q(1)
        └─ fails: X > 2: 1 > 2 does not hold
     """
-    head = f"{found.goal} does not hold{': ' + found.note if found.note else ''}."
-    blocks: list[list[str]] = [_reason_lines(reason) for reason in found.reasons]
-    if found.near:
-        blocks.append(["facts that come near:", *(f"   {text}" for text in found.near)])
-    lines = [head]
-    for i, block in enumerate(blocks):
-        first, rest = ("└─ ", "   ") if i == len(blocks) - 1 else ("├─ ", "│  ")
-        lines.append(first + block[0])
-        lines += [rest + line for line in block[1:]]
-    return "\n".join(lines)
-
-
-def _reason_lines(reason: Reason) -> list[str]:
-    rule = reason.rule
-    name = rule.name
-    lines = [f"{name} ({rule.where}): {_documentation(rule)}"]
-    met = reason.met[:CONTRIBUTIONS]
-    word = "counts" if reason.kind == "aggregate" else "holds"
-    lines += [f"├─ {word}: {text}" for text in met]
-    if len(reason.met) > len(met):
-        lines.append(f"├─ ... and {len(reason.met) - len(met):,} more")
-    told = reason.words.removeprefix("there is no ").startswith(reason.unmet)
-    unmet = "" if told or reason.kind == "atom" else f"{reason.unmet}: "
-    lines.append(f"└─ fails: {unmet}{reason.words}")
-    if reason.deeper:
-        first, *rest = _reason_lines(reason.deeper)
-        lines += [f"   └─ {first}", *(f"      {line}" for line in rest)]
-    return lines
+    return "\n".join(line.lead + line.text for line in _Tree(DEPTH).lines(found))
 
 
 HEAD = ["digraph proof {", "  rankdir=BT;", '  node [shape=box, fontname="sans-serif"];']

@@ -16,11 +16,11 @@ from kgreason.engine.symbols import key
 from kgreason.lang.ast import Atom, Constant, Variable
 from kgreason.lang.values import Value, source
 from kgreason.plan.types import join
-from kgreason.provenance.match import Matcher
+from kgreason.provenance.match import Matcher, decoded_row
 from kgreason.provenance.obstacle import Obstacles
 from kgreason.provenance.proof import Reason, WhyNot, fact_text, note
 from kgreason.provenance.rules import Prepared
-from kgreason.provenance.search import Search, decoded_row
+from kgreason.provenance.search import Search
 from kgreason.provenance.trace import Trace
 
 NEAR = 5
@@ -177,7 +177,7 @@ def _misfit(rule: Matcher | Prepared, values: Sequence[Value | None]) -> str:
         before = values[other]
         if before is not None and key(before) != key(value):
             return f"it only gives facts whose arguments {other + 1} and {i + 1} are equal"
-        if isinstance(rule, Matcher) and not rule.can_be(term, value):
+        if isinstance(rule, Matcher) and rule.code(term.name, value) is None:
             return f"it never gives {source(value)} as argument {i + 1}"
     return ""
 
@@ -193,7 +193,7 @@ def _kept(wanted: Wanted, search: Search) -> Value | None:
     if None in cells:
         return None
     ids = known.find(tuple(others), [cell for cell in cells if cell is not None])
-    last = next((n for n in ids.tolist() if known.final is None or known.final[n]), None)
+    last = next((n for n in ids.tolist() if known.final[n]), None)
     return None if last is None else search.values((predicate, last))[keyed.position]
 
 
@@ -216,8 +216,8 @@ def _near(goal: Atom, cells: Sequence[int | None], found: Trace) -> tuple[str, .
         texts = []
         for some in combinations(columns, size):
             ids = known.find(some, [cells[i] or 0 for i in some])
-            ids = ids if known.final is None else ids[known.final[ids]]
-            rows = [decoded_row(known.kinds, known.rows[n], found) for n in ids[: NEAR + 1].tolist()]
+            ids = ids[known.final[ids]]
+            rows = [decoded_row(known.kinds, known.rows[n], found.symbols) for n in ids[: NEAR + 1].tolist()]
             texts += [fact_text(goal.predicate, values) for values in rows]
         if texts:
             texts = list(dict.fromkeys(texts))

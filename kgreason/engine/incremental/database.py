@@ -32,11 +32,6 @@ class Base:
         self.stated = Store(data.arity, stated)
         self.ends = ends
 
-    @property
-    def alone(self) -> bool:
-        """Whether there are only those that may be edited."""
-        return self.ends is None and not self.stated.live
-
     def holds(self, rows: Rows) -> Flags:
         """Which facts are given."""
         return self.data.holds(rows) | self.otherwise(rows)

@@ -168,15 +168,19 @@ class Touching:
     negated: bool
     question: Question
 
-    def lost(self, changes: Mapping[str, Change]) -> Rows | None:
-        """Changed facts because of which matches of the body may be none any more."""
-        change = changes.get(self.predicate)
-        return None if change is None else change.added if self.negated else change.removed
+    def lost(self, changes: Mapping[str, Change]) -> Iterator[Rows]:
+        """What changed facts led to in matches of the body that may be none any more."""
+        return self._asked(changes, came=self.negated)
 
-    def won(self, changes: Mapping[str, Change]) -> Rows | None:
-        """Changed facts because of which there may be new matches."""
+    def won(self, changes: Mapping[str, Change]) -> Iterator[Rows]:
+        """What changed facts lead to in matches that may be new."""
+        return self._asked(changes, came=not self.negated)
+
+    def _asked(self, changes: Mapping[str, Change], *, came: bool) -> Iterator[Rows]:
         change = changes.get(self.predicate)
-        return None if change is None else change.removed if self.negated else change.added
+        rows = None if change is None else change.added if came else change.removed
+        if rows is not None and len(rows):
+            yield self.question.ask(rows)
 
 
 def touching(

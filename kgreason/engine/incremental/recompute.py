@@ -7,7 +7,7 @@ others are as they were.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -131,14 +131,12 @@ class Dividing:
             rows = rows[self.database.stores[predicate].holds(rows) == there]
             values.append(rows[:, self.fixed[predicate]])
 
-        def touch(way: Touching, head: str, rows: Rows | None, *, there: bool) -> None:
-            if rows is None or not len(rows):
-                return
-            found = way.question.ask(rows)
-            if head:
-                note(head, found, there=there)
-            else:  # a total may rise or fall, whether matches come or go
-                values.append(found[:, 0])
+        def touch(head: str, answers: Iterator[Rows], *, there: bool) -> None:
+            for found in answers:
+                if head:
+                    note(head, found, there=there)
+                else:  # a total may rise or fall, whether matches come or go
+                    values.append(found[:, 0])
 
         for predicate, change in given.items():
             note(predicate, change.removed, there=True)
@@ -146,11 +144,11 @@ class Dividing:
         self.database.rewind(below)
         try:
             for way, head in self.ways:
-                touch(way, head, way.lost(below), there=True)
+                touch(head, way.lost(below), there=True)
         finally:
             self.database.replay(below)
         for way, head in self.ways:
-            touch(way, head, way.won(below), there=False)
+            touch(head, way.won(below), there=False)
         return np.unique(np.concatenate(values)).reshape(-1, 1)
 
     def _derived(self, values: Rows) -> Mapping[str, Rows]:

@@ -98,9 +98,8 @@ class Rederiving:
             self._doom(doomed, predicate, change.removed)
         for rule in self.rules:
             for way in rule.touching:
-                rows = way.lost(below)
-                if rows is not None and len(rows):
-                    rule.lose(way.question.ask(rows))
+                for rows in way.lost(below):
+                    rule.lose(rows)
             self._doom(doomed, rule.head, rule.lost)
         asked = dict.fromkeys(self.predicates, 0)
         while any(doomed[p].count > asked[p] for p in self.predicates):
@@ -126,9 +125,8 @@ class Rederiving:
         for rule in self.rules:
             if isinstance(rule, _Group):
                 for way in rule.touching:
-                    rows = way.won(below)
-                    if rows is not None and len(rows):
-                        rule.touch(way.question.ask(rows))
+                    for rows in way.won(below):
+                        rule.lose(rows)
                 self._doom(doomed, rule.head, rule.facts())
 
     # --- insertion ------------------------------------------------------------------
@@ -188,9 +186,7 @@ class _Rule:
         if len(gone):
             yield self.bound.ask(gone)
         for way in self.touching:
-            rows = way.won(below)
-            if rows is not None and len(rows):
-                yield way.question.ask(rows)
+            yield from way.won(below)
 
 
 class _Group(_Rule):
@@ -222,11 +218,7 @@ class _Group(_Rule):
 
     def lose(self, rows: Rows) -> None:
         """Take in groups that are not as they were."""
-        self.touch(rows)
-
-    def touch(self, groups: Rows) -> None:
-        """Take in groups that are not as they were."""
-        self.groups = distinct(np.concatenate([self.groups, groups]))
+        self.groups = distinct(np.concatenate([self.groups, rows]))
 
     def facts(self) -> Rows:
         """Facts of the head that the touched groups may have led to."""
@@ -239,6 +231,6 @@ class _Group(_Rule):
 
     def again(self, gone: Rows, below: Deltas) -> Iterator[Rows]:  # noqa: ARG002
         """Facts of the touched groups, and of those that facts gone belong to."""
-        self.touch(gone[:, self.places])
+        self.lose(gone[:, self.places])
         if len(self.groups):
             yield self.bound.ask(self.groups)

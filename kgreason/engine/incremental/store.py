@@ -11,10 +11,9 @@ import numpy.typing as npt
 from kgreason import memory
 from kgreason.engine import index_kernels
 from kgreason.engine import kernels as engine
-from kgreason.engine.incremental import kernels
-from kgreason.engine.incremental.work import Work
-from kgreason.engine.relation import FOLD, Index, Relation
-from kgreason.engine.rows import CHUNK, Rows, Slots, chunks, grown
+from kgreason.engine.operators import Joining, Probe
+from kgreason.engine.relation import Index, Relation
+from kgreason.engine.rows import Rows, Slots, chunks, grown
 from kgreason.plan.ir import Part
 
 SLACK = 1 << 10
@@ -46,44 +45,22 @@ def _selective(rows: Rows, columns: Sequence[int]) -> tuple[int, ...]:
 
 
 class LiveIndex(Index):
-    """An index from which rows can be taken out again, by value."""
+    """An index from which rows can be taken out again, by value: all rows of a key form a chain."""
 
-    def __init__(self, store: Store, columns: tuple[int, ...], rows: Rows) -> None:
-        super().__init__(store, columns)
-        self.build(rows)
+    relation: Store
 
-    def build(self, rows: Rows) -> None:
-        """Hold some rows, all of them together by key, and none of the buffer of the relation."""
-        owner = np.empty(len(rows), dtype=np.int32)
-        self.slots, self.keys = Slots(), 0
-        # room for others; memory that nothing touches costs nothing
-        self.entries = np.empty((len(rows) + len(rows) // 2 + CHUNK, 3 + len(self.key)), dtype=np.int64)
-        self._number(rows, owner)
-        if 2 * self.keys < len(rows):
-            self.entries = grown(self.entries[: self.keys], self.keys + self.keys // 2 + CHUNK)
-        self.slots.reserve(self.keys + self.keys // 4 + FOLD)
-        self.folded = np.empty((len(rows), len(self.rest)), dtype=np.int64)
-        kernels.arrange(rows, self.rest, owner, self.entries, self.keys, self.folded)
-        self.base = self.stop = self.relation.count
-        self.following = np.empty(16, dtype=np.int32)
+    def _fold(self, stop: int) -> None:
+        """Leave the rows in their chains."""
 
-    def _number(self, rows: Rows, owner: npt.NDArray[np.int32]) -> None:
-        """Make the entries of all keys, and tell which one each row has."""
-        if len(rows):
-            self._address(rows)
-        if not len(self.rest):  # each row is a key of its own
-            self.slots.reserve(len(rows))
-        for start in range(0, len(rows), CHUNK):
-            stop = min(start + CHUNK, len(rows))
-            self.slots.reserve(self.keys + stop - start)
-            self.keys = kernels.number(
-                rows, self.key, start, stop, self.slots.array, self.entries, self.keys, owner
-            )
+    def begin(self) -> None:
+        """Forget all rows."""
+        self.slots, self.stop, self.keys = Slots(), 0, 0
+        self.entries, self.following = self.entries[:16].copy(), self.following[:16].copy()
 
     def holds(self, rows: Rows) -> Flags:
         """Which rows are there."""
         found = np.empty(len(rows), dtype=np.bool_)
-        kernels.held(rows, self.key, self.rest, self.relation.buffer, *self._places(), found)
+        index_kernels.held(rows, self.key, self.rest, self.relation.buffer, *self._places(), found)
         return found
 
     def remove(self, rows: Rows) -> int:
@@ -91,64 +68,26 @@ class LiveIndex(Index):
         every, table = np.arange(rows.shape[1]), Slots()
         table.reserve(len(rows))
         engine.insert(rows, np.empty_like(rows), table.array, every, 0)
-        row, swept = np.empty((1, rows.shape[1]), dtype=np.int64), np.zeros(self.keys, dtype=np.bool_)
-        places = (self.key, self.where, row, self.relation.buffer, *self._places())
-        return kernels.remove(rows, every, table.array, *places, swept)
+        swept = np.zeros(self.keys, dtype=np.bool_)
+        held = self.relation.buffer, *self._places()
+        return index_kernels.unlink(rows, every, table.array, self.key, *held, self.relation.dead, swept)
 
-    def rows(self, count: int) -> Rows:
-        """All rows, of which there are `count`."""
-        out = np.empty((count, self.relation.arity), dtype=np.int64)
-        kernels.collect(
-            self.entries,
-            self.keys,
-            self.folded,
-            self.relation.buffer,
-            self.following,
-            self.base,
-            self.where,
-            out,
-        )
-        return out
+    def matching(self, keys: Rows) -> Rows:
+        """Rows with some keys, in the order of these."""
+        width, none = self.relation.arity, np.empty(0, dtype=np.int64)
+        probe = Probe(self, np.arange(keys.shape[1]), none, (), "")
+        joined = Joining(probe, Part.ALL, range(-1, -1 - width, -1))
+        nothing = np.empty((0, width), dtype=np.int64)
+        return np.concatenate([nothing, *(batch.copy() for batch in joined(iter([keys])))])
 
-    def matching(self, keys: Rows, work: Work | None = None) -> Rows:
-        """Rows with some keys, in the order of these; `work` accounts for each."""
-        takes = -1 - np.arange(self.relation.arity)
-        pieces = [np.empty((0, self.relation.arity), dtype=np.int64)]
-        out, i, at = np.empty((CHUNK, self.relation.arity), dtype=np.int64), 0, -1
-        columns = np.arange(keys.shape[1])
-        while i < len(keys):
-            i, at, n = index_kernels.join(
-                keys,
-                columns,
-                columns,
-                self.relation.buffer,
-                self.folded,
-                self.entries,
-                self.slots.array,
-                self.following,
-                self.base,
-                self.relation.count,
-                takes,
-                self.where,
-                out,
-                i,
-                at,
-            )
-            if work is not None:
-                work.pay(n)
-            pieces.append(out[:n].copy())
-        return np.concatenate(pieces)
-
-    def _places(
-        self,
-    ) -> tuple[Rows, Rows, npt.NDArray[np.int64], npt.NDArray[np.int32], int]:
-        return self.folded, self.entries, self.slots.array, self.following, self.base
+    def _places(self) -> tuple[Rows, npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        return self.entries, self.slots.array, self.following
 
 
 class Store(Relation):
     """Distinct rows, all of them settled, that can be removed again.
 
-    The buffer serves only the rows that its indexes have not brought together yet; some of these may be dead.
+    Rows that were removed stay in the buffer, out of all indexes, until they are more than the others.
 
     Parameters
     ----------
@@ -169,17 +108,16 @@ class Store(Relation):
 
     def __init__(self, arity: int, rows: Rows, key: Sequence[int] | None = None) -> None:
         super().__init__(arity)
-        self.live = 0
-        self._start(len(rows))
+        self._hold(rows)
         self.selective = _selective(rows, range(arity) if key is None else key)
         columns = self.selective or tuple(range(arity) if key is None else key)
-        self.primary = LiveIndex(self, columns, rows)
-        self.indexes[tuple(self.primary.key.tolist())] = self.primary
+        self.primary = self.index(columns)
 
-    def _start(self, count: int) -> None:
-        """Begin a buffer behind the place of `count` rows that indexes hold; memory for these is never touched."""
-        self.buffer = np.empty((2 * count + 16, self.arity), dtype=np.int64)
-        self.count = self.stable = self.seen = self.live = count
+    def _hold(self, rows: Rows) -> None:
+        """Hold some distinct rows and no others."""
+        self.load(np.ascontiguousarray(rows), distinct=True)
+        self.stable = self.seen = self.live = self.count
+        self.dead = np.zeros(self.count, dtype=np.bool_)
 
     def __len__(self) -> int:
         return self.live
@@ -194,10 +132,9 @@ class Store(Relation):
             return
         end = self.count + len(rows)
         if end > len(self.buffer):
-            low = min(index.base for index in self.live_indexes())
-            larger = np.empty((2 * end, self.arity), dtype=np.int64)
-            larger[low : self.count] = self.buffer[low : self.count]
-            self.buffer = larger
+            self.buffer = grown(self.buffer[: self.count], end + end // 4)
+        if end > len(self.dead):
+            self.dead = np.append(self.dead, np.zeros(end + end // 4 - len(self.dead), dtype=np.bool_))
         self.buffer[self.count : end] = rows
         self.live += len(rows)
         self.count = self.stable = self.seen = end
@@ -225,13 +162,6 @@ class Store(Relation):
             if self.count - self.live > max(self.live, SLACK):
                 self._compact()
 
-    def _compact(self) -> None:
-        """Forget the dead."""
-        rows = self.primary.rows(self.live)
-        self._start(len(rows))
-        for index in self.live_indexes():
-            index.build(rows)
-
     def live_indexes(self) -> Iterator[LiveIndex]:
         """All indexes."""
         for index in self.indexes.values():
@@ -239,22 +169,33 @@ class Store(Relation):
             yield index
 
     def index(self, columns: tuple[int, ...]) -> LiveIndex:
-        """Index on some columns, made if there is none yet."""
+        """Index on some columns, made if there is none yet; of rows of the past it tells none."""
         found = self.indexes.get(columns)
         if found is None:
-            found = self.indexes[columns] = LiveIndex(self, columns, self.primary.rows(self.live))
+            if self.live < self.count:
+                self._compact()
+            found = self.indexes[columns] = LiveIndex(self, columns)
+            found.extend(self.count)
         assert isinstance(found, LiveIndex)
         return found
+
+    def _compact(self) -> None:
+        """Forget the rows that were removed."""
+        self._hold(self.rows(Part.ALL))
+        for index in self.live_indexes():
+            index.begin()
+        self._extend_indexes()
 
     def enough(self, columns: Sequence[int]) -> Sequence[int]:
         """Of columns that hold a key with few rows that key, so that there are fewer indexes."""
         return self.selective if self.selective and set(self.selective) < set(columns) else columns
 
     def rows(self, part: Part) -> Rows:
-        """All rows, those of one key of the first index together; none is recent."""
+        """All rows; none is recent."""
         if part is Part.RECENT:
             return self.buffer[:0]
-        return self.primary.rows(self.live)
+        rows = self.buffer[: self.count]
+        return rows if self.live == self.count else rows[~self.dead[: self.count]]
 
     def batches(self, part: Part) -> Iterator[Rows]:
         """All rows in chunks."""

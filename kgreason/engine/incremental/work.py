@@ -25,17 +25,6 @@ PART = 8
 """An edit of more than one in so many given facts is no update."""
 
 
-def allowed(facts: int) -> int:
-    """Rows that an update of so many facts, given and derived, may handle.
-
-    Examples
-    --------
-    >>> allowed(0), allowed(6_400_000)
-    (1024, 267690)
-    """
-    return LEAST + facts // SHARE
-
-
 def small(rows: int, given: int) -> bool:
     """Whether an edit of some rows among given facts may be an update.
 
@@ -64,7 +53,7 @@ class Work:
 
     def begin(self, facts: int) -> None:
         """Begin an update of so many facts, given and derived."""
-        self.left = allowed(facts)
+        self.left = LEAST + facts // SHARE
 
     def pay(self, rows: int) -> None:
         """Account for the work of handling some rows.

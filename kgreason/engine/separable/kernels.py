@@ -77,7 +77,6 @@ def reach(
     ptr: Ints,
     to: Shorts,
     stamps: Shorts,
-    before: int,
     out: Shorts,
     used: int,
     counts: Ints,
@@ -89,9 +88,7 @@ def reach(
     Parameters
     ----------
     stamps
-        One per state; belongs to the thread, 0 at the beginning.
-    before
-        Greatest stamp of earlier calls; value i leaves the stamp ``before + i + 1``.
+        One per state; belongs to the thread, 0 at the beginning. Value i leaves the stamp ``i + 1``.
     used
         Entries of `out` that are taken.
     counts
@@ -106,7 +103,7 @@ def reach(
     tried = 0
     states = len(stamps)
     while i < last and used + states <= len(out):
-        stamp = before + i + 1
+        stamp = i + 1
         head = tail = used
         for j in range(seed_ptr[i], seed_ptr[i + 1]):
             s = seeds[j]
@@ -154,76 +151,6 @@ def accumulate(
     seeds: Shorts,
     ptr: Ints,
     to: Shorts,
-    sum_ptr: Ints,
-    sum_to: Shorts,
-    weights: Doubles,
-    bounds: Doubles,
-    cells: Doubles,
-    before: int,
-    out: Shorts,
-    used: int,
-    counts: Ints,
-    first: int,
-    last: int,
-) -> tuple[int, int, int]:
-    """Walk as `reach` does; states are also reached when the weights of steps from reached ones pass a bound.
-
-    Parameters
-    ----------
-    sum_ptr, sum_to, weights
-        Steps whose weights are added up at their target, exactly but for the last bit of a double-double.
-    bounds
-        Greatest total that is not enough; all targets in ``[p * n, (p + 1) * n)`` have the bound p of
-        ``len(bounds)``, where n is the number of states divided by that of bounds.
-    cells
-        Four per state: stamp of the walk that reached it; stamp of its total; high and low part of the total.
-        Belongs to the thread, 0 at the beginning.
-    """
-    i = first
-    tried = 0
-    states = len(cells) // 4
-    each = states // len(bounds)
-    while i < last and used + states <= len(out):
-        stamp = float(before + i + 1)
-        head = tail = used
-        for j in range(seed_ptr[i], seed_ptr[i + 1]):
-            s = seeds[j]
-            if cells[4 * s] != stamp:
-                cells[4 * s] = stamp
-                out[tail] = s
-                tail += 1
-        while head < tail:
-            s = out[head]
-            head += 1
-            tried += ptr[s + 1] - ptr[s]
-            for e in range(ptr[s], ptr[s + 1]):
-                t = to[e]
-                if cells[4 * t] != stamp:
-                    cells[4 * t] = stamp
-                    out[tail] = t
-                    tail += 1
-            tried += sum_ptr[s + 1] - sum_ptr[s]
-            for e in range(sum_ptr[s], sum_ptr[s + 1]):
-                t = sum_to[e]
-                c = 4 * t
-                if cells[c] == stamp:
-                    continue
-                if add(cells, c, stamp, weights[e]) > bounds[t // each]:
-                    cells[c] = stamp
-                    out[tail] = t
-                    tail += 1
-        counts[i] = tail - used
-        used = tail
-        i += 1
-    return i, used, tried
-
-
-@kernel
-def count(
-    seed_ptr: Ints,
-    seeds: Shorts,
-    ptr: Ints,
-    to: Shorts,
     rules: Doubles,
     sum_ptr: Ints,
     sum_to: Shorts,
@@ -238,25 +165,34 @@ def count(
     first: int,
     last: int,
 ) -> tuple[int, int, int]:
-    """Walk as `accumulate` does, and count what each rule does in each round.
+    """Walk as `reach` does; states are also reached when the weights of steps from reached ones pass a bound.
 
-    A round is one step of all walks: it goes on from the states that the round before has reached, as the rounds of
-    a semi-naive evaluation do.
+    With a tally it counts what each rule does in each round. A round is one step of all walks: it goes on from the
+    states that the round before has reached, as the rounds of a semi-naive evaluation do.
 
     Parameters
     ----------
     rules
-        Number of the rule of each plain step.
+        Number of the rule of each plain step, for the tally.
+    sum_ptr, sum_to, weights
+        Steps whose weights are added up at their target, exactly but for the last bit of a double-double.
     sum_rules
-        For each bound, number of the rule whose weights it is for.
+        For each bound, number of the rule whose weights it is for, for the tally.
+    bounds
+        Greatest total that is not enough; all targets in ``[p * n, (p + 1) * n)`` have the bound p of
+        ``len(bounds)``, where n is the number of states divided by that of bounds.
+    cells
+        Four per state: stamp of the walk that reached it; stamp of its total; high and low part of the total.
+        Belongs to the thread, 0 at the beginning.
     tally
         A row for each round, the last one for all later ones too; for each rule two columns, to which are added the
-        steps that were tried and the states that were new.
+        steps that were tried and the states that were new. Without rows nothing is counted.
     """
     i = first
     tried = 0
     states = len(cells) // 4
     each = states // len(bounds)
+    counting = len(tally) > 0
     while i < last and used + states <= len(out):
         stamp = float(i + 1)
         head = tail = used
@@ -269,33 +205,33 @@ def count(
         here = 0
         end = tail  # of the states from which this round goes on
         while head < tail:
-            if head == end:
+            if counting and head == end:
                 end = tail
                 here = min(here + 1, len(tally) - 1)
             s = out[head]
             head += 1
             tried += ptr[s + 1] - ptr[s] + sum_ptr[s + 1] - sum_ptr[s]
             for e in range(ptr[s], ptr[s + 1]):
-                rule = 2 * int(rules[e])
-                tally[here, rule] += 1
                 t = to[e]
-                if cells[4 * t] != stamp:
+                new = cells[4 * t] != stamp
+                if new:
                     cells[4 * t] = stamp
                     out[tail] = t
                     tail += 1
-                    tally[here, rule + 1] += 1
+                if counting:
+                    tally[here, 2 * int(rules[e])] += 1
+                    tally[here, 2 * int(rules[e]) + 1] += new
             for e in range(sum_ptr[s], sum_ptr[s + 1]):
                 t = sum_to[e]
                 c = 4 * t
-                rule = 2 * sum_rules[t // each]
-                tally[here, rule] += 1
-                if cells[c] == stamp:
-                    continue
-                if add(cells, c, stamp, weights[e]) > bounds[t // each]:
+                new = cells[c] != stamp and add(cells, c, stamp, weights[e]) > bounds[t // each]
+                if new:
                     cells[c] = stamp
                     out[tail] = t
                     tail += 1
-                    tally[here, rule + 1] += 1
+                if counting:
+                    tally[here, 2 * sum_rules[t // each]] += 1
+                    tally[here, 2 * sum_rules[t // each] + 1] += new
         counts[i] = tail - used
         used = tail
         i += 1

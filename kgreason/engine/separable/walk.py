@@ -65,7 +65,7 @@ class Tally:
     by_predicate
         New facts of each predicate, at the end.
     rounds
-        If `profile`, what each thread counts of each round and rule (see `kernels.count`).
+        If `profile`, what each thread counts of each round and rule (see `kernels.accumulate`).
     """
 
     def __init__(self, plan: Separable, profile: bool = False) -> None:
@@ -156,10 +156,7 @@ def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterat
     """Work of one thread: blocks of values as long as there are any."""
     states = len(graph.numbering) * len(graph.parts)
     room = max(LEAST, 4 * states)
-    if blocks.tally.profile:
-        walk = _counter(blocks.tally, graph, start, counts, states)
-    else:
-        walk = _walker(graph, start, counts, states)
+    walk = _walker(blocks.tally, graph, start, counts, states)
     out, used, size = _room(room), 0, 1
     while (block := blocks.take(size)) is not None:
         first, last = block
@@ -185,44 +182,20 @@ def _room(states: int) -> States:
 Walk = Callable[[States, int, int, int], tuple[int, int, int]]
 
 
-def _walker(graph: Graph, start: Seeds, counts: Codes, states: int) -> Walk:
+def _walker(tally: Tally, graph: Graph, start: Seeds, counts: Codes, states: int) -> Walk:
     """Kernel with the memory of one thread."""
-    plain, sums = graph.plain, graph.sums
+    plain, sums, plan = graph.plain, graph.sums, tally.plan
     if sums is None:
         stamps = np.zeros(states, dtype=np.int32)
         return lambda out, used, first, last: kernels.reach(
-            start.ptr, start.states, plain.ptr, plain.to, stamps, 0, out, used, counts, first, last
+            start.ptr, start.states, plain.ptr, plain.to, stamps, out, used, counts, first, last
         )
-    cells = np.zeros(4 * states)
-    return lambda out, used, first, last: kernels.accumulate(
-        start.ptr,
-        start.states,
-        plain.ptr,
-        plain.to,
-        sums.ptr,
-        sums.to,
-        sums.weights,
-        graph.bounds,
-        cells,
-        0,
-        out,
-        used,
-        counts,
-        first,
-        last,
-    )
-
-
-def _counter(tally: Tally, graph: Graph, start: Seeds, counts: Codes, states: int) -> Walk:
-    """Kernel with the memory of one thread that counts what each rule does in each round."""
-    plain, sums, cells = graph.plain, graph.sums, np.zeros(4 * states)
-    assert sums is not None
-    plan = tally.plan
     summed = {steps.head: number for number, steps in enumerate(plan.steps) if steps.threshold is not None}
     rules = np.array([summed.get(part, 0) for part in graph.parts])
-    rounds = np.zeros((min(states, ROUNDS), 2 * len(plan.steps)), dtype=np.int64)
+    rounds = np.zeros((min(states, ROUNDS) if tally.profile else 0, 2 * len(plan.steps)), dtype=np.int64)
     tally.rounds.append(rounds)
-    return lambda out, used, first, last: kernels.count(
+    cells = np.zeros(4 * states)
+    return lambda out, used, first, last: kernels.accumulate(
         start.ptr,
         start.states,
         plain.ptr,
