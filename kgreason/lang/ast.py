@@ -6,6 +6,7 @@ up to layout. ``str(node)`` gives source back; parsing it gives an equal node.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -157,6 +158,24 @@ Expression = Variable | Constant | Collection | Skolem | Unary | Binary | Call |
 Term = Variable | Constant
 
 
+PARTS: Mapping[type, tuple[str, ...]] = {
+    Collection: ("elements",),
+    Skolem: ("arguments",),
+    Unary: ("operand",),
+    Binary: ("left", "right"),
+    Call: ("arguments",),
+    Aggregate: ("argument",),
+}
+"""Attributes that hold the expressions within an expression; contributors and groups excepted."""
+
+
+def children(node: Expression) -> Iterator[Expression]:
+    """Yield the expressions right below one, left to right."""
+    for name in PARTS.get(type(node), ()):
+        part = getattr(node, name)
+        yield from part if isinstance(part, tuple) else () if part is None else (part,)
+
+
 def _inner(node: Expression) -> str:
     loose = isinstance(node, Binary) or (isinstance(node, Unary) and node.operator == "!")
     return f"({node})" if loose else str(node)
@@ -216,6 +235,28 @@ class Condition:
 
 
 BodyItem = Atom | Negation | Equation | Condition
+
+
+def expressions(item: BodyItem) -> tuple[Expression, ...]:
+    """Expressions of a body item."""
+    match item:
+        case Atom():
+            return item.arguments
+        case Negation():
+            return item.atom.arguments
+        case Equation():
+            return (item.left, item.right)
+        case Condition():
+            return (item.expression,)
+
+
+def atoms(body: Iterable[BodyItem]) -> Iterator[Atom]:
+    """Atoms of a body, the negated ones included."""
+    for item in body:
+        if isinstance(item, Negation):
+            yield item.atom
+        elif isinstance(item, Atom):
+            yield item
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +341,8 @@ class Annotation:
         return f"@{self.name}({', '.join(map(str, self.arguments))})."
 
 
-Clause = Fact | Rule | Equality | Constraint | Annotation | UnsupportedClause
+Bodied = Rule | Equality | Constraint
+Clause = Fact | Bodied | Annotation | UnsupportedClause
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,3 +368,18 @@ class Program:
 
     def __str__(self) -> str:
         return "".join(f"{clause}\n" for clause in self.clauses)
+
+    @property
+    def bodied(self) -> Iterator[Bodied]:
+        """Rules, equalities and constraints."""
+        return (c for c in self.clauses if isinstance(c, Bodied))
+
+    @property
+    def facts(self) -> Iterator[Fact]:
+        """Clauses without a body."""
+        return (c for c in self.clauses if isinstance(c, Fact))
+
+    @property
+    def heads(self) -> Iterator[Atom]:
+        """Heads of the rules."""
+        return (atom for c in self.clauses if isinstance(c, Rule) for atom in c.head)
