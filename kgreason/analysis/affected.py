@@ -220,7 +220,7 @@ def hidden(rule: CheckedRule) -> bool:
 
 def invents(rule: CheckedRule) -> bool:
     """Whether a rule has existential variables or Skolem terms."""
-    steps: tuple[Step, ...] = (*rule.before, *rule.after)
+    steps: tuple[Step, ...] = rule.steps
     return bool(rule.inventions) or any(isinstance(e, Skolem) for s in steps for e in walk(s.expression))
 
 

@@ -131,6 +131,21 @@ class CheckedRule:
     documentation: str = field(default="", compare=False, repr=False)
     weight: float | None = None
 
+    @property
+    def body(self) -> tuple[CheckedAtom, ...]:
+        """Atoms of the body, the negated ones last."""
+        return (*self.positives, *self.negatives)
+
+    @property
+    def atoms(self) -> tuple[CheckedAtom, ...]:
+        """The head and the atoms of the body."""
+        return (self.head, *self.positives, *self.negatives)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Steps before and after the aggregation."""
+        return (*self.before, *self.after)
+
 
 @dataclass(frozen=True, slots=True)
 class Stratum:

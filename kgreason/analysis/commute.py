@@ -66,7 +66,7 @@ def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Varia
 
 def _vertices(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:
     """Variables of the body where vertices stand, those that only a negated atom knows included."""
-    for atom in (*rule.positives, *rule.negatives):
+    for atom in rule.body:
         for i, term in enumerate(atom.terms):
             if isinstance(term, Variable) and (atom.predicate, i) in positions:
                 yield term

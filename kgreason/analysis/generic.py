@@ -136,7 +136,7 @@ def _foreign(rule: CheckedRule, positions: frozenset[Position]) -> bool:
 
 def _needed(program: CheckedProgram, goal: str) -> set[str]:
     rules = program.restricted((goal,)).rules
-    return {a.predicate for rule in rules for a in (rule.head, *rule.positives, *rule.negatives)}
+    return {a.predicate for rule in rules for a in rule.atoms}
 
 
 def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
@@ -217,7 +217,7 @@ def _side_tables(program: CheckedProgram) -> Iterator[CheckedAtom]:
 
 def _atoms(program: CheckedProgram) -> Iterator[CheckedAtom]:
     for rule in program.rules:
-        yield from (rule.head, *rule.positives, *rule.negatives)
+        yield from rule.atoms
 
 
 def _first_use(program: CheckedProgram, predicate: str) -> Span | None:
@@ -249,7 +249,7 @@ def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
     while size < len(positions):
         size = len(positions)
         for rule in program.rules:
-            vertices, atoms = _vertices(rule, positions), (rule.head, *rule.positives, *rule.negatives)
+            vertices, atoms = _vertices(rule, positions), rule.atoms
             places = [
                 (a.predicate, i, t) for a in atoms for i, t in enumerate(a.terms) if isinstance(t, Variable)
             ]
@@ -300,7 +300,7 @@ def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position])
         for i, term in enumerate(atom.terms)
         if isinstance(term, Variable) and (atom.predicate, i) in positions
     }
-    for step in (*rule.before, *rule.after):
+    for step in rule.steps:
         if (
             isinstance(step, Assign)
             and isinstance(step.expression, Variable)
@@ -340,7 +340,7 @@ def _check_derived(
 
 def _check_nulls(rule: CheckedRule, program: CheckedProgram, findings: Findings) -> None:
     """Refuse rules that make nulls, merge them or stop the run."""
-    steps = (*rule.before, *rule.after)
+    steps = rule.steps
     terms = (n for step in steps for n in walk(step.expression) if isinstance(n, Skolem))
     term = next(terms, None)
     if any(u.predicate == rule.head.predicate for u in program.unifications):
@@ -372,10 +372,10 @@ class _Rule:
 
     def check(self) -> None:
         """Find every use of a vertex other than joining, grouping, counting and testing for equality."""
-        for atom in (self.rule.head, *self.rule.positives, *self.rule.negatives):
+        for atom in self.rule.atoms:
             for i, term in enumerate(atom.terms):
                 self._check_term(atom, i, term)
-        for step in (*self.rule.before, *self.rule.after):
+        for step in self.rule.steps:
             for part in walk(step.expression):
                 self._check_expression(part)
         aggregation = self.rule.aggregation

@@ -273,6 +273,6 @@ def _no_null(head: CheckedAtom, rule: Draft, keyed: Mapping[str, Keyed], finding
 
 
 def _made(rule: Draft) -> set[str]:
-    steps = (*rule.before, *rule.after)
+    steps = rule.steps
     made = {s.variable for s in steps if isinstance(s, Assign) and isinstance(s.expression, Skolem)}
     return made | {i.variable for i in rule.inventions}

@@ -26,6 +26,7 @@ from kgreason.lang.ast import (
     Negation,
     Term,
     Variable,
+    expressions,
 )
 
 
@@ -65,6 +66,11 @@ class Draft:
     after: tuple[Step, ...]
     inventions: tuple[Invention, ...]
     written: Written
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Steps before and after the aggregation."""
+        return (*self.before, *self.after)
 
     @property
     def hidden(self) -> bool:
@@ -260,15 +266,7 @@ class _Body:
 
 
 def _item_variables(item: BodyItem) -> tuple[Variable, ...]:
-    match item:
-        case Atom():
-            return tuple(v for a in item.arguments for v in variables(a))
-        case Negation():
-            return tuple(v for a in item.atom.arguments for v in variables(a))
-        case Equation():
-            return (*variables(item.left), *variables(item.right))
-        case Condition():
-            return variables(item.expression)
+    return tuple(v for expression in expressions(item) for v in variables(expression))
 
 
 def _needs(step: Step) -> frozenset[str]:

@@ -59,7 +59,7 @@ def _improving(atoms: Sequence[CheckedAtom], keyed: Mapping[str, Keyed]) -> Iter
 
 
 def _check_steps(rule: Draft, changing: Directions, findings: Findings) -> None:
-    for step in (*rule.before, *rule.after):
+    for step in rule.steps:
         if isinstance(step, Assign):
             direction = _direction(step.expression, changing)
             if direction:
@@ -182,7 +182,7 @@ def _with_nulls(rules: Sequence[CheckedRule]) -> set[str]:
 
 
 def _makes_nulls(rule: CheckedRule) -> bool:
-    steps = (s for s in (*rule.before, *rule.after) if isinstance(s, Assign))
+    steps = (s for s in rule.steps if isinstance(s, Assign))
     return bool(rule.inventions) or any(isinstance(n, Skolem) for s in steps for n in walk(s.expression))
 
 
@@ -194,6 +194,6 @@ def _strict_uses(rule: CheckedRule, rules: Sequence[CheckedRule]) -> Iterator[tu
         yield from ((atom, "under `not`") for atom in current.negatives)
         if current.aggregation and not current.aggregation.monotonic:
             yield from ((atom, "under an aggregate") for atom in current.positives)
-        needed = {a.predicate for a in (*current.positives, *current.negatives)} - seen
+        needed = {a.predicate for a in current.body} - seen
         seen |= needed
         queue += [r for r in rules if r.head.predicate in needed]

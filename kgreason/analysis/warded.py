@@ -160,7 +160,7 @@ def _listed(words: str, variables: Iterable[str]) -> str:
 def _joined(rule: Written, harmful: frozenset[str]) -> int:
     """Size of the largest set of body atoms that hang together by harmful variables, if it is two or more."""
     parts: list[tuple[set[str], int]] = []
-    atoms = (*rule.first.positives, *rule.first.negatives)
+    atoms = rule.first.body
     links = [(rule.variables(atom) & harmful, 1) for atom in atoms]
     links += [(compared & harmful, 0) for compared in _compared(rule)]
     links.append((_aggregated(rule) & harmful, 1))

@@ -74,7 +74,7 @@ def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
             set[float](),
         )
         for rule in program.rules:
-            for atom in (*rule.positives, *rule.negatives):
+            for atom in rule.body:
                 if atom.predicate == predicate:
                     found, values = _use(rule, atom.terms[2])
                     use = max(use, found)
@@ -89,11 +89,11 @@ def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float
         value = _number(weight)
         return (Use.READ, set()) if value is None else (Use.COMPARED, {value})
     name, aggregation = weight.name, rule.aggregation
-    bound = sum(t == weight for a in (rule.head, *rule.positives, *rule.negatives) for t in a.terms)
+    bound = sum(t == weight for a in rule.atoms for t in a.terms)
     if bound > 1:
         return Use.READ, set()
     use, constants = Use.UNREAD, set[float]()
-    for step in (*rule.before, *rule.after):
+    for step in rule.steps:
         if name not in names(step.expression):
             continue
         values = _compared(step.expression, name) if isinstance(step, Filter) else None
@@ -186,7 +186,7 @@ def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> 
         elif any(_adds(rule, added) for rule in stratum.rules):
             return None
         else:
-            outcome |= {a.predicate for r in stratum.rules for a in (*r.positives, *r.negatives)} & growing
+            outcome |= {a.predicate for r in stratum.rules for a in r.body} & growing
     return frozenset(outcome | (set(program.outputs) & growing))
 
 
@@ -209,11 +209,7 @@ def only_grows(program: CheckedProgram) -> bool:
     moved, size = set(weighed), -1
     while size < len(moved):
         size = len(moved)
-        moved |= {
-            r.head.predicate
-            for r in program.rules
-            if any(a.predicate in moved for a in (*r.positives, *r.negatives))
-        }
+        moved |= {r.head.predicate for r in program.rules if any(a.predicate in moved for a in r.body)}
     return not any(p in program.keyed for p in moved) and all(
         _grows(rule, weighed, moved) and _asks_for_more(rule, weighed) for rule in program.rules
     )
@@ -241,8 +237,8 @@ def only_gains(program: CheckedProgram) -> bool:
 
 def _asks_for_more(rule: CheckedRule, weighed: frozenset[str]) -> bool:
     """Whether the conditions on weights, once true, stay so when these rise."""
-    weights = [a.terms[2] for a in (*rule.positives, *rule.negatives) if a.predicate in weighed]
-    conditions = [step.expression for step in (*rule.before, *rule.after)]
+    weights = [a.terms[2] for a in rule.body if a.predicate in weighed]
+    conditions = [step.expression for step in rule.steps]
     return all(
         isinstance(w, Variable) and all(bounds_below(e, w.name) for e in conditions if w.name in names(e))
         for w in weights

@@ -383,3 +383,14 @@ class Program:
     def heads(self) -> Iterator[Atom]:
         """Heads of the rules."""
         return (atom for c in self.clauses if isinstance(c, Rule) for atom in c.head)
+
+    @property
+    def atoms(self) -> Iterator[Atom]:
+        """Every atom, in the order of the text."""
+        for clause in self.clauses:
+            if isinstance(clause, Fact):
+                yield clause.atom
+            if isinstance(clause, Rule):
+                yield from clause.head
+            if isinstance(clause, Bodied):
+                yield from atoms(clause.body)

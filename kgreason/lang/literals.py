@@ -57,11 +57,13 @@ class Literals(Transformer[Token, list[Clause]]):
         self.found: list[Diagnostic] = []
         self._seen: set[Diagnostic] = set()
         self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        self.unread = False  # whether something may hold predicates that nobody looks at
         self.next_clause()
 
     def next_clause(self, documentation: str = "") -> None:
         """Start on a clause."""
         self.documentation = documentation
+        self._anonymous = 0
         self._border: dict[Span, Constant] = {}
 
     def only(self, found: list[Diagnostic]) -> None:
@@ -75,13 +77,8 @@ class Literals(Transformer[Token, list[Clause]]):
             self._too_large(str(constant.value), span)
 
     def _span(self, first: Any, last: Any) -> Span:
-        if isinstance(first, Token):
-            line, column = first.line or 1, first.column or 1
-        else:
-            line, column = first.span.line, first.span.column
-        if isinstance(last, Token):
-            return Span(self.file, line, column, last.end_line or 1, last.end_column or 1)
-        return Span(self.file, line, column, last.span.end_line, last.span.end_column)
+        start, end = getattr(first, "span", first), getattr(last, "span", last)
+        return Span(self.file, start.line, start.column, end.end_line, end.end_column)
 
     def _source(self, span: Span) -> str:
         starts = self._line_starts
