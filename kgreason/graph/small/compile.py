@@ -371,31 +371,22 @@ class _RulePlan:
             if function != k.COUNT and total.argument is not None:
                 argument = steps.value(total.argument)
         before = steps.take()
-        plain = before == [0] and len(self.read) == 1 and values[0] < 0 and values[4] == argument
-        direct = values[1] if plain and function not in (k.COUNT, k.EXISTS) else -1
-        result, bound, after, table = 0, -1, [0], -1
+        result, table = 0, -1
         if total is not None:
             result = steps.register(total.variable)
             self.ranges[total.variable] = self._range(total, function)
-            bound, after = self._after(total, function, steps)
+            if any(t.word is not None and self.book.live(t.word) for t in self.terms):
+                self._check_recursive(total, function)
+            for condition in self.rule.after:
+                if names(condition) != {total.variable}:
+                    raise Unfit(f"`{condition}` is not about {total.variable} alone")
+                steps.condition(condition)
         if self.rule.head.value is not None:
             table = self.book.tables[self.rule.head.predicate]
             self.book.ranges[self.rule.head.predicate] = self.ranges[self.rule.head.value]
         put = self.book.put
-        numbers = [function, argument, result, bound, put(after), table, put(before), direct]
+        numbers = [function, argument, result, put(steps.take()), table, put(before)]
         return put([*numbers, len(self.read), *values])
-
-    def _after(self, total: Aggregation, function: int, steps: Steps) -> tuple[int, list[int]]:
-        """Bound that a total must exceed, or -1, and the steps behind it."""
-        if any(t.word is not None and self.book.live(t.word) for t in self.terms):
-            self._check_recursive(total, function)
-        for condition in self.rule.after:
-            if names(condition) != {total.variable}:
-                raise Unfit(f"`{condition}` is not about {total.variable} alone")
-            steps.condition(condition)
-        after = steps.take()
-        single = after[:3] == [1, k.BELOW, -1] and after[4] == steps.registers[total.variable]
-        return (after[3] if single and after[3] >= k.CONSTANT else -1), after
 
     def _check_recursive(self, total: Aggregation, function: int) -> None:
         """In recursion, conditions that a total meets on its way must be met in the end, too."""
