@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from kgreason.analysis.include import Source, read_program, read_text
 from kgreason.analysis.reach import Reach
 from kgreason.analysis.targets import check_targets
 from kgreason.analysis.warded import wardedness, warn_unwarded
-from kgreason.errors import Diagnostic, ProgramError, Span, render_all
+from kgreason.errors import Diagnostic, ProgramError, render_all
 from kgreason.lang.ast import Annotation, Atom, Program
 
 
@@ -144,17 +144,6 @@ def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Itera
     return _assemble(source, notes, arities, built, findings, reach)
 
 
-def _beyond(reach: Reach, notes: Annotations, targets: Sequence[Bind]) -> dict[Span, Diagnostic]:
-    """What is wrong with sources and targets that the rules may not reach, by the places of their annotations."""
-    findings = Findings()
-    for bind in targets:
-        reach.check_target(bind, findings)
-    read: list[Bind | Query] = [bind for bind in notes.binds if bind not in targets]
-    for source in [*read, *notes.queries]:
-        reach.check_source(source, findings)
-    return {found.span: found for found in findings.all if found.span}
-
-
 def _assemble(
     source: Source,
     notes: Annotations,
@@ -172,6 +161,13 @@ def _assemble(
     warded = wardedness(built.strata, nullable)
     if not warded.warded:
         warn_unwarded(built.strata, nullable, findings)
+    binds = tuple(b for b in notes.binds if b not in targets)
+    beyond = Findings()
+    for bind in targets:
+        reach.check_target(bind, beyond)
+    sources: list[Bind | Query] = [*binds, *notes.queries]
+    for read in sources:
+        reach.check_source(read, beyond)
     binary = tuple(p for p in outputs if p in derived and arities[p] == 2 and p not in queries)
     program = CheckedProgram(
         facts=built.facts,
@@ -180,7 +176,7 @@ def _assemble(
         keyed=built.keyed,
         inputs=notes.of("input"),
         outputs=outputs,
-        binds=tuple(b for b in notes.binds if b not in targets),
+        binds=binds,
         mappings=tuple(notes.mappings),
         nodes=notes.of("node"),
         edges=notes.of("edge"),
@@ -199,7 +195,7 @@ def _assemble(
         wardedness=warded,
         sources=source.texts,
         allow_files=reach.allowed,
-        beyond=_beyond(reach, notes, targets),
+        beyond={found.span: found for found in beyond.all if found.span},
     )
     return Examined(program, findings.all, source.texts)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from kgreason.analysis.calls import check_call, check_membership, check_operands, static_type
 from kgreason.analysis.findings import Findings
@@ -23,6 +23,8 @@ from kgreason.lang.ast import (
     children,
 )
 from kgreason.lang.values import Value, identity
+
+T = TypeVar("T")
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 ORDERS = frozenset({"<", "<=", ">", ">="})
@@ -48,6 +50,21 @@ def rewrite(node: Expression, change: Callable[[Expression], Expression]) -> Exp
         several = isinstance(part, tuple)
         made[name] = tuple(rewrite(p, change) for p in part) if several else part and rewrite(part, change)
     return change(replace(node, **made) if made else node)
+
+
+def grown(found: Iterable[T], more: Callable[[set[T]], Iterable[T]]) -> set[T]:
+    """Least superset that holds what `more` finds in it.
+
+    Examples
+    --------
+    >>> sorted(grown({1}, lambda found: {2 * n for n in found if n < 8}))
+    [1, 2, 4, 8]
+    """
+    known, size = set(found), -1
+    while size < len(known):
+        size = len(known)
+        known.update(more(known))
+    return known
 
 
 def variables(node: Expression) -> tuple[Variable, ...]:

@@ -37,7 +37,7 @@ from kgreason.lang.ast import (
 )
 from kgreason.lang.ast import Clause as ClauseNode
 from kgreason.lang.literals import Literals
-from kgreason.lang.names import AGGREGATES, FUNCTIONS, suggest
+from kgreason.lang.names import AGGREGATES, FUNCTIONS, meant, suggest
 from kgreason.resources import resource
 
 
@@ -203,13 +203,12 @@ class Builder(Literals):
         return tuple(a for a in call.arguments if not isinstance(a, _Contributors))
 
     def _misplaced(self, call: Call, argument: _Contributors) -> None:
-        closest = suggest(call.function, AGGREGATES)
         self._report(
             "E012",
             f"contributors `{self._source(argument.span)}` stand outside of an aggregate",
             argument.span,
             note=f"`<...>` is the last argument of an aggregate such as msum; {call.function!r} is none",
-            hint=closest and f"did you mean {closest!r}?",
+            hint=meant(call.function, AGGREGATES),
         )
 
     def _aggregate(self, call: Call) -> Aggregate | None:

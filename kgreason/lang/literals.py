@@ -15,7 +15,7 @@ from lark import Token, Transformer
 
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Clause, Constant, Expression, Unary
-from kgreason.lang.names import suggest
+from kgreason.lang.names import meant
 from kgreason.lang.values import Null
 
 GREATEST = 2**63 - 1
@@ -174,13 +174,12 @@ class Literals(Transformer[Token, list[Clause]]):
     def _parameter(self, name: str, span: Span) -> Constant:
         if name in self.parameters:
             return self.parameters[name]
-        closest = suggest(name, self.parameters)
         self._report(
             "E306",
             f"there is no parameter {name!r}",
             span,
             note='`${name}` stands for the value that @param("name", value) gives',
-            hint=f"did you mean ${{{closest}}}?" if closest else f'add @param("{name}", ...)',
+            hint=meant(name, self.parameters, "${{{}}}") or f'add @param("{name}", ...)',
         )
         return UNKNOWN
 

@@ -11,11 +11,11 @@ from kgreason.analysis.checked import (
     CheckedAtom,
     CheckedProgram,
     CheckedRule,
+    Position,
     Step,
     Stratum,
 )
 from kgreason.analysis.expressions import names, rewrite
-from kgreason.analysis.generic import Position
 from kgreason.graph.small.expressions import Unfit, conjuncts
 from kgreason.lang.ast import Binary, Constant, Expression, Term, Variable
 
