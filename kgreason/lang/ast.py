@@ -16,16 +16,16 @@ from kgreason.lang.values import Value, identity, source
 NOWHERE = Span("<generated>", 1, 1, 1, 1)
 
 
-def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class _Node:
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(_Node):
     """A variable; each anonymous one has its own name, which starts with ``_``."""
 
     name: str
-    span: Span = _span()
 
     @property
     def anonymous(self) -> bool:
@@ -37,14 +37,13 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(_Node):
     """An integer (64 bit), double, string, boolean or date; ``1``, ``1.0`` and ``#T`` are three constants.
 
     The parser makes no constant of a list or set (see `Collection`); the checker does where all elements are.
     """
 
     value: Value
-    span: Span = _span()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constant) and identity(self.value) == identity(other.value)
@@ -57,12 +56,11 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(_Node):
     """A list ``[1, "a"]`` or a set ``{1, 2}``."""
 
     kind: Literal["list", "set"]
     elements: tuple[Expression, ...]
-    span: Span = _span()
 
     def __str__(self) -> str:
         left, right = "[]" if self.kind == "list" else "{}"
@@ -70,68 +68,63 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True)
-class Skolem:
+class Skolem(_Node):
     """``#f(X, Y)``: a null, the same for the same name and arguments; `function` is written without the ``#``."""
 
     function: str
     arguments: tuple[Expression, ...]
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"#{self.function}({', '.join(map(str, self.arguments))})"
 
 
 @dataclass(frozen=True, slots=True)
-class Unsupported:
+class Unsupported(_Node):
     """An expression of Vadalog that this version does not run; the checker refuses it by name."""
 
     feature: str
     text: str
-    span: Span = _span()
 
     def __str__(self) -> str:
         return self.text
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(_Node):
     """``-x`` or ``!x``."""
 
     operator: str
     operand: Expression
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"{self.operator}{_inner(self.operand)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(_Node):
     """Arithmetic ``+ - * / %``, comparison ``< <= > >= == != in !in`` or logic ``&& ||``."""
 
     operator: str
     left: Expression
     right: Expression
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"{_inner(self.left)} {self.operator} {_inner(self.right)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Node):
     """A function call ``f(x, y)``."""
 
     function: str
     arguments: tuple[Expression, ...]
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"{self.function}({', '.join(map(str, self.arguments))})"
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(_Node):
     """``msum(W, <Y>)``; `contributors` is `None` where no ``<...>`` was written.
 
     `groups` is set in the older forms: ``msum(W, [X], [Y])`` repeats the group that the head gives, and the one list of
@@ -142,7 +135,6 @@ class Aggregate:
     argument: Expression | None
     contributors: tuple[Variable, ...] | None
     groups: tuple[Variable, ...] | None = field(default=None, kw_only=True)
-    span: Span = _span()
 
     def __str__(self) -> str:
         parts = [str(self.argument)] if self.argument is not None else []
@@ -182,12 +174,11 @@ def _inner(node: Expression) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(_Node):
     """``own(X, Y, W)``; a predicate without arguments is written ``p``."""
 
     predicate: str
     arguments: tuple[Expression, ...]
-    span: Span = _span()
 
     @property
     def arity(self) -> int:
@@ -201,34 +192,31 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class Negation:
+class Negation(_Node):
     """``not p(X)``."""
 
     atom: Atom
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"not {self.atom}"
 
 
 @dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(_Node):
     """``left = right``: whether it assigns or compares is decided by the checker."""
 
     left: Expression
     right: Expression
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"{self.left} = {self.right}"
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(_Node):
     """A boolean expression that must hold."""
 
     expression: Expression
-    span: Span = _span()
 
     def __str__(self) -> str:
         return str(self.expression)
@@ -260,19 +248,18 @@ def atoms(body: Iterable[BodyItem]) -> Iterator[Atom]:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(_Node):
     """A clause without a body."""
 
     atom: Atom
     documentation: str = field(default="", compare=False)
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"{self.atom}."
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(_Node):
     """``head :- body.``; `documentation` is the text of the ``%%`` lines above it, `label` that of ``@label``.
 
     `weight` is the probability that ``@label("name", 0.9)`` gives, else `None`.
@@ -283,14 +270,13 @@ class Rule:
     documentation: str = field(default="", compare=False)
     label: str = field(default="", kw_only=True)
     weight: float | None = field(default=None, kw_only=True)
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"{', '.join(map(str, self.head))} :- {', '.join(map(str, self.body))}."
 
 
 @dataclass(frozen=True, slots=True)
-class Equality:
+class Equality(_Node):
     """An equality-generating dependency ``X = Y :- body.``: where the body holds, both are one value."""
 
     left: Variable
@@ -298,44 +284,40 @@ class Equality:
     body: tuple[BodyItem, ...]
     documentation: str = field(default="", compare=False)
     label: str = field(default="", kw_only=True)
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"{self.left} = {self.right} :- {', '.join(map(str, self.body))}."
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(_Node):
     """``#F :- body.``: the body must never hold."""
 
     body: tuple[BodyItem, ...]
     documentation: str = field(default="", compare=False)
     label: str = field(default="", kw_only=True)
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"#F :- {', '.join(map(str, self.body))}."
 
 
 @dataclass(frozen=True, slots=True)
-class UnsupportedClause:
+class UnsupportedClause(_Node):
     """A clause of Vadalog that kgreason does not run (temporal operators, SQL, ...)."""
 
     feature: str
     text: str
-    span: Span = _span()
 
     def __str__(self) -> str:
         return self.text
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(_Node):
     """``@output("control").``; arguments are constants (a bare word counts as a string)."""
 
     name: str
     arguments: tuple[Constant, ...]
-    span: Span = _span()
 
     def __str__(self) -> str:
         return f"@{self.name}({', '.join(map(str, self.arguments))})."
