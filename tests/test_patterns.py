@@ -13,7 +13,6 @@ from kgreason.analysis.check import load_text
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.subgraphs.enumerate import connected_subgraphs
 from kgreason.subgraphs.patterns import (
-    _classes,
     canonical,
     cells_between,
     classify,
@@ -137,4 +136,4 @@ def test_no_members() -> None:
 
 def test_seven_vertices_are_refused() -> None:
     with pytest.raises(ValueError, match="at most 6"):
-        _classes(np.zeros((1, 7, 7), dtype=np.int64), np.arange(1), np.arange(7).reshape(1, 7))
+        classify(build(7, [(0, 1, 0.5)], []), CONTROL, np.arange(7).reshape(1, 7))

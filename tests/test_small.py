@@ -22,9 +22,11 @@ from kgreason.graph import induced
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.graph.situations import Ties
-from kgreason.graph.small.interpreter import Edges, Pairs
+from kgreason.graph.small.compile import Plan
+from kgreason.graph.small.interpreter import Pairs
 from kgreason.graph.small.kernels import PART
 from kgreason.graph.small.kernels import _sum as exact_sum
+from kgreason.lang.ast import Binary, Constant, Variable
 from kgreason.resources import resource
 from tests.examples import inputs
 
@@ -334,12 +336,15 @@ def test_sums_are_rounded_once(values: list[float]) -> None:
 def test_pairs(graph: KnowledgeGraph) -> None:
     r, knows = graph.relations["own"], graph.relations["knows"]
     assert r.weight is not None
-    heavy = r.weight > 0.3
-    edges = [
-        Edges(r.source, r.target, (r.weight,), [(0, np.ones(len(r), dtype=bool)), (2, heavy)], 0),
-        Edges(knows.source, knows.target, (np.ones(len(knows)),), [(1, np.ones(len(knows), dtype=bool))], -1),
-    ]
-    pairs = Pairs.of(graph.n, edges, 1)
+    heavy = Binary(">", Variable("W"), Constant(0.3))
+    nothing = np.empty(0, dtype=np.int64)
+    loaded = (("own", ()), ("knows", ()), ("own", (heavy,)))
+    plan = Plan(nothing, np.empty(0), loaded, ("own",), outputs=0, integers=0, doubles=0)
+    edges = {
+        "own": (r.source, r.target, (r.weight,)),
+        "knows": (knows.source, knows.target, (np.ones(len(knows)),)),
+    }
+    pairs = Pairs.of(plan, graph.n, edges)
     for u in range(graph.n):
         row = pairs.entries[3 * pairs.indptr[u] : 3 * pairs.indptr[u + 1]].reshape(-1, 3).tolist()
         assert [e[0] for e in row] == sorted({e[0] for e in row})

@@ -15,11 +15,19 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kgreason.analysis.checked import Assign, Bind, CheckedAtom, CheckedRule, Filter, Query, Step
+from kgreason.analysis.checked import (
+    Assign,
+    Bind,
+    CheckedAtom,
+    CheckedRule,
+    Filter,
+    Position,
+    Query,
+    Step,
+    places,
+)
 from kgreason.analysis.expressions import ORDERS, walk
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Variable
-
-Position = tuple[str, int]
 
 _PASSING = frozenset({"min", "max", "mmin", "mmax", "set", "list", "union", "munion"})
 
@@ -189,20 +197,15 @@ def written(rules: Iterable[CheckedRule]) -> list[Written]:
 def _written(rules: tuple[CheckedRule, ...]) -> Written:
     reader = _Reader(rules[0])
     occurrences: dict[str, list[Position]] = defaultdict(list)
-    for atom in rules[0].positives:
-        for i, term in enumerate(atom.terms):
-            if isinstance(term, Variable):
-                occurrences[reader.name(term.name)].append((atom.predicate, i))
+    for place, variable in places(rules[0].positives):
+        occurrences[reader.name(variable.name)].append(place)
     flows: dict[Position, Flow] = {}
     for rule in rules:
         invented = {i.variable for i in rule.inventions}
         for i, term in enumerate(rule.head.terms if not hidden(rule) else ()):
             place = (rule.head.predicate, i)
-            here = (
-                Flow(invented=True)
-                if isinstance(term, Variable) and term.name in invented
-                else reader.flow(term)
-            )
+            new = isinstance(term, Variable) and term.name in invented
+            here = Flow(invented=True) if new else reader.flow(term)
             flows[place] = flows.get(place, Flow()) | here
     return Written(
         rules,
@@ -220,8 +223,7 @@ def hidden(rule: CheckedRule) -> bool:
 
 def invents(rule: CheckedRule) -> bool:
     """Whether a rule has existential variables or Skolem terms."""
-    steps: tuple[Step, ...] = (*rule.before, *rule.after)
-    return bool(rule.inventions) or any(isinstance(e, Skolem) for s in steps for e in walk(s.expression))
+    return bool(rule.inventions) or any(isinstance(e, Skolem) for s in rule.steps for e in walk(s.expression))
 
 
 def nullable_inputs(sources: Iterable[Bind | Query], arities: Mapping[str, int]) -> frozenset[Position]:

@@ -14,7 +14,7 @@ from kgreason.analysis.checked import (
     Keyed,
     Step,
 )
-from kgreason.analysis.expressions import names, walk
+from kgreason.analysis.expressions import grown, names, walk
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import Aggregate, Constant, Expression, Variable
 
@@ -111,11 +111,7 @@ def _form(node: Aggregate, findings: Findings) -> bool:
 def dependent(variable: str, steps: Iterable[Step]) -> set[str]:
     """The variable and all that is computed from it."""
     assigns = [s for s in steps if isinstance(s, Assign)]
-    late, size = {variable}, 0
-    while size < len(late):
-        size = len(late)
-        late.update(s.variable for s in assigns if names(s.expression) & late)
-    return late
+    return grown({variable}, lambda late: {s.variable for s in assigns if names(s.expression) & late})
 
 
 def monotonic_name(function: str, recursive: bool) -> str | None:

@@ -24,21 +24,23 @@ from kgreason.analysis.strata import components, dependencies, report_unstratifi
 from kgreason.analysis.undone import check_equalities, check_undone
 from kgreason.lang.ast import (
     Atom,
+    Bodied,
     BodyItem,
     Call,
     Condition,
     Constant,
     Constraint,
     Equality,
-    Fact,
     Negation,
     Program,
     Rule,
     Unary,
     UnsupportedClause,
-    Variable,
 )
 from kgreason.lang.functions import signature
+
+LONGEST = 500
+"""Most atoms, conditions and assignments of one body: evaluation takes them one inside the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,7 @@ def read_conditions(program: Program, defined: frozenset[str]) -> Program:
         return Condition(Unary("!", call, span=item.span) if atom is not item else call, span=item.span)
 
     clauses = tuple(
-        replace(c, body=tuple(map(resolved, c.body))) if isinstance(c, Rule | Equality | Constraint) else c
-        for c in program.clauses
+        replace(c, body=tuple(map(resolved, c.body))) if isinstance(c, Bodied) else c for c in program.clauses
     )
     return replace(program, clauses=clauses)
 
@@ -96,7 +97,15 @@ def build(program: Program, defined: frozenset[str], findings: Findings) -> Buil
         Predicates with facts, rules or annotations.
     """
     program = read_conditions(program, defined)
-    check_size(program, findings)
+    for clause in program.bodied:
+        if len(clause.body) > LONGEST:
+            findings.add(
+                "E125",
+                f"the body has {len(clause.body)} atoms and conditions",
+                clause.body[LONGEST].span,
+                note=f"a body has {LONGEST} atoms and conditions at most",
+                hint="derive parts of it by rules of their own, or put constants that are compared into facts",
+            )
     written = list(_written(program, findings))
     facts, nulls = _facts(program, len(written), findings)
     written += nulls
@@ -125,13 +134,10 @@ _HIDDEN = {"equality": "equal", "constraint": "false"}
 
 def _written(program: Program, findings: Findings) -> Iterator[Written]:
     """Clauses with a body, in the order of the text."""
-    number = 0
     for clause in program.clauses:
         if isinstance(clause, UnsupportedClause):
             findings.add("E205", f"{clause.feature}: not supported by this version", clause.span)
-        if not isinstance(clause, Rule | Equality | Constraint):
-            continue
-        number += 1
+    for number, clause in enumerate(program.bodied, 1):
         rest = (clause.body, str(clause), clause.span, clause.label, clause.documentation)
         match clause:
             case Rule():
@@ -149,9 +155,7 @@ def _facts(
     """Facts of constants; those with Skolem terms become rules without a body, numbered behind the others."""
     facts: dict[CheckedAtom, None] = {}
     nulls: list[Written] = []
-    for clause in program.clauses:
-        if not isinstance(clause, Fact):
-            continue
+    for clause in program.facts:
         arguments = clause.atom.arguments
         constants = tuple(a for a in arguments if isinstance(a, Constant))
         if len(constants) == len(arguments):
@@ -159,30 +163,23 @@ def _facts(
             continue
         free = next((v for a in arguments for v in variables(a)), None)
         if free:
-            _not_ground(free, findings)
+            findings.add(
+                "E102",
+                f"the fact holds the variable {free}",
+                free.span,
+                note="a fact consists of constants",
+                hint=f'write "{free}" for a string, or give the clause a body',
+            )
             continue
         terms = Terms(findings)
         atom, steps = terms.atom(clause.atom)
         if steps:
             number += 1
-            nulls.append(
-                Written(
-                    "fact", number, (clause.atom,), (), str(clause), clause.span, "", clause.documentation
-                )
-            )
+            rest = ((), str(clause), clause.span, "", clause.documentation)
+            nulls.append(Written("fact", number, (clause.atom,), *rest))
         elif terms.fine:
             facts.setdefault(atom)
     return tuple(facts), nulls
-
-
-def _not_ground(variable: Variable, findings: Findings) -> None:
-    findings.add(
-        "E102",
-        f"the fact holds the variable {variable}",
-        variable.span,
-        note="a fact consists of constants",
-        hint=f'write "{variable}" for a string, or give the clause a body',
-    )
 
 
 def _strata(
@@ -197,50 +194,21 @@ def _strata(
         for head in rule.heads:
             rules[number[head.predicate]].append(_checked(rule, head, aggregation))
     check_undone(drafts, number, keyed, findings)
-    return tuple(_stratum(part, members) for part, members in zip(parts, rules, strict=True)), keyed
+    strata = (
+        Stratum(part, tuple(members), any(a.predicate in part for rule in members for a in rule.positives))
+        for part, members in zip(parts, rules, strict=True)
+    )
+    return tuple(strata), keyed
 
 
 def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) -> CheckedRule:
-    return CheckedRule(
-        head=head,
-        positives=rule.positives,
-        negatives=rule.negatives,
-        before=rule.before,
-        aggregation=aggregation,
-        after=rule.after,
-        text=rule.written.text,
-        span=rule.written.span,
-        inventions=rule.inventions,
-        number=rule.written.number,
-        label=rule.written.label,
-        documentation=rule.written.documentation,
-        weight=rule.written.weight,
-    )
+    body = (rule.positives, rule.negatives, rule.before, aggregation, rule.after)
+    w = rule.written
+    named = (w.number, w.label, w.documentation, w.weight)
+    return CheckedRule(head, *body, w.text, w.span, rule.inventions, *named)
 
 
 def _loops(rule: Draft, number: Mapping[str, int]) -> bool:
     """Whether some head of the rule needs itself through this rule."""
     below = {number.get(atom.predicate) for atom in rule.positives}
     return any(number[head.predicate] in below for head in rule.heads)
-
-
-def _stratum(part: frozenset[str], rules: list[CheckedRule]) -> Stratum:
-    recursive = any(atom.predicate in part for rule in rules for atom in rule.positives)
-    return Stratum(part, tuple(rules), recursive)
-
-
-LONGEST = 500
-"""Most atoms, conditions and assignments of one body: evaluation takes them one inside the other."""
-
-
-def check_size(program: Program, findings: Findings) -> None:
-    """Report rules, equalities and constraints whose bodies are too long."""
-    for clause in program.clauses:
-        if isinstance(clause, Rule | Equality | Constraint) and len(clause.body) > LONGEST:
-            findings.add(
-                "E125",
-                f"the body has {len(clause.body)} atoms and conditions",
-                clause.body[LONGEST].span,
-                note=f"a body has {LONGEST} atoms and conditions at most",
-                hint="derive parts of it by rules of their own, or put constants that are compared into facts",
-            )

@@ -7,7 +7,7 @@ from datetime import datetime
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Unary, Variable
 from kgreason.lang.functions import BUILT_IN, LIBRARIES, Signature, known, plain_name, signature
-from kgreason.lang.names import AGGREGATES, suggest
+from kgreason.lang.names import AGGREGATES, meant
 
 _NUMBERS = frozenset({"int", "double", "number"})
 _TYPES: tuple[tuple[type, str], ...] = (
@@ -31,8 +31,14 @@ def check_call(call: Call, findings: Findings) -> bool:
     if found is None:
         _unknown(call, findings)
         return False
-    if not found.takes(len(call.arguments)):
-        _arity(call, found, findings)
+    count = len(call.arguments)
+    if not found.takes(count):
+        findings.add(
+            "E121",
+            f"`{call.function}` does not take {count} argument{'' if count == 1 else 's'}",
+            call.span,
+            note=f"the function is {shown(call.function, found)}",
+        )
         return False
     fine = True
     for i, argument in enumerate(call.arguments):
@@ -52,22 +58,17 @@ def no_predicate(node: Expression, findings: Findings) -> bool:
         return True
     if signature(call.function, len(call.arguments)) is not None:
         return True
-    closest = suggest(call.function, known())
+    slip, negation = meant(call.function, known(), "`{}`"), f"negation of atoms is `not`: `not {call}`"
     findings.add(
         "E108",
         f"there is no function `{call.function}`",
         call.span,
         note="`!` negates conditions, and a predicate cannot stand inside of an expression",
-        hint=(f"did you mean `{closest}`? " if closest else "")
-        + f"negation of atoms is `not`: `not {_named(call)}`"
-        + ("" if closest else "; a function of your own needs --functions FILE.py"),
+        hint=f"{slip} {negation}"
+        if slip
+        else f"{negation}; a function of your own needs --functions FILE.py",
     )
     return False
-
-
-def _named(call: Call) -> str:
-    arguments = ("_" if isinstance(a, Variable) and a.anonymous else str(a) for a in call.arguments)
-    return f"{call.function}({', '.join(arguments)})"
 
 
 def _as_aggregate(call: Call) -> str:
@@ -169,27 +170,16 @@ def _cast(argument: Expression, wanted: str, given: str) -> str | None:
     return f"write `as_{wanted}({argument})`" if wanted in casts and given in casts else None
 
 
-def _arity(call: Call, found: Signature, findings: Findings) -> None:
-    count = len(call.arguments)
-    findings.add(
-        "E121",
-        f"`{call.function}` does not take {count} argument{'' if count == 1 else 's'}",
-        call.span,
-        note=f"the function is {shown(call.function, found)}",
-    )
-
-
 def _unknown(call: Call, findings: Findings) -> None:
     name = call.function
     library, _, base = name.rpartition(":")
     if library and library not in LIBRARIES:
-        closest = suggest(library, LIBRARIES)
         findings.add(
             "E202",
             f"library functions (`{library}:`) are not supported by this version",
             call.span,
             note="the libraries are " + ", ".join(f"{name}:" for name in sorted(LIBRARIES)),
-            hint=f"did you mean `{closest}:{base}`?" if closest else None,
+            hint=meant(library, LIBRARIES, f"`{{}}:{base}`"),
         )
     elif name in AGGREGATES:
         findings.add(
@@ -200,17 +190,13 @@ def _unknown(call: Call, findings: Findings) -> None:
         )
     else:
         words = frozenset(BUILT_IN) if library else known() | AGGREGATES
-        closest = suggest(base, words)
         findings.add(
             "E108",
             f"there is no function `{name}`",
             call.span,
             note="a predicate cannot stand inside of an expression",
-            hint=f"did you mean `{library}:{closest}`?".replace("`:", "`") if closest else _OWN,
+            hint=meant(base, words, f"`{library}:{{}}`" if library else "`{}`") or _OWN,
         )
-
-
-_Typed = tuple[Expression, str]
 
 
 def check_operands(node: Unary | Binary, findings: Findings) -> bool:
@@ -231,26 +217,20 @@ def check_operands(node: Unary | Binary, findings: Findings) -> bool:
     else:
         return True
     wrong = wrong or (known[1:] if mixed else [])
-    if wrong:
-        _report(node, verb, rule, wrong[0], [_family(t) for _, t in known], findings)
+    for operand, kind in wrong[:1]:
+        others = [family for _, t in known if (family := _family(t)) != kind]
+        findings.add(
+            "E124",
+            f"`{node.operator}` {verb}, and `{operand}` is {article(kind)}",
+            operand.span,
+            note=rule,
+            hint=_operand_hint(operand, kind, others, node.operator),
+        )
     return not wrong
 
 
 def _family(kind: str) -> str:
     return "number" if kind in ("int", "double") else kind
-
-
-def _report(
-    node: Unary | Binary, verb: str, rule: str, culprit: _Typed, families: list[str], findings: Findings
-) -> None:
-    operand, kind = culprit
-    findings.add(
-        "E124",
-        f"`{node.operator}` {verb}, and `{operand}` is {article(kind)}",
-        operand.span,
-        note=rule,
-        hint=_operand_hint(operand, kind, [k for k in families if k != kind], node.operator),
-    )
 
 
 def _operand_hint(culprit: Expression, kind: str, others: list[str], operator: str) -> str | None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.analysis.affected import nullable_inputs
-from kgreason.analysis.annotations import Annotations, read_annotations
+from kgreason.analysis.annotations import Annotations, check_posts, read_annotations
 from kgreason.analysis.build import Built, build, read_conditions
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
-from kgreason.analysis.declared import check_declared, check_undefined
+from kgreason.analysis.declared import (
+    check_declared,
+    check_parameters,
+    check_undefined,
+    check_unused,
+    first_places,
+)
 from kgreason.analysis.findings import Findings, plural
 from kgreason.analysis.include import Source, read_program, read_text
-from kgreason.analysis.posts import check_posts
 from kgreason.analysis.reach import Reach
 from kgreason.analysis.targets import check_targets
-from kgreason.analysis.unused import all_atoms, check_parameters, check_unused, heads, read_predicates
 from kgreason.analysis.warded import wardedness, warn_unwarded
-from kgreason.errors import Diagnostic, ProgramError, Span, render_all
-from kgreason.lang.ast import Annotation, Atom, Fact, Program
+from kgreason.errors import Diagnostic, ProgramError, render_all
+from kgreason.lang.ast import Annotation, Atom, Program
 
 
 @dataclass(frozen=True)
@@ -127,28 +131,17 @@ def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Itera
     program = read_conditions(source.program, defined)
     arities = _arities(program, findings)
     built = build(program, defined, findings)
-    derived = frozenset(heads(program))
+    derived = frozenset(atom.predicate for atom in program.heads)
     check_declared(notes, arities, derived, source.whole, findings)
     check_posts(notes.posts, arities, findings)
     check_targets(source.program, notes, derived, findings)
     if source.whole:
-        check_undefined(read_predicates(program), notes, defined, arities, findings)
+        check_undefined(program, notes, defined, arities, findings)
         check_unused(program, notes, arities, defined, findings)
         check_parameters(notes.parameters, source.texts.values(), findings)
     if findings.errors:
         return Examined(None, findings.all, source.texts)
     return _assemble(source, notes, arities, built, findings, reach)
-
-
-def _beyond(reach: Reach, notes: Annotations, targets: Sequence[Bind]) -> dict[Span, Diagnostic]:
-    """What is wrong with sources and targets that the rules may not reach, by the places of their annotations."""
-    findings = Findings()
-    for bind in targets:
-        reach.check_target(bind, findings)
-    read: list[Bind | Query] = [bind for bind in notes.binds if bind not in targets]
-    for source in [*read, *notes.queries]:
-        reach.check_source(source, findings)
-    return {found.span: found for found in findings.all if found.span}
 
 
 def _assemble(
@@ -160,7 +153,7 @@ def _assemble(
     reach: Reach,
 ) -> Examined:
     """Put the parts of a program without errors together."""
-    derived = heads(source.program)
+    derived = first_places(source.program.heads)
     outputs = notes.of("output") or tuple(derived)
     queries = notes.of("query")
     targets = notes.writes(derived)
@@ -168,6 +161,13 @@ def _assemble(
     warded = wardedness(built.strata, nullable)
     if not warded.warded:
         warn_unwarded(built.strata, nullable, findings)
+    binds = tuple(b for b in notes.binds if b not in targets)
+    beyond = Findings()
+    for bind in targets:
+        reach.check_target(bind, beyond)
+    sources: list[Bind | Query] = [*binds, *notes.queries]
+    for read in sources:
+        reach.check_source(read, beyond)
     binary = tuple(p for p in outputs if p in derived and arities[p] == 2 and p not in queries)
     program = CheckedProgram(
         facts=built.facts,
@@ -176,7 +176,7 @@ def _assemble(
         keyed=built.keyed,
         inputs=notes.of("input"),
         outputs=outputs,
-        binds=tuple(b for b in notes.binds if b not in targets),
+        binds=binds,
         mappings=tuple(notes.mappings),
         nodes=notes.of("node"),
         edges=notes.of("edge"),
@@ -195,25 +195,25 @@ def _assemble(
         wardedness=warded,
         sources=source.texts,
         allow_files=reach.allowed,
-        beyond=_beyond(reach, notes, targets),
+        beyond={found.span: found for found in beyond.all if found.span},
     )
     return Examined(program, findings.all, source.texts)
 
 
 def _defined(program: Program, notes: Annotations) -> frozenset[str]:
     """Predicates with rules, facts or a source, be they right or wrong."""
-    facts = {c.atom.predicate for c in program.clauses if isinstance(c, Fact)}
+    written = {a.predicate for a in program.heads} | {f.atom.predicate for f in program.facts}
     sources = {
         str(c.arguments[0].value)
         for c in program.clauses
         if isinstance(c, Annotation) and c.name in ("bind", "qbind") and c.arguments
     }
-    return frozenset(heads(program)) | facts | sources | notes.inputs()
+    return frozenset(written | sources | notes.inputs())
 
 
 def _arities(program: Program, findings: Findings) -> dict[str, int]:
     first: dict[str, Atom] = {}
-    for atom in all_atoms(program):
+    for atom in program.atoms:
         known = first.setdefault(atom.predicate, atom)
         if known.arity != atom.arity:
             findings.add(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -28,6 +28,16 @@ class CheckedAtom:
     def variables(self) -> tuple[str, ...]:
         """Names of its variables, each once, in order."""
         return tuple(dict.fromkeys(t.name for t in self.terms if isinstance(t, Variable)))
+
+
+Position = tuple[str, int]
+"""A predicate and a 0-based argument of it."""
+
+
+def places(atoms: Iterable[CheckedAtom]) -> Iterator[tuple[Position, Variable]]:
+    """Yield the variables of atoms with their positions."""
+    for atom in atoms:
+        yield from (((atom.predicate, i), t) for i, t in enumerate(atom.terms) if isinstance(t, Variable))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,21 @@ class CheckedRule:
     label: str = ""
     documentation: str = field(default="", compare=False, repr=False)
     weight: float | None = None
+
+    @property
+    def body(self) -> tuple[CheckedAtom, ...]:
+        """Atoms of the body, the negated ones last."""
+        return (*self.positives, *self.negatives)
+
+    @property
+    def atoms(self) -> tuple[CheckedAtom, ...]:
+        """The head and the atoms of the body."""
+        return (self.head, *self.positives, *self.negatives)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Steps before and after the aggregation."""
+        return (*self.before, *self.after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kgreason.analysis.checked import Assign, CheckedProgram, CheckedRule, Filter
-from kgreason.analysis.generic import Position, vertex_positions
+from kgreason.analysis.checked import Assign, CheckedProgram, CheckedRule, Filter, Position, places
+from kgreason.analysis.expressions import grown
+from kgreason.analysis.generic import vertex_positions
 from kgreason.lang.ast import Binary, Variable
 
 
@@ -60,16 +61,11 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
 
 
 def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:
+    """Variables that hold vertices, those that only a negated atom knows included, and no head shows."""
     shown = _equal(set(rule.head.variables), rule)
-    return (variable for variable in _vertices(rule, positions) if variable.name not in shown)
-
-
-def _vertices(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:
-    """Variables of the body where vertices stand, those that only a negated atom knows included."""
-    for atom in (*rule.positives, *rule.negatives):
-        for i, term in enumerate(atom.terms):
-            if isinstance(term, Variable) and (atom.predicate, i) in positions:
-                yield term
+    for place, term in places(rule.body):
+        if place in positions and term.name not in shown:
+            yield term
 
 
 def _equal(shown: set[str], rule: CheckedRule) -> set[str]:
@@ -81,8 +77,4 @@ def _equal(shown: set[str], rule: CheckedRule) -> set[str]:
                 pairs.append({variable, other.name})
             case Filter(Binary("==", Variable() as left, Variable() as right)):
                 pairs.append({left.name, right.name})
-    size = -1
-    while size < len(shown):
-        size = len(shown)
-        shown = shown.union(*(pair for pair in pairs if pair & shown))
-    return shown
+    return grown(shown, lambda known: set[str]().union(*(pair for pair in pairs if pair & known)))

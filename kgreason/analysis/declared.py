@@ -1,4 +1,4 @@
-"""What annotations and rules say of each other: arities, definitions, outputs."""
+"""What annotations and rules say of each other: arities, definitions, outputs, and what nothing uses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from kgreason.analysis.annotations import Annotations
 from kgreason.analysis.findings import Findings, plural
 from kgreason.errors import Span
+from kgreason.lang.ast import Annotation, Atom, Program, Rule, atoms
 from kgreason.lang.functions import BUILT_IN
-from kgreason.lang.names import suggest
+from kgreason.lang.names import meant, suggest
 
 _WIDTHS: dict[str, tuple[Callable[[int], bool], str]] = {
     "node": (lambda arity: arity >= 1, "a vertex predicate has the vertex as its first argument"),
@@ -20,6 +21,20 @@ _WIDTHS: dict[str, tuple[Callable[[int], bool], str]] = {
 }
 
 _LOOKED_UP = 20  # so many undefined predicates are compared with all others for a misspelling
+_REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
+_COMMENT = re.compile(r'("[^"\\]*(?:\\[\s\S][^"\\]*)*")|%[^\n]*')
+
+
+def first_places(found: Iterable[Atom]) -> dict[str, Span]:
+    """Where each predicate first stands."""
+    places: dict[str, Span] = {}
+    for atom in found:
+        places.setdefault(atom.predicate, atom.span)
+    return places
+
+
+def _read(program: Program) -> dict[str, Span]:
+    return first_places(atom for clause in program.bodied for atom in atoms(clause.body))
 
 
 def check_declared(
@@ -35,9 +50,8 @@ def check_declared(
     for name, (fits, words) in _WIDTHS.items():
         for predicate, span in notes.named[name].items():
             if predicate in arities and not fits(arities[predicate]):
-                findings.add(
-                    "E303", f"@{name}: `{predicate}` has {plural(arities[predicate])}", span, note=words
-                )
+                message = f"@{name}: `{predicate}` has {plural(arities[predicate])}"
+                findings.add("E303", message, span, note=words)
     for mapping in notes.mappings:
         arity = arities.get(mapping.predicate)
         if arity is not None and mapping.position >= arity:
@@ -48,52 +62,29 @@ def check_declared(
                 note="positions count from 0",
             )
     if whole:
-        _check_derived(notes, heads, findings)
-        _check_sensitive(notes, heads, findings)
-        _check_sums(notes, findings)
+        _check_kinds(notes, heads, findings)
         _check_mentioned(notes, arities, findings)
 
 
-def _check_derived(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
-    for name in ("derived", "query"):
+def _check_kinds(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
+    """Check that predicates are derived, or edges, where an annotation asks for that."""
+    edges = frozenset(notes.named["edge"])
+    rule, edge = "write a rule with head `{0}(...)`", 'add @edge("{0}")'
+    for name, known, message, otherwise in (
+        ("derived", heads, "no rule derives `{0}`", rule),
+        ("query", heads, "no rule derives `{0}`", rule),
+        (
+            "sensitive",
+            heads | edges,
+            "no rule derives `{0}`, and it is no edge predicate",
+            f"{rule}, or {edge}",
+        ),
+        ("incoming_sum", edges, "`{0}` is no edge predicate", edge),
+    ):
         for predicate, span in notes.named[name].items():
-            if predicate not in heads:
-                closest = suggest(predicate, heads)
-                findings.add(
-                    "E304",
-                    f"@{name}: no rule derives `{predicate}`",
-                    span,
-                    hint=f"did you mean {closest!r}?"
-                    if closest
-                    else f"write a rule with head `{predicate}(...)`",
-                )
-
-
-def _check_sensitive(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
-    linking = {*heads, *notes.named["edge"]}
-    for predicate, span in notes.named["sensitive"].items():
-        if predicate not in linking:
-            closest = suggest(predicate, linking)
-            findings.add(
-                "E304",
-                f"@sensitive: no rule derives `{predicate}`, and it is no edge predicate",
-                span,
-                hint=f"did you mean {closest!r}?"
-                if closest
-                else f'write a rule with head `{predicate}(...)`, or add @edge("{predicate}")',
-            )
-
-
-def _check_sums(notes: Annotations, findings: Findings) -> None:
-    for predicate, span in notes.named["incoming_sum"].items():
-        if predicate not in notes.named["edge"]:
-            closest = suggest(predicate, notes.named["edge"])
-            findings.add(
-                "E304",
-                f"@incoming_sum: `{predicate}` is no edge predicate",
-                span,
-                hint=f"did you mean {closest!r}?" if closest else f'add @edge("{predicate}")',
-            )
+            if predicate not in known:
+                hint = meant(predicate, known) or otherwise.format(predicate)
+                findings.add("E304", f"@{name}: {message.format(predicate)}", span, hint=hint)
 
 
 def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Findings) -> None:
@@ -108,51 +99,43 @@ def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Fin
                 continue
             told.add(predicate)
             other = "output" if name in ("mapping", "bind", "qbind", "input") else "input"
-            closest = suggest(predicate, known)
             findings.add(
                 # beside rules, an output that they do not know is a slip, and would pass for an empty one
                 "E304" if name == "output" and known else "W503",
                 f"@{name}: no rule and no fact mentions `{predicate}`",
                 span,
-                hint=f"did you mean {closest!r}?"
-                if closest
-                else f'if only data hold it, say so: @{other}("{predicate}")',
+                hint=meant(predicate, known) or f'if only data hold it, say so: @{other}("{predicate}")',
             )
 
 
 def check_undefined(
-    used: Mapping[str, Span],
+    program: Program,
     notes: Annotations,
     defined: Iterable[str],
     arities: Mapping[str, int],
     findings: Findings,
 ) -> None:
-    """Warn of predicates that have no facts, no rules and no annotation."""
+    """Warn of predicates that rules read and that have no facts, no rules and no annotation."""
     known = frozenset(defined)
-    undefined = [(predicate, span) for predicate, span in used.items() if predicate not in known]
+    undefined = [(predicate, span) for predicate, span in _read(program).items() if predicate not in known]
     for i, (predicate, span) in enumerate(undefined):
-        arity = arities.get(predicate)
-        same = [p for p in known if arities.get(p, arity) == arity] if i < _LOOKED_UP else []
-        closest = suggest(predicate, same)
+        hint, arity = None, arities.get(predicate)
+        if i < _LOOKED_UP:
+            same = [p for p in known if arities.get(p, arity) == arity]
+            hint = meant(predicate, same) or _function(predicate, arity)
         findings.add(
             "W501",
             f"`{predicate}` has no facts, no rules and no source in this file",
             span,
-            hint=f"did you mean {closest!r}?"
-            if closest
-            else (_function(predicate, arity) if i < _LOOKED_UP else None)
-            or _outside(predicate, notes, arities),
+            hint=hint or _outside(predicate, notes, arities),
         )
 
 
 def _function(predicate: str, arity: int | None) -> str | None:
     """Ask for the boolean function that an atom with a name of another language probably is."""
     words = re.sub("(?<=[a-z])(?=[A-Z])", "_", predicate).lower()
-    fitting = [
-        name
-        for name, found in BUILT_IN.items()
-        if found.result == "boolean" and arity is not None and found.takes(arity)
-    ]
+    boolean = {name: found for name, found in BUILT_IN.items() if found.result == "boolean"}
+    fitting = [name for name, found in boolean.items() if arity is not None and found.takes(arity)]
     closest = words if words in fitting else suggest(words, fitting)
     return f"did you mean the function {closest}?" if closest else None
 
@@ -165,3 +148,85 @@ def _outside(predicate: str, notes: Annotations, arities: Mapping[str, int]) -> 
             f'if its facts come from outside: @input("{predicate}")'
         )
     return f'if its facts come from outside, say so: @input("{predicate}")'
+
+
+def check_unused(
+    program: Program,
+    notes: Annotations,
+    arities: Mapping[str, int],
+    defined: frozenset[str],
+    findings: Findings,
+) -> None:
+    """Warn of predicates that nothing needs, of sources that nothing reads, of posts without an output."""
+    derived, used = first_places(program.heads), _read(program)
+    shown: set[str | None] = {
+        p for n in ("output", "node", "edge", "derived", "query", "sensitive") for p in notes.named[n]
+    }
+    shown |= {
+        suggest(p, arities) for p in notes.named["output"] if p not in arities
+    }  # what these are meant for
+    missing = [p for p in used if p not in defined]
+    if notes.named["output"]:
+        elsewhere = _read_elsewhere(program)
+        others = {*derived, *notes.inputs()}
+        facts = first_places(f.atom for f in program.facts if f.atom.predicate not in others)
+        for what, places, needless in (
+            ("rules", derived, "is derived, but no output and no other rule needs it"),
+            ("facts", facts, "has facts, but no output and no rule needs them"),
+        ):
+            for predicate in [p for p in places if p not in shown and p not in elsewhere]:
+                like = [p for p in missing if arities[p] == arities[predicate]]
+                findings.add(
+                    "W510",
+                    f"`{predicate}` {needless}",
+                    places[predicate],
+                    hint=meant(predicate, like, "{!r}, which a rule reads and nothing derives")
+                    or f'show it: @output("{predicate}"), or leave its {what} out',
+                )
+        for predicate, span in notes.named["post"].items():
+            if predicate in arities and predicate not in notes.named["output"]:
+                findings.add(
+                    "W512",
+                    f"@post: `{predicate}` is no output",
+                    span,
+                    note="@post acts on what is given out, never on what other rules read",
+                    hint=f'add @output("{predicate}")',
+                )
+    for name in ("input", "bind", "qbind") if derived else ():
+        for predicate, span in notes.named[name].items():
+            if predicate in arities and predicate not in {*used, *shown, *derived}:
+                findings.add(
+                    "W511",
+                    f"@{name}: no rule reads `{predicate}`",
+                    span,
+                    hint=meant(predicate, missing, "{!r}, which a rule reads and nothing defines")
+                    or "leave the annotation out, or read it in a rule",
+                )
+
+
+def _read_elsewhere(program: Program) -> set[str]:
+    """Predicates that something else than their own rules reads."""
+    found: set[str] = set()
+    for clause in program.bodied:
+        own = {a.predicate for a in clause.head} if isinstance(clause, Rule) else set()
+        read = {a.predicate for a in atoms(clause.body)}
+        found |= read - own if len(own) == 1 else read  # of several heads, each may serve the others
+    return found
+
+
+def check_parameters(parameters: Mapping[str, Annotation], texts: Iterable[str], findings: Findings) -> None:
+    """Warn of parameters that no file takes a value from: their names may be slips."""
+    if not parameters:  # texts can hold very many facts
+        return
+    used = {name for text in texts for name in _REFERENCE.findall(_COMMENT.sub(r"\1", text))}
+    if used - parameters.keys():  # one without a value is an error that tells what was meant
+        return
+    for name, clause in parameters.items():
+        if name not in used:
+            findings.add(
+                "W514",
+                f"@param: nothing takes the value of {name!r}",
+                clause.span,
+                note=f"a parameter is used as ${{{name}}}, in a rule or in a string",
+                hint=meant(name, used) or "use it, or leave it out",
+            )

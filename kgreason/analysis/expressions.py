@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from kgreason.analysis.calls import check_call, check_membership, check_operands, static_type
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import (
+    PARTS,
     Aggregate,
     Binary,
     Call,
@@ -18,8 +20,11 @@ from kgreason.lang.ast import (
     Unary,
     Unsupported,
     Variable,
+    children,
 )
 from kgreason.lang.values import Value, identity
+
+T = TypeVar("T")
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 ORDERS = frozenset({"<", "<=", ">", ">="})
@@ -31,38 +36,35 @@ LOGIC = frozenset({"&&", "||"})
 def walk(node: Expression) -> Iterator[Expression]:
     """The node and all below it, left to right."""
     yield node
-    match node:
-        case Unary():
-            yield from walk(node.operand)
-        case Binary():
-            yield from walk(node.left)
-            yield from walk(node.right)
-        case Call() | Skolem():
-            for argument in node.arguments:
-                yield from walk(argument)
-        case Collection():
-            for element in node.elements:
-                yield from walk(element)
-        case Aggregate():
-            if node.argument is not None:
-                yield from walk(node.argument)
-            yield from (node.groups if node.contributors is None else node.contributors) or ()
+    for child in children(node):
+        yield from walk(child)
+    if isinstance(node, Aggregate):
+        yield from (node.groups if node.contributors is None else node.contributors) or ()
 
 
 def rewrite(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Replace each node by what `change` makes of it, from the leaves up; contributors stay."""
-    match node:
-        case Unary():
-            node = replace(node, operand=rewrite(node.operand, change))
-        case Binary():
-            node = replace(node, left=rewrite(node.left, change), right=rewrite(node.right, change))
-        case Call() | Skolem():
-            node = replace(node, arguments=tuple(rewrite(a, change) for a in node.arguments))
-        case Collection():
-            node = replace(node, elements=tuple(rewrite(e, change) for e in node.elements))
-        case Aggregate() if node.argument is not None:
-            node = replace(node, argument=rewrite(node.argument, change))
-    return change(node)
+    made: dict[str, Any] = {}
+    for name in PARTS.get(type(node), ()):
+        part = getattr(node, name)
+        several = isinstance(part, tuple)
+        made[name] = tuple(rewrite(p, change) for p in part) if several else part and rewrite(part, change)
+    return change(replace(node, **made) if made else node)
+
+
+def grown(found: Iterable[T], more: Callable[[set[T]], Iterable[T]]) -> set[T]:
+    """Least superset that holds what `more` finds in it.
+
+    Examples
+    --------
+    >>> sorted(grown({1}, lambda found: {2 * n for n in found if n < 8}))
+    [1, 2, 4, 8]
+    """
+    known, size = set(found), -1
+    while size < len(known):
+        size = len(known)
+        known.update(more(known))
+    return known
 
 
 def variables(node: Expression) -> tuple[Variable, ...]:

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
-from kgreason.analysis.expressions import ARITHMETIC, COMPARISONS, MEMBERSHIP, ORDERS, names, walk
+from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Position, places
+from kgreason.analysis.expressions import ARITHMETIC, COMPARISONS, MEMBERSHIP, ORDERS, grown, names, walk
 from kgreason.analysis.findings import Findings
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Term, Unary, Variable
-
-Position = tuple[str, int]
 
 _NAMES = "an anonymized graph has new vertex names, so that rules must treat all vertices alike"
 _JOIN = "compare vertices with vertices only, by `==` and `!=`"
@@ -126,17 +124,13 @@ def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram
 
 def _foreign(rule: CheckedRule, positions: frozenset[Position]) -> bool:
     """Whether a rule puts what is no vertex of the graph where its head has vertices."""
+    terms = [t for i, t in enumerate(rule.head.terms) if (rule.head.predicate, i) in positions]
     vertices = _vertices(rule, positions)
-    return any(
-        not isinstance(term, Variable) or term.name not in vertices
-        for i, term in enumerate(rule.head.terms)
-        if (rule.head.predicate, i) in positions
-    )
+    return any(not isinstance(term, Variable) or term.name not in vertices for term in terms)
 
 
 def _needed(program: CheckedProgram, goal: str) -> set[str]:
-    rules = program.restricted((goal,)).rules
-    return {a.predicate for rule in rules for a in (rule.head, *rule.positives, *rule.negatives)}
+    return {a.predicate for rule in program.restricted((goal,)).rules for a in rule.atoms}
 
 
 def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
@@ -157,8 +151,14 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
     """
     findings = Findings()
     _check_declarations(program, findings)
-    if program.edges:
-        _check_side_tables(program, findings)
+    for predicate in dict.fromkeys(a.predicate for a in _side_tables(program)) if program.edges else ():
+        findings.add(
+            "E407",
+            f"`{predicate}` is neither derived nor part of the graph",
+            _first_use(program, predicate),
+            note="an anonymized graph is its vertices and edges; a table beside it is not published with it",
+            hint=f"write the facts of `{predicate}` into the rule file, or annotate it with @edge or @node",
+        )
     positions = vertex_positions(program)
     for fact in program.facts:
         _check_fact(fact, positions, findings)
@@ -166,7 +166,15 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
         _check_nulls(rule, program, findings)
         _Rule(rule, positions, findings).check()
     for predicate in program.derived:
-        _check_derived(predicate, program, positions, findings)
+        if not holds_edges(predicate, positions):
+            heads = (rule.head.span for rule in program.rules if rule.head.predicate == predicate)
+            findings.add(
+                "E406",
+                f"`{predicate}` is no derived edge: not both of its arguments are vertices",
+                next(heads, None),
+                note="without any @derived, every binary output counts as derived edges",
+                hint='name the derived edges of your rules: @derived("...")',
+            )
     return findings.all
 
 
@@ -198,30 +206,14 @@ def _check_declarations(program: CheckedProgram, findings: Findings) -> None:
             )
 
 
-def _check_side_tables(program: CheckedProgram, findings: Findings) -> None:
-    for predicate in dict.fromkeys(a.predicate for a in _side_tables(program)):
-        findings.add(
-            "E407",
-            f"`{predicate}` is neither derived nor part of the graph",
-            _first_use(program, predicate),
-            note="an anonymized graph is its vertices and edges; a table beside it is not published with it",
-            hint=f"write the facts of `{predicate}` into the rule file, or annotate it with @edge or @node",
-        )
-
-
 def _side_tables(program: CheckedProgram) -> Iterator[CheckedAtom]:
     """Atoms of what is neither derived nor written in the rule file, nor part of the graph."""
     known = {*program.nodes, *program.edges, *program.heads, *(fact.predicate for fact in program.facts)}
-    yield from (a for a in _atoms(program) if a.predicate not in known)
-
-
-def _atoms(program: CheckedProgram) -> Iterator[CheckedAtom]:
-    for rule in program.rules:
-        yield from (rule.head, *rule.positives, *rule.negatives)
+    return (a for rule in program.rules for a in rule.atoms if a.predicate not in known)
 
 
 def _first_use(program: CheckedProgram, predicate: str) -> Span | None:
-    spans = [a.span for a in _atoms(program) if a.predicate == predicate]
+    spans = [a.span for rule in program.rules for a in rule.atoms if a.predicate == predicate]
     return min(spans, key=lambda s: (s.line, s.column), default=None)
 
 
@@ -245,16 +237,14 @@ def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
     >>> sorted(met)
     [('n', 0), ('of', 0), ('own', 0), ('own', 1), ('sold', 1)]
     """
-    positions, size = vertex_positions(program), 0
-    while size < len(positions):
-        size = len(positions)
+
+    def met(positions: set[Position]) -> Iterator[Position]:
         for rule in program.rules:
-            vertices, atoms = _vertices(rule, positions), (rule.head, *rule.positives, *rule.negatives)
-            places = [
-                (a.predicate, i, t) for a in atoms for i, t in enumerate(a.terms) if isinstance(t, Variable)
-            ]
-            vertices |= {term.name for p, i, term in places if (p, i) in positions}
-            positions |= {(p, i) for p, i, term in places if term.name in vertices}
+            vertices = _vertices(rule, positions)
+            vertices |= {term.name for place, term in places(rule.atoms) if place in positions}
+            yield from [place for place, term in places(rule.atoms) if term.name in vertices]
+
+    positions = frozenset(grown(vertex_positions(program), met))
     findings = Findings()
     for fact in program.facts:
         _check_fact(fact, positions, findings)
@@ -273,18 +263,14 @@ def vertex_positions(program: CheckedProgram) -> frozenset[Position]:
     >>> sorted(vertex_positions(load_text(text)))
     [('n', 0), ('own', 0), ('own', 1)]
     """
-    positions = {(p, 0) for p in (*program.nodes, *program.edges)} | {(p, 1) for p in program.edges}
-    size = 0
-    while size < len(positions):
-        size = len(positions)
+
+    def reached(positions: set[Position]) -> Iterator[Position]:
         for rule in program.rules:
             vertices = _vertices(rule, positions)
-            positions |= {
-                (rule.head.predicate, i)
-                for i, term in enumerate(rule.head.terms)
-                if isinstance(term, Variable) and term.name in vertices
-            }
-    return frozenset(positions)
+            yield from [place for place, term in places([rule.head]) if term.name in vertices]
+
+    given = {(p, 0) for p in (*program.nodes, *program.edges)} | {(p, 1) for p in program.edges}
+    return frozenset(grown(given, reached))
 
 
 def holds_edges(predicate: str, positions: frozenset[Position]) -> bool:
@@ -294,19 +280,11 @@ def holds_edges(predicate: str, positions: frozenset[Position]) -> bool:
 
 def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position]) -> set[str]:
     """Variables of a rule that hold vertices."""
-    found = {
-        term.name
-        for atom in rule.positives
-        for i, term in enumerate(atom.terms)
-        if isinstance(term, Variable) and (atom.predicate, i) in positions
-    }
-    for step in (*rule.before, *rule.after):
-        if (
-            isinstance(step, Assign)
-            and isinstance(step.expression, Variable)
-            and step.expression.name in found
-        ):
-            found.add(step.variable)
+    found = {term.name for place, term in places(rule.positives) if place in positions}
+    for step in rule.steps:
+        match step:
+            case Assign(variable, Variable(name)) if name in found:
+                found.add(variable)
     return found
 
 
@@ -323,24 +301,9 @@ def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Fin
             return
 
 
-def _check_derived(
-    predicate: str, program: CheckedProgram, positions: frozenset[Position], findings: Findings
-) -> None:
-    if holds_edges(predicate, positions):
-        return
-    heads = [rule.head for rule in program.rules if rule.head.predicate == predicate]
-    findings.add(
-        "E406",
-        f"`{predicate}` is no derived edge: not both of its arguments are vertices",
-        heads[0].span if heads else None,
-        note="without any @derived, every binary output counts as derived edges",
-        hint='name the derived edges of your rules: @derived("...")',
-    )
-
-
 def _check_nulls(rule: CheckedRule, program: CheckedProgram, findings: Findings) -> None:
     """Refuse rules that make nulls, merge them or stop the run."""
-    steps = (*rule.before, *rule.after)
+    steps = rule.steps
     terms = (n for step in steps for n in walk(step.expression) if isinstance(n, Skolem))
     term = next(terms, None)
     if any(u.predicate == rule.head.predicate for u in program.unifications):
@@ -372,10 +335,10 @@ class _Rule:
 
     def check(self) -> None:
         """Find every use of a vertex other than joining, grouping, counting and testing for equality."""
-        for atom in (self.rule.head, *self.rule.positives, *self.rule.negatives):
+        for atom in self.rule.atoms:
             for i, term in enumerate(atom.terms):
                 self._check_term(atom, i, term)
-        for step in (*self.rule.before, *self.rule.after):
+        for step in self.rule.steps:
             for part in walk(step.expression):
                 self._check_expression(part)
         aggregation = self.rule.aggregation

@@ -8,11 +8,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kgreason.analysis.expressions import grown
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.reach import Reach, is_data
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Annotation, Clause, Constant, Program
-from kgreason.lang.names import suggest
+from kgreason.lang.names import meant
 from kgreason.lang.parser import read
 from kgreason.passwords import hidden
 from kgreason.resources import resource
@@ -80,13 +81,10 @@ def _instead(path: str | Path) -> str | None:
     there = sorted(p.name for p in folder.iterdir() if p.suffix == ".vada")
     if inside and there:
         return f"it is a folder; name a rule file in it, such as {folder / there[0]}"
-    if near := suggest(Path(path).name, there):
-        return f"did you mean {near}?"
-    return (
-        f"the folder holds {', '.join(there[:5])}{', ...' * (len(there) > 5)}"
-        if there
-        else "the folder holds no rule files (.vada)"
-    )
+    if not there:
+        return "the folder holds no rule files (.vada)"
+    listed = f"the folder holds {', '.join(there[:5])}{', ...' * (len(there) > 5)}"
+    return meant(Path(path).name, there, "{}") or listed
 
 
 def read_text(path: str | Path) -> tuple[str, Diagnostic | None]:
@@ -137,11 +135,19 @@ class _Reader:
         here = self.files[path]
         found = find_file(wanted, here.folder)
         if found is None:
-            self._missing(wanted, here, clause.arguments[0].span)
+            self.findings.add(
+                "E321",
+                f"@include: there is no rule file {wanted[:100]!r}",
+                clause.arguments[0].span,
+                note="an include names a file relative to the one that includes it, a module declared by @module "
+                "in the same folder, or a file of the rule library",
+                hint=meant(wanted.removesuffix(".vada"), _names(here.folder)),
+            )
             return None
-        if not self.reach.check_include(found.path, clause.span, self.findings):
+        place, shown = found
+        if not self.reach.check_include(place, clause.span, self.findings):
             return None
-        target = found.path.resolve()
+        target = place.resolve()
         here_chain = [*chain, (path, clause.span)]
         if any(target == p for p, _ in here_chain):
             self._circle(target, here_chain)
@@ -151,28 +157,16 @@ class _Reader:
         if len(here_chain) > DEPTH:
             self.findings.add("E323", f"more than {DEPTH} files include each other in a chain", clause.span)
             return None
-        text, problem = read_text(found.path)
+        text, problem = read_text(place)
         if problem:
-            message = problem.message.replace(str(found.path), found.shown)
+            message = problem.message.replace(str(place), shown)
             self.findings.add("E322", f"@include: {message}", clause.span, problem.note, problem.hint)
             return None
         taken = {f.name for f in self.files.values()}
-        name = str(target) if found.shown in taken else found.shown
-        self.add(target, name, found.path.parent, text, here_chain)
-        if found.path.suffix != ".vada":
+        self.add(target, str(target) if shown in taken else shown, place.parent, text, here_chain)
+        if place.suffix != ".vada":
             self.files[target].stranger = clause.span
         return target
-
-    def _missing(self, wanted: str, here: _File, span: Span) -> None:
-        near = near_names(wanted, here.folder)
-        self.findings.add(
-            "E321",
-            f"@include: there is no rule file {wanted[:100]!r}",
-            span,
-            note="an include names a file relative to the one that includes it, a module declared by @module "
-            "in the same folder, or a file of the rule library",
-            hint=f"did you mean {near!r}?" if near else None,
-        )
 
     def _circle(self, target: Path, chain: list[tuple[Path, Span]]) -> None:
         start = next(i for i, (path, _) in enumerate(chain) if path == target)
@@ -253,11 +247,10 @@ class _Reader:
 
     def _outer(self, path: Path, defined: Mapping[Path, Iterable[str]]) -> frozenset[str]:
         """Names of the parameters that files define which include this one, directly or through others."""
-        above: set[Path] = set()
-        new = {path}
-        while new:
-            new = {p for p, file in self.files.items() if new & {*file.included.values()}} - above
-            above |= new
+        above = grown(
+            {p for p, file in self.files.items() if path in file.included.values()},
+            lambda known: {p for p, file in self.files.items() if known & {*file.included.values()}},
+        )
         return frozenset(name for p in above for name in defined[p])
 
     def _check_modules(self) -> None:
@@ -307,16 +300,8 @@ _SCANNED = 1000  # files of a folder in which a module is looked for
 _HEAD = 1 << 16  # bytes at the start of a file in which it names its module
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A rule file, and its name in messages."""
-
-    path: Path
-    shown: str
-
-
-def find_file(wanted: str, folder: Path) -> Found | None:
-    """Find the file that an ``@include`` of a file in `folder` names.
+def find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
+    """Find the file that an ``@include`` of a file in `folder` names, and its name in messages.
 
     Tried in turn: the path, the path with ``.vada``, a file of the folder that declares the name by ``@module``,
     a file of the rule library.
@@ -330,15 +315,15 @@ def find_file(wanted: str, folder: Path) -> Found | None:
     if _LIBRARY.match(wanted):
         name = wanted.removesuffix(".vada") + ".vada"
         try:
-            return Found(resource("rules", name), f"rules/{name}")
+            return resource("rules", name), f"rules/{name}"
         except FileNotFoundError:
             return None
     return None
 
 
-def _beside(folder: Path, name: str) -> Found:
+def _beside(folder: Path, name: str) -> tuple[Path, str]:
     path = Path(os.path.normpath(folder / name))
-    return Found(path, str(path))
+    return path, str(path)
 
 
 def _is_file(path: Path) -> bool:
@@ -367,8 +352,7 @@ def _rule_files(folder: Path) -> list[Path]:
         return []
 
 
-def near_names(wanted: str, folder: Path) -> str | None:
-    """Nearest name that could be included from a folder."""
+def _names(folder: Path) -> set[str]:
+    """What could be included from a folder."""
     library = _rule_files(resource("rules", "control.vada").parent)
-    names = {p.stem for p in (*_rule_files(folder), *library)} | {m for _, m in modules(folder)}
-    return suggest(wanted.removesuffix(".vada"), names)
+    return {p.stem for p in (*_rule_files(folder), *library)} | {m for _, m in modules(folder)}

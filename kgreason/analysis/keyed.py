@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kgreason.analysis.aggregation import AggregateDraft, dependent, monotonic_name, named_contributors
+from kgreason.analysis.aggregation import dependent, monotonic_name, named_contributors
+from kgreason.analysis.calls import article
 from kgreason.analysis.checked import MONOTONIC, Assign, CheckedAtom, Keyed
 from kgreason.analysis.expressions import names
 from kgreason.analysis.findings import Findings
@@ -43,7 +44,10 @@ def keyed_positions(
             _add_keyed(head, rule, name, loops, keyed, findings)
     looping = [rule for rule, loops in zip(drafts, recursive, strict=True) if loops]
     _carry(looping if keyed else [], keyed, number, findings)
-    check_consistent(drafts, keyed, findings)
+    _check_consistent(drafts, keyed, findings)
+    for rule in drafts:
+        for head in rule.heads:
+            _no_null(head, rule, keyed, findings)
     return keyed
 
 
@@ -61,13 +65,11 @@ def _add_keyed(
             note="an aggregate in recursion improves step by step, and only its own value is replaced",
             hint=f"put {variable} into the head, and compute in a rule that reads `{head.predicate}`",
         )
-    positions = positions_of(variable, head)
-    if not positions:
-        return
-    new = Keyed(positions[0], _KEEP.get(name, "greatest"))
-    old = keyed.setdefault(head.predicate, new)
-    if len(positions) > 1 or old.position != new.position:
-        _inconsistent(head, findings)
+    positions = _positions(variable, head)
+    if positions:
+        old = keyed.setdefault(head.predicate, Keyed(positions[0], _KEEP.get(name, "greatest")))
+        if len(positions) > 1 or old.position != positions[0]:
+            _inconsistent(head, findings)
 
 
 def _inconsistent(head: CheckedAtom, findings: Findings, *related: tuple[Span, str]) -> None:
@@ -91,6 +93,10 @@ class _Improving:
     keep: Literal["greatest", "least", "union"]
     computed: Assign | None = None
 
+    @property
+    def place(self) -> tuple[Span, str]:
+        return self.atom.span, f"{self.value} is an aggregate of `{self.atom.predicate}`"
+
 
 def _carry(
     rules: Sequence[Draft], keyed: dict[str, Keyed], number: Mapping[str, int], findings: Findings
@@ -105,39 +111,24 @@ def _carry(
     for head, position, origin in _arrivals(rules, keyed, number):
         known = keyed.get(head.predicate)
         if origin.computed is None and known != Keyed(position, origin.keep):
-            where = f"{origin.value} is an aggregate of `{origin.atom.predicate}`"
-            _inconsistent(head, findings, (origin.atom.span, where))
+            _inconsistent(head, findings, origin.place)
         elif origin.computed is not None and (known is None or known.position != position):
             _stale(head, origin, origin.computed, findings)
     for rule in rules:
-        if rule.aggregate is not None:
-            _fleeting(rule.aggregate, rule, keyed, number, findings)
-
-
-def _fleeting(
-    aggregate: AggregateDraft,
-    rule: Draft,
-    keyed: Mapping[str, Keyed],
-    number: Mapping[str, int],
-    findings: Findings,
-) -> None:
-    """Report contributors that a better value takes the place of: they would count nevertheless."""
-    node = aggregate.node
-    if node.function in _UNASKED:
-        return
-    told = named_contributors(aggregate)
-    for head in rule.heads:
-        origins = _improving(rule, head, keyed, number)
-        for origin in [o for name in told or () for o in origins.get(name, ())]:
-            where = f"{origin.value} is an aggregate of `{origin.atom.predicate}`"
-            findings.add(
-                "E118",
-                f"`{node}` tells contributions apart by an aggregate that still improves",
-                node.span,
-                note="each value on the way to the last would contribute",
-                hint="tell them apart by other variables of the body, or aggregate in a rule outside the recursion",
-                related=((origin.atom.span, where),),
-            )
+        if rule.aggregate is None or rule.aggregate.node.function in _UNASKED:
+            continue
+        told, node = named_contributors(rule.aggregate), rule.aggregate.node
+        for head in rule.heads:  # a better value takes the place of one that would count nevertheless
+            origins = _improving(rule, head, keyed, number)
+            for origin in [o for name in told or () for o in origins.get(name, ())]:
+                findings.add(
+                    "E118",
+                    f"`{node}` tells contributions apart by an aggregate that still improves",
+                    node.span,
+                    note="each value on the way to the last would contribute",
+                    hint="tell them apart by other variables of the body, or aggregate in a rule outside the recursion",
+                    related=(origin.place,),
+                )
 
 
 def _stale(head: CheckedAtom, origin: _Improving, computed: Assign, findings: Findings) -> None:
@@ -153,7 +144,7 @@ def _stale(head: CheckedAtom, origin: _Improving, computed: Assign, findings: Fi
         hint="make the null in a rule outside of the recursion"
         if null
         else f"if it grows with {origin.value}, write `{computed.variable.lstrip('_')} = {function}({expression})`",
-        related=((origin.atom.span, f"{origin.value} is an aggregate of `{origin.atom.predicate}`"),),
+        related=(origin.place,),
     )
 
 
@@ -179,7 +170,11 @@ def _improving(
         term = known.value(atom) if known else None
         if known and isinstance(term, Variable) and number[head.predicate] == number.get(atom.predicate):
             origins.setdefault(term.name, []).append(_Improving(atom, term.name, known.keep))
-    for step in (*rule.before, *rule.after, *_nulls(rule)) if origins else ():
+    nulls = (  # existential variables as what they are: values of a function of the frontier
+        Assign(i.variable, Skolem(i.variable, tuple(map(Variable, i.frontier))), rule.written.span)
+        for i in rule.inventions
+    )
+    for step in (*rule.steps, *nulls) if origins else ():
         if isinstance(step, Assign):
             found = [o for name in sorted(names(step.expression)) for o in origins.get(name, ())]
             if not isinstance(step.expression, Variable):
@@ -188,45 +183,26 @@ def _improving(
     return origins
 
 
-def _nulls(rule: Draft) -> Iterator[Assign]:
-    """Existential variables as what they are: values of a function of the frontier."""
-    for invention in rule.inventions:
-        term = Skolem(invention.variable, tuple(map(Variable, invention.frontier)))
-        yield Assign(invention.variable, term, rule.written.span)
-
-
-_NOTE = "an aggregated position of a predicate holds the results of one function"
-
-
-def check_consistent(drafts: Sequence[Draft], keyed: Mapping[str, Keyed], findings: Findings) -> None:
-    """Report positions that different functions fill for the same groups, and nulls beside an aggregate."""
+def _check_consistent(drafts: Sequence[Draft], keyed: Mapping[str, Keyed], findings: Findings) -> None:
+    """Report positions that different functions fill for the same groups."""
     first: dict[tuple[str, int], list[tuple[CheckedAtom, str]]] = {}
     for head, position, function in _aggregated(drafts):
         others = first.setdefault((head.predicate, position), [])
         kept = head.predicate in keyed and keyed[head.predicate].position == position
-        clash = next(
-            (
-                (atom, name)
-                for atom, name in others
-                if name != function
-                and (_meet(head, atom, position) or (kept and _keeps(name) != _keeps(function)))
-            ),
-            None,
-        )
-        if clash:
-            findings.add(
-                "E119",
-                f"argument {position + 1} of `{head.predicate}` is {_article(function)} here "
-                f"and {_article(clash[1])} elsewhere",
-                head.span,
-                note=_NOTE,
-                hint="use a predicate for each",
-                related=((clash[0].span, f"{_article(clash[1])} here"),),
-            )
+        for atom, name in others:
+            unlike = kept and _KEEP.get(f"m{name}") != _KEEP.get(f"m{function}")
+            if name != function and (unlike or _meet(head, atom, position)):
+                findings.add(
+                    "E119",
+                    f"argument {position + 1} of `{head.predicate}` is {article(function)} here "
+                    f"and {article(name)} elsewhere",
+                    head.span,
+                    note="an aggregated position of a predicate holds the results of one function",
+                    hint="use a predicate for each",
+                    related=((atom.span, f"{article(name)} here"),),
+                )
+                break
         others.append((head, function))
-    for rule in drafts:
-        for head in rule.heads:
-            _no_null(head, rule, keyed, findings)
 
 
 def _aggregated(drafts: Sequence[Draft]) -> Iterator[tuple[CheckedAtom, int, str]]:
@@ -235,11 +211,11 @@ def _aggregated(drafts: Sequence[Draft]) -> Iterator[tuple[CheckedAtom, int, str
             continue
         name = rule.aggregate.node.function
         for head in rule.heads:
-            for position in positions_of(rule.aggregate.variable, head):
+            for position in _positions(rule.aggregate.variable, head):
                 yield head, position, name[1:] if name in MONOTONIC else name
 
 
-def positions_of(variable: str, head: CheckedAtom) -> list[int]:
+def _positions(variable: str, head: CheckedAtom) -> list[int]:
     """Where a variable stands."""
     return [i for i, t in enumerate(head.terms) if isinstance(t, Variable) and t.name == variable]
 
@@ -250,18 +226,11 @@ def _meet(one: CheckedAtom, other: CheckedAtom, position: int) -> bool:
     return not any(isinstance(a, Constant) and isinstance(b, Constant) and a != b for a, b in pairs)
 
 
-def _keeps(function: str) -> str:
-    return {"min": "least", "union": "union"}.get(function, "greatest")
-
-
-def _article(function: str) -> str:
-    return f"an {function}" if function[0] in "aeiou" else f"a {function}"
-
-
 def _no_null(head: CheckedAtom, rule: Draft, keyed: Mapping[str, Keyed], findings: Findings) -> None:
     known = keyed.get(head.predicate)
     term = known.value(head) if known else None
-    if not isinstance(term, Variable) or term.name not in _made(rule):
+    made = {s.variable for s in rule.steps if isinstance(s, Assign) and isinstance(s.expression, Skolem)}
+    if not isinstance(term, Variable) or term.name not in made | {i.variable for i in rule.inventions}:
         return
     findings.add(
         "E119",
@@ -270,9 +239,3 @@ def _no_null(head: CheckedAtom, rule: Draft, keyed: Mapping[str, Keyed], finding
         note="a null is neither greater nor less than a value, so that none of the two could be kept",
         hint="use a predicate for each",
     )
-
-
-def _made(rule: Draft) -> set[str]:
-    steps = (*rule.before, *rule.after)
-    made = {s.variable for s in steps if isinstance(s, Assign) and isinstance(s.expression, Skolem)}
-    return made | {i.variable for i in rule.inventions}

@@ -123,8 +123,8 @@ def _lift_aggregation(aggregation: Aggregation, variable: Variable) -> Aggregati
 
 def _fresh(rule: CheckedRule) -> str:
     """A variable that the rule does not use."""
-    steps = (*rule.before, *rule.after)
-    used = set(chain.from_iterable(a.variables for a in (rule.head, *rule.positives, *rule.negatives)))
+    steps = rule.steps
+    used = set(chain.from_iterable(a.variables for a in rule.atoms))
     used |= {step.variable for step in (*steps, *rule.inventions) if not isinstance(step, Filter)}
     if rule.aggregation:
         used.add(rule.aggregation.variable)

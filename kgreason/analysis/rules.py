@@ -26,6 +26,7 @@ from kgreason.lang.ast import (
     Negation,
     Term,
     Variable,
+    expressions,
 )
 
 
@@ -65,6 +66,11 @@ class Draft:
     after: tuple[Step, ...]
     inventions: tuple[Invention, ...]
     written: Written
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Steps before and after the aggregation."""
+        return (*self.before, *self.after)
 
     @property
     def hidden(self) -> bool:
@@ -155,14 +161,16 @@ class _Body:
         plain: list[Step] = [a for a in assigns if not isinstance(a.expression, Aggregate)]
         late = dependent(aggregate.variable, plain) if aggregate else set()
         steps = [*filters, *plain, *self.given]
-        early = [s for s in steps if not _needs(s) & late and _gives(s) not in late]
+        late_steps = [
+            s for s in steps if names(s.expression) & late or (isinstance(s, Assign) and s.variable in late)
+        ]
+        early = [s for s in steps if s not in late_steps]
         before, open_before = _order([*early, *([] if aggregate else self.head_steps)], bound)
         available = bound | {s.variable for s in before if isinstance(s, Assign)}
         fine = self.safety.all_bound(open_before, available)
         after: list[Step] = []
         if aggregate:
             aggregate = aggregate.with_group(self._group(aggregate, heads, available))
-            late_steps = [s for s in steps if _needs(s) & late or _gives(s) in late]
             after, open_after = _order(
                 [*late_steps, *self.head_steps], {*aggregate.group, aggregate.variable}
             )
@@ -260,23 +268,7 @@ class _Body:
 
 
 def _item_variables(item: BodyItem) -> tuple[Variable, ...]:
-    match item:
-        case Atom():
-            return tuple(v for a in item.arguments for v in variables(a))
-        case Negation():
-            return tuple(v for a in item.atom.arguments for v in variables(a))
-        case Equation():
-            return (*variables(item.left), *variables(item.right))
-        case Condition():
-            return variables(item.expression)
-
-
-def _needs(step: Step) -> frozenset[str]:
-    return names(step.expression)
-
-
-def _gives(step: Step) -> str | None:
-    return step.variable if isinstance(step, Assign) else None
+    return tuple(v for expression in expressions(item) for v in variables(expression))
 
 
 def _order(steps: Iterable[Step], bound: set[str]) -> tuple[list[Step], list[Step]]:
@@ -285,7 +277,7 @@ def _order(steps: Iterable[Step], bound: set[str]) -> tuple[list[Step], list[Ste
     ready: list[Step] = []
     given = set(bound)
     while True:
-        step = next((s for s in waiting if _needs(s) <= given), None)
+        step = next((s for s in waiting if names(s.expression) <= given), None)
         if step is None:
             return ready, waiting
         waiting.remove(step)
@@ -326,27 +318,19 @@ class Terms:
         folded = fold(argument, self.findings)
         if isinstance(folded, Constant):
             return folded
-        variable = self._fresh(argument)
-        if isinstance(argument, Aggregate) or boolean(argument):
-            self._refuse(argument)
-        elif supported(argument, self.findings) and well_formed(argument, self.findings):
-            steps.append(Assign(variable.name, folded, argument.span))
-        else:
-            self.fine = False
-        return variable
-
-    def _fresh(self, argument: Expression) -> Variable:
         self._made += 1
-        return Variable(f"_T{self._made}", span=argument.span)
-
-    def _refuse(self, argument: Expression) -> None:
-        self.fine = False
-        if not supported(argument, self.findings):
-            return
-        self.findings.add(
-            "E103",
-            f"`{argument}` cannot be an argument of an atom",
-            argument.span,
-            note="arguments are values; a condition stands in the body by itself",
-            hint=f"if its value is meant, assign it in the body: `Value = {argument}`",
-        )
+        variable = Variable(f"_T{self._made}", span=argument.span)
+        fine = supported(argument, self.findings)
+        if fine and (isinstance(argument, Aggregate) or boolean(argument)):
+            fine = False
+            self.findings.add(
+                "E103",
+                f"`{argument}` cannot be an argument of an atom",
+                argument.span,
+                note="arguments are values; a condition stands in the body by itself",
+                hint=f"if its value is meant, assign it in the body: `Value = {argument}`",
+            )
+        elif fine and (fine := well_formed(argument, self.findings)):
+            steps.append(Assign(variable.name, folded, argument.span))
+        self.fine = self.fine and fine
+        return variable

@@ -1,4 +1,4 @@
-"""``@bind``, ``@qbind`` and ``@mapping``: where facts come from and go to."""
+"""How annotations are written; ``@bind``, ``@qbind`` and ``@mapping``: where facts come from and go to."""
 
 from __future__ import annotations
 
@@ -9,16 +9,77 @@ from pathlib import Path
 
 from kgreason.analysis.checked import Bind, Mapped, Query
 from kgreason.analysis.findings import Findings
-from kgreason.analysis.forms import FORMS, wrong
 from kgreason.analysis.server import address, connection
-from kgreason.lang.ast import Annotation
-from kgreason.lang.names import ARITIES, DATABASES, LATER_SOURCES, SERVERS, SOURCES, TARGETS, TYPES, suggest
+from kgreason.lang.ast import Annotation, Constant
+from kgreason.lang.names import ARITIES, DATABASES, LATER_SOURCES, SERVERS, SOURCES, TARGETS, TYPES, meant
 from kgreason.passwords import HINT, hidden, in_address, names_password
 
 # A bare value runs to the next blank, or to the comma before the next option.
 _BARE = r"(?:(?!,\s*(?:\w+\s*=|\s|$))\S)*"
 _OPTION = re.compile(rf"""[\s,]*(\w+)\s*=\s*('[^']*'|"[^"]*"|{_BARE})""")
 _ALIASES = {"pajek": "net"}
+
+
+FORMS = {
+    "input": '@input("predicate")',
+    "output": '@output("predicate")',
+    "bind": '@bind("predicate", "csv useHeaders=true", "folder", "file.csv")',
+    "qbind": '@qbind("predicate", "sqlite", "file.db", "select ...")',
+    "mapping": '@mapping("predicate", 0, "column", "type")',
+    "post": '@post("predicate", "orderby(1)")',
+    "param": '@param("name", value)',
+    "include": '@include("file.vada")',
+    "module": '@module("name")',
+    "label": '@label("name") or @label("name", 0.9) before a rule',
+    "node": '@node("predicate")',
+    "edge": '@edge("predicate")',
+    "derived": '@derived("predicate")',
+    "query": '@query("predicate")',
+    "sensitive": '@sensitive("predicate")',
+    "incoming_sum": '@incoming_sum("predicate", 1.0)',
+}
+
+_SHAPES: dict[str, tuple[type | tuple[type, ...], ...]] = {
+    "bind": (str, str, str, str),
+    "qbind": (str, str, str, str),
+    "mapping": (str, int, str, str),
+    "post": (str, str),
+    "param": (str, object),
+    "incoming_sum": (str, (int, float)),
+}
+
+
+def well_formed(clause: Annotation, findings: Findings) -> bool:
+    """Whether number and types of the arguments are right."""
+    shape, given = _SHAPES.get(clause.name, (str,)), [argument.value for argument in clause.arguments]
+    if clause.name == "label" and len(given) > 1:
+        shape = (str, (int, float))
+    if len(shape) == len(given) and all(
+        kind is object or (isinstance(value, kind) and not isinstance(value, bool))
+        for value, kind in zip(given, shape, strict=True)
+    ):
+        return True
+    wrong(clause, None, f"wrong arguments of @{clause.name}", findings)
+    return False
+
+
+def wrong(clause: Annotation, culprit: Constant | None, message: str, findings: Findings) -> None:
+    """Report an annotation whose arguments are not what they should be."""
+    span = culprit.span if culprit else clause.span
+    findings.add("E302", message, span, hint=f"write {_form(clause)}")
+
+
+def _form(clause: Annotation) -> str:
+    """How an annotation is written; of databases, which name a file and a table, not as of files."""
+    if clause.name == "bind" and len(clause.arguments) > 1:
+        source = str(clause.arguments[1].value).split(" ")[0]
+        if source in SERVERS:
+            return (
+                f'@bind("predicate", "{source} host=\'localhost\' database=\'register\'", "schema", "table")'
+            )
+        if source in DATABASES:
+            return f'@bind("predicate", "{source}", "file.db", "table")'
+    return FORMS[clause.name]
 
 
 def read_bind(clause: Annotation, folder: Path, findings: Findings) -> Bind | None:
@@ -59,10 +120,10 @@ def read_query(clause: Annotation, folder: Path, findings: Findings) -> Query | 
     if not where and source == "sqlite":
         wrong(clause, clause.arguments[2], "@qbind: which file of sqlite is meant?", findings)
         return None
+    path = _path(folder / where) if where else ""
     if source in SERVERS:
         options = _within(options, where)
-        return Query(predicate, source, options, address(options), query, clause.span)
-    path = _path(folder / where) if where else ""
+        path = address(options)
     return Query(predicate, source, options, path, query, clause.span)
 
 
@@ -130,13 +191,12 @@ def _refuse(clause: Annotation, source: str, allowed: frozenset[str], findings: 
             hint=f'duckdb reads files, too: @qbind("{predicate}", "duckdb", "", "select * from \'file\'")',
         )
     else:
-        closest = suggest(source, allowed)
         findings.add(
             "E307",
             f"there is no source {source!r}",
             span,
             note="the sources are " + ", ".join(sorted(allowed)),
-            hint=f"did you mean {closest!r}?" if closest else f"write {FORMS[clause.name]}",
+            hint=meant(source, allowed) or f"write {FORMS[clause.name]}",
         )
 
 
@@ -172,13 +232,12 @@ def read_mapping(clause: Annotation, before: list[Mapped], findings: Findings) -
         wrong(clause, clause.arguments[1], "positions count from 0", findings)
         return None
     if kind not in TYPES:
-        closest = suggest(str(kind), TYPES)
         findings.add(
             "E302",
             f"there is no type {kind!r}",
             clause.arguments[3].span,
             note="the types are int, double, string, boolean, date and percent (25 and 25% are read as 0.25)",
-            hint=f"did you mean {closest!r}?" if closest else None,
+            hint=meant(str(kind), TYPES),
         )
         return None
     taken = [m for m in before if (m.predicate, m.position) == (predicate, position)]

@@ -76,7 +76,7 @@ def _added(rule: Draft) -> Iterator[tuple[str, _Side]]:
 
 
 def _side(rule: Draft, head: CheckedAtom, place: Span, late: frozenset[str] = frozenset()) -> _Side:
-    return _Side(head, place, late, rule.positives, rule.negatives, (*rule.before, *rule.after), rule)
+    return _Side(head, place, late, rule.positives, rule.negatives, rule.steps, rule)
 
 
 def _keeps(side: _Side, keyed: Mapping[str, Keyed]) -> bool:

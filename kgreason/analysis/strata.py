@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,55 +49,35 @@ def _strict(rule: Written) -> bool:
 
 
 def components(edges: Sequence[Dependency], heads: Iterable[str]) -> list[frozenset[str]]:
-    """Strongly connected components of the head predicates, each after those it depends on."""
+    """Strongly connected components of the head predicates, each after those it depends on.
+
+    Kosaraju's algorithm, without recursion, so that long chains of predicates need no deep stack.
+    """
     below: dict[str, list[str]] = {h: [] for h in heads}
+    above: dict[str, list[str]] = {h: [] for h in below}
     for edge in edges:
         if edge.body in below:
             below[edge.head].append(edge.body)
-    return _tarjan(below)
+            above[edge.body].append(edge.head)
+    seen: set[str] = set()
+    left = [node for start in below for node in _left(start, below, seen)]
+    seen = set()
+    found = [frozenset(part) for start in reversed(left) if (part := list(_left(start, above, seen)))]
+    return found[::-1]
 
 
-def _tarjan(below: Mapping[str, Sequence[str]]) -> list[frozenset[str]]:
-    """Tarjan's algorithm without recursion, so that long chains of predicates need no deep stack."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    open_: list[str] = []
-    is_open: set[str] = set()
-    found: list[frozenset[str]] = []
-    for root in below:
-        if root in index:
-            continue
-        work = [(root, iter(below[root]))]
-        index[root] = low[root] = len(index)
-        open_.append(root)
-        is_open.add(root)
-        while work:
-            node, rest = work[-1]
-            step = next(rest, None)
-            if step is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    found.append(_close(node, open_, is_open))
-            elif step not in index:
-                index[step] = low[step] = len(index)
-                open_.append(step)
-                is_open.add(step)
-                work.append((step, iter(below[step])))
-            elif step in is_open:
-                low[node] = min(low[node], index[step])
-    return found
-
-
-def _close(root: str, open_: list[str], is_open: set[str]) -> frozenset[str]:
-    members = []
-    while True:
-        member = open_.pop()
-        is_open.discard(member)
-        members.append(member)
-        if member == root:
-            return frozenset(members)
+def _left(start: str, following: Mapping[str, Sequence[str]], seen: set[str]) -> Iterator[str]:
+    """Nodes in the order in which a depth-first search leaves them; those `seen` are no part of it."""
+    work = [(start, iter(following[start]))] if start not in seen else []
+    seen.add(start)
+    while work:
+        _, rest = work[-1]
+        step = next((n for n in rest if n not in seen), None)
+        if step is None:
+            yield work.pop()[0]
+        else:
+            seen.add(step)
+            work.append((step, iter(following[step])))
 
 
 def report_unstratified(

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from kgreason.analysis.annotations import Annotations
 from kgreason.analysis.checked import Bind, Query
+from kgreason.analysis.expressions import grown
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.server import place as place_of_server
 from kgreason.analysis.server import table_of
 from kgreason.analysis.sources import check_target
 from kgreason.errors import Span
-from kgreason.lang.ast import Atom, Fact, Program, Rule
+from kgreason.lang.ast import Atom, Program, Rule
 from kgreason.lang.names import DATABASES, SERVERS
 
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
@@ -71,8 +72,7 @@ def place_on_server(options: Mapping[str, str], table: str | None) -> Place:
 def check_targets(program: Program, notes: Annotations, derived: Collection[str], findings: Findings) -> None:
     """Check the binds of outputs: their formats, and that nothing is lost by writing them."""
     targets = notes.writes(derived)
-    heads = [atom for rule in program.clauses if isinstance(rule, Rule) for atom in rule.head]
-    arities = {atom.predicate: atom.arity for atom in heads}
+    arities = {atom.predicate: atom.arity for atom in program.heads}
     for bind in targets:
         check_target(bind, arities.get(bind.predicate), findings)
     unfounded = _unfounded(program, notes, {b.predicate for b in targets})
@@ -151,23 +151,17 @@ def _ask(bind: Bind, findings: Findings) -> None:
 
 
 def _unfounded(program: Program, notes: Annotations, targets: set[str]) -> set[str]:
-    """Written predicates whose rules all need, directly or not, facts that only their own files could give.
-
-    Loop invariant: a predicate not in `empty` has, or may have, facts if no target is read.
-    """
+    """Written predicates whose rules all need, directly or not, facts that only their own files could give."""
     rules = [
         (atom.predicate, {a.predicate for a in rule.body if isinstance(a, Atom)})
         for rule in program.clauses
         if isinstance(rule, Rule)
         for atom in rule.head
     ]
-    given = {c.atom.predicate for c in program.clauses if isinstance(c, Fact)}
+    given = {f.atom.predicate for f in program.facts}
     given |= notes.inputs() - targets
     given |= {q.predicate for q in notes.queries}
-    empty = {head for head, _ in rules} - given
-    changed = True
-    while changed:
-        founded = {head for head, needs in rules if head in empty and not needs & empty}
-        empty -= founded
-        changed = bool(founded)
-    return empty & targets
+    heads = {head for head, _ in rules}
+    others = {p for _, needs in rules for p in needs} - heads
+    founded = grown(given | others, lambda known: {head for head, needs in rules if needs <= known})
+    return (heads & targets) - founded

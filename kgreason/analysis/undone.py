@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kgreason.analysis.aggregation import monotonic_name
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Filter, Keyed, Stratum, Unification
-from kgreason.analysis.expressions import names, walk
+from kgreason.analysis.expressions import grown, names, walk
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
 from kgreason.errors import Span
@@ -59,7 +59,7 @@ def _improving(atoms: Sequence[CheckedAtom], keyed: Mapping[str, Keyed]) -> Iter
 
 
 def _check_steps(rule: Draft, changing: Directions, findings: Findings) -> None:
-    for step in (*rule.before, *rule.after):
+    for step in rule.steps:
         if isinstance(step, Assign):
             direction = _direction(step.expression, changing)
             if direction:
@@ -173,17 +173,15 @@ def check_equalities(
 
 def _with_nulls(rules: Sequence[CheckedRule]) -> set[str]:
     """Predicates with a null of some rule above them."""
-    found = {rule.head.predicate for rule in rules if _makes_nulls(rule)}
-    size = -1
-    while size < len(found):
-        size = len(found)
-        found |= {r.head.predicate for r in rules if any(a.predicate in found for a in r.positives)}
-    return found
+    return grown(
+        {rule.head.predicate for rule in rules if _makes_nulls(rule)},
+        lambda found: {r.head.predicate for r in rules if any(a.predicate in found for a in r.positives)},
+    )
 
 
 def _makes_nulls(rule: CheckedRule) -> bool:
-    steps = (s for s in (*rule.before, *rule.after) if isinstance(s, Assign))
-    return bool(rule.inventions) or any(isinstance(n, Skolem) for s in steps for n in walk(s.expression))
+    made = (s.expression for s in rule.steps if isinstance(s, Assign))
+    return bool(rule.inventions) or any(isinstance(n, Skolem) for e in made for n in walk(e))
 
 
 def _strict_uses(rule: CheckedRule, rules: Sequence[CheckedRule]) -> Iterator[tuple[CheckedAtom, str]]:
@@ -194,6 +192,6 @@ def _strict_uses(rule: CheckedRule, rules: Sequence[CheckedRule]) -> Iterator[tu
         yield from ((atom, "under `not`") for atom in current.negatives)
         if current.aggregation and not current.aggregation.monotonic:
             yield from ((atom, "under an aggregate") for atom in current.positives)
-        needed = {a.predicate for a in (*current.positives, *current.negatives)} - seen
+        needed = {a.predicate for a in current.body} - seen
         seen |= needed
         queue += [r for r in rules if r.head.predicate in needed]

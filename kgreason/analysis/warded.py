@@ -25,11 +25,10 @@ G. Berger, G. Gottlob, A. Pieris, E. Sallinger: The Space-Efficient Core of Vada
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kgreason.analysis.affected import (
-    Position,
     Written,
     affected_positions,
     hidden,
@@ -37,8 +36,16 @@ from kgreason.analysis.affected import (
     nullable_inputs,
     written,
 )
-from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Stratum, Wardedness
-from kgreason.analysis.expressions import names
+from kgreason.analysis.checked import (
+    Assign,
+    CheckedAtom,
+    CheckedProgram,
+    CheckedRule,
+    Position,
+    Stratum,
+    Wardedness,
+)
+from kgreason.analysis.expressions import grown, names
 from kgreason.analysis.findings import Findings
 
 Affected = Mapping[Position, Written | None]
@@ -94,9 +101,7 @@ def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -
     rules = [r for s in strata for r in s.rules]
     if not nullable and not any(map(invents, rules)):
         return Wardedness()
-    grouped = written(rules)
-    affected = affected_positions(grouped, nullable)
-    wardings = [ward_rule(rule, affected) for rule in grouped]
+    grouped, affected, wardings = _warded(rules, nullable)
     return Wardedness(
         fragment=_fragment(grouped, wardings, strata),
         affected=frozenset(affected),
@@ -106,10 +111,20 @@ def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -
     )
 
 
-def ward_rule(rule: Written, affected: Affected) -> Warding:
+def _warded(
+    rules: Iterable[CheckedRule], nullable: Collection[Position]
+) -> tuple[list[Written], Affected, list[Warding]]:
+    grouped = written(rules)
+    affected = affected_positions(grouped, nullable)
+    return grouped, affected, [_ward_rule(rule, affected) for rule in grouped]
+
+
+def _ward_rule(rule: Written, affected: Affected) -> Warding:
     """Find the ward of a rule, or tell why it has none."""
     harmful = rule.harmful(affected)
     reached = {v for flow in rule.flows.values() for v in flow.variables | flow.keys}
+    aggregated = _aggregated(rule)
+    closed = aggregated.union(*(rule.variables(atom) for atom in rule.first.negatives))
     order = [v for v in rule.occurrences if not v.startswith("_")]
     dangerous = tuple(v for v in rule.occurrences if v in harmful & reached)
     ward, reason = _ward(rule, frozenset(dangerous), harmful) if dangerous else (None, "")
@@ -121,8 +136,8 @@ def ward_rule(rule: Written, affected: Affected) -> Warding:
         ward,
         reason,
         _joined(rule, harmful),
-        bool(_closed(rule) & harmful),
-        bool(_aggregated(rule) & harmful),
+        bool(closed & harmful),
+        bool(aggregated & harmful),
     )
 
 
@@ -160,9 +175,10 @@ def _listed(words: str, variables: Iterable[str]) -> str:
 def _joined(rule: Written, harmful: frozenset[str]) -> int:
     """Size of the largest set of body atoms that hang together by harmful variables, if it is two or more."""
     parts: list[tuple[set[str], int]] = []
-    atoms = (*rule.first.positives, *rule.first.negatives)
+    atoms = rule.first.body
     links = [(rule.variables(atom) & harmful, 1) for atom in atoms]
-    links += [(compared & harmful, 0) for compared in _compared(rule)]
+    compared = (frozenset(rule.same.get(v, v) for v in names(s.expression)) for s in rule.first.before)
+    links += [(found & harmful, 0) for found in compared if len(found) > 1]
     links.append((_aggregated(rule) & harmful, 1))
     for variables, count in links:
         group, size = set(variables), count
@@ -174,12 +190,6 @@ def _joined(rule: Written, harmful: frozenset[str]) -> int:
             parts.append((group, size))
     most = max((size for _, size in parts), default=0)
     return most if most > 1 else 0
-
-
-def _closed(rule: Written) -> frozenset[str]:
-    """Variables that stand under `not` or in the aggregate."""
-    negated = (rule.variables(atom) for atom in rule.first.negatives)
-    return _aggregated(rule).union(*negated)
 
 
 def _aggregated(rule: Written) -> frozenset[str]:
@@ -196,14 +206,6 @@ def _aggregated(rule: Written) -> frozenset[str]:
     return frozenset(rule.same.get(v, v) for v in found)
 
 
-def _compared(rule: Written) -> Iterator[frozenset[str]]:
-    """Variables that one step of the body brings together."""
-    for step in rule.first.before:
-        found = frozenset(rule.same.get(v, v) for v in names(step.expression))
-        if len(found) > 1:
-            yield found
-
-
 def _fragment(rules: Sequence[Written], wardings: Sequence[Warding], strata: Sequence[Stratum]) -> str:
     proper = [r for r in rules if not hidden(r.first)]
     if not any(invents(rule) for r in proper for rule in r.rules):
@@ -215,18 +217,17 @@ def _fragment(rules: Sequence[Written], wardings: Sequence[Warding], strata: Seq
     if any(w.reason for w in wardings):
         return "none"
     number = {predicate: i for i, stratum in enumerate(strata) for predicate in stratum.predicates}
-    return "piecewise linear" if all(_piecewise(r, number) for r in proper) else "warded"
+    for rule in proper:
+        own = {number[r.head.predicate] for r in rule.rules}
+        if sum(number.get(atom.predicate) in own for atom in rule.first.positives) > 1:
+            return "warded"
+    return "piecewise linear"
 
 
 def _guarded(rule: Written) -> bool:
     atoms = rule.first.positives
     needed = {v for atom in atoms for v in atom.variables}
     return not atoms or any(needed <= set(atom.variables) for atom in atoms)
-
-
-def _piecewise(rule: Written, number: Mapping[str, int]) -> bool:
-    own = {number[r.head.predicate] for r in rule.rules}
-    return sum(number.get(atom.predicate) in own for atom in rule.first.positives) <= 1
 
 
 def endless(rules: Sequence[Written], affected: Affected) -> bool:
@@ -246,23 +247,11 @@ def endless(rules: Sequence[Written], affected: Affected) -> bool:
                     flows.setdefault(source, set()).add(place)
                     if flow.invented:
                         makes.add((source, place))
-    return any(source in _reachable(place, flows) for source, place in makes)
 
+    def next_places(reached: set[Position]) -> set[Position]:
+        return set[Position]().union(*(flows.get(place, ()) for place in reached))
 
-def _reachable(start: Position, flows: Mapping[Position, set[Position]]) -> set[Position]:
-    seen, waiting = {start}, [start]
-    while waiting:
-        for place in flows.get(waiting.pop(), ()):
-            if place not in seen:
-                seen.add(place)
-                waiting.append(place)
-    return seen
-
-
-_NOTE = (
-    "a rule is warded if its dangerous variables (nulls in the body and in the head) stand in one body atom that "
-    "shares no nulls with the others; without that the chase might never end, so nulls are nested to a depth (--depth)"
-)
+    return any(source in grown({place}, next_places) for source, place in makes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,29 +334,26 @@ def explain(program: CheckedProgram) -> WardedReport:
       ward: manager(X, Y)
     """
     nullable = nullable_inputs((*program.binds, *program.queries_bound), program.arities)
-    rules = written(program.rules)
-    affected = affected_positions(rules, nullable)
+    rules, affected, wardings = _warded(program.rules, nullable)
     positions = tuple(
         AffectedPosition(predicate, i, None if rule is None else rule.first)
         for (predicate, i), rule in sorted(affected.items(), key=lambda item: item[0])
     )
-    wardings = tuple(ward_rule(rule, affected) for rule in sorted(rules, key=lambda r: r.first.number))
-    return WardedReport(program.wardedness, not endless(rules, affected), positions, wardings)
+    wardings.sort(key=lambda w: w.rule.number)
+    return WardedReport(program.wardedness, not endless(rules, affected), positions, tuple(wardings))
 
 
 def warn_unwarded(strata: Sequence[Stratum], nullable: Collection[Position], findings: Findings) -> None:
     """Name the rules that are not warded, unless the chase ends by itself."""
-    rules = written(rule for stratum in strata for rule in stratum.rules)
-    affected = affected_positions(rules, nullable)
-    if not endless(rules, affected):
-        return
-    for rule in rules:
-        warding = ward_rule(rule, affected)
+    rules, affected, wardings = _warded([r for s in strata for r in s.rules], nullable)
+    for warding in wardings if endless(rules, affected) else ():
         if warding.reason:
             findings.add(
                 "W509",
                 f"this rule is not warded: {warding.reason}",
                 warding.rule.span,
-                note=_NOTE,
+                note="a rule is warded if its dangerous variables (nulls in the body and in the head) stand in one "
+                "body atom that shares no nulls with the others; without that the chase might never end, so nulls "
+                "are nested to a depth (--depth)",
                 hint="`kgreason check --explain` tells which positions can hold nulls and why",
             )

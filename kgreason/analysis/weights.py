@@ -13,15 +13,14 @@ evaluation serves both. A weight may be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from kgreason.analysis.checked import Aggregation, CheckedAtom, CheckedProgram, CheckedRule, Filter
-from kgreason.analysis.expressions import COMPARISONS, names
+from kgreason.analysis.checked import Aggregation, CheckedProgram, CheckedRule, Filter
+from kgreason.analysis.expressions import COMPARISONS, LOGIC, grown, names
 from kgreason.lang.ast import Binary, Constant, Expression, Unary, Variable
 
-LOGIC = frozenset({"&&", "||"})
 MIRRORED = {"<": ">", "<=": ">="}
 
 
@@ -68,13 +67,10 @@ def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
         if program.arities.get(predicate) != 3:
             continue
         # A ground fact of a derived predicate competes with derived ones of the same weight or key.
-        use, constants, bounds = (
-            Use.READ if predicate in program.heads else Use.UNREAD,
-            set[float](),
-            set[float](),
-        )
+        use = Use.READ if predicate in program.heads else Use.UNREAD
+        constants, bounds = set[float](), set[float]()
         for rule in program.rules:
-            for atom in (*rule.positives, *rule.negatives):
+            for atom in rule.body:
                 if atom.predicate == predicate:
                     found, values = _use(rule, atom.terms[2])
                     use = max(use, found)
@@ -89,11 +85,11 @@ def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float
         value = _number(weight)
         return (Use.READ, set()) if value is None else (Use.COMPARED, {value})
     name, aggregation = weight.name, rule.aggregation
-    bound = sum(t == weight for a in (rule.head, *rule.positives, *rule.negatives) for t in a.terms)
+    bound = sum(t == weight for a in rule.atoms for t in a.terms)
     if bound > 1:
         return Use.READ, set()
     use, constants = Use.UNREAD, set[float]()
-    for step in (*rule.before, *rule.after):
+    for step in rule.steps:
         if name not in names(step.expression):
             continue
         values = _compared(step.expression, name) if isinstance(step, Filter) else None
@@ -186,7 +182,7 @@ def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> 
         elif any(_adds(rule, added) for rule in stratum.rules):
             return None
         else:
-            outcome |= {a.predicate for r in stratum.rules for a in (*r.positives, *r.negatives)} & growing
+            outcome |= {a.predicate for r in stratum.rules for a in r.body} & growing
     return frozenset(outcome | (set(program.outputs) & growing))
 
 
@@ -206,14 +202,10 @@ def only_grows(program: CheckedProgram) -> bool:
     if any(use.use is Use.READ for use in uses.values()):
         return False
     weighed = frozenset(p for p, use in uses.items() if use.use > Use.UNREAD)
-    moved, size = set(weighed), -1
-    while size < len(moved):
-        size = len(moved)
-        moved |= {
-            r.head.predicate
-            for r in program.rules
-            if any(a.predicate in moved for a in (*r.positives, *r.negatives))
-        }
+    moved = grown(
+        weighed,
+        lambda met: {r.head.predicate for r in program.rules if any(a.predicate in met for a in r.body)},
+    )
     return not any(p in program.keyed for p in moved) and all(
         _grows(rule, weighed, moved) and _asks_for_more(rule, weighed) for rule in program.rules
     )
@@ -241,28 +233,20 @@ def only_gains(program: CheckedProgram) -> bool:
 
 def _asks_for_more(rule: CheckedRule, weighed: frozenset[str]) -> bool:
     """Whether the conditions on weights, once true, stay so when these rise."""
-    weights = [a.terms[2] for a in (*rule.positives, *rule.negatives) if a.predicate in weighed]
-    conditions = [step.expression for step in (*rule.before, *rule.after)]
+    weights = [a.terms[2] for a in rule.body if a.predicate in weighed]
+    conditions = [step.expression for step in rule.steps]
     return all(
         isinstance(w, Variable) and all(bounds_below(e, w.name) for e in conditions if w.name in names(e))
         for w in weights
     )
 
 
-def _adds(rule: CheckedRule, added: frozenset[str]) -> bool:
-    return bool(_added_variables(rule, added))
-
-
-def _added_variables(rule: CheckedRule, added: frozenset[str]) -> set[str]:
+def _adds(rule: CheckedRule, added: frozenset[str]) -> frozenset[str]:
     """Weights of this rule that its aggregation takes."""
     if rule.aggregation is None or rule.aggregation.argument is None:
-        return set()
-    weights = {t.name for a in _edges(rule, added) for t in a.terms[2:] if isinstance(t, Variable)}
-    return {w for w in weights if w in names(rule.aggregation.argument)}
-
-
-def _edges(rule: CheckedRule, added: frozenset[str]) -> Iterator[CheckedAtom]:
-    return (a for a in rule.positives if a.predicate in added)
+        return frozenset()
+    weights = (t for a in rule.positives if a.predicate in added for t in a.terms[2:])
+    return names(rule.aggregation.argument) & {t.name for t in weights if isinstance(t, Variable)}
 
 
 def _grows(rule: CheckedRule, added: frozenset[str], moved: set[str]) -> bool:
@@ -276,7 +260,7 @@ def _grows(rule: CheckedRule, added: frozenset[str], moved: set[str]) -> bool:
         return True
     return (
         aggregation.monotonic
-        and _raises(aggregation, _added_variables(rule, added))
+        and _raises(aggregation, _adds(rule, added))
         and all(t != Variable(aggregation.variable) for t in rule.head.terms)
         and all(
             isinstance(step, Filter) and bounds_below(step.expression, aggregation.variable)
@@ -286,7 +270,7 @@ def _grows(rule: CheckedRule, added: frozenset[str], moved: set[str]) -> bool:
     )
 
 
-def _raises(aggregation: Aggregation, weights: set[str]) -> bool:
+def _raises(aggregation: Aggregation, weights: frozenset[str]) -> bool:
     """Whether the aggregate can only rise with the weights and with further contributors."""
     if aggregation.function == "mcount":
         return True
@@ -296,7 +280,7 @@ def _raises(aggregation: Aggregation, weights: set[str]) -> bool:
     return _rises(argument, weights)
 
 
-def _rises(expression: Expression, weights: set[str]) -> bool:
+def _rises(expression: Expression, weights: frozenset[str]) -> bool:
     """Whether an expression is never negative and can only rise with the weights, which are not negative.
 
     Rounding does no harm: sums and products of doubles are rounded monotonically.

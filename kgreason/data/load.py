@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.generic import Position, met_by_vertices
+from kgreason.analysis.checked import CheckedProgram, Position
+from kgreason.analysis.generic import met_by_vertices
 from kgreason.arrays import as_numpy
 from kgreason.data import spelling
 from kgreason.data.edges import (

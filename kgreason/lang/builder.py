@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -37,10 +37,8 @@ from kgreason.lang.ast import (
 )
 from kgreason.lang.ast import Clause as ClauseNode
 from kgreason.lang.literals import Literals
-from kgreason.lang.names import AGGREGATES, FUNCTIONS, suggest
+from kgreason.lang.names import AGGREGATES, FUNCTIONS, meant, suggest
 from kgreason.resources import resource
-
-_HEADS = "a head is one or more atoms, or one equality `X = Y`, or `#F`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,35 +47,8 @@ class _Contributors:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class _Same:
-    """The head ``X = Y``."""
-
-    left: Variable
-    right: Variable
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class _Truth:
-    """The head ``#F``, or ``#T``, which is none."""
-
-    token: Token
-    span: Span
-
-
 class Builder(Literals):
     """Builds the nodes of one clause after the other; `found` collects diagnostics."""
-
-    def begin(self, file: str, text: str, parameters: Mapping[str, Constant]) -> None:
-        """Start on a file."""
-        super().begin(file, text, parameters)
-        self.unread = False  # whether something may hold predicates that nobody looks at
-
-    def next_clause(self, documentation: str = "") -> None:
-        """Start on a clause."""
-        super().next_clause(documentation)
-        self._anonymous = 0
 
     def _unsupported(self, feature: str, first: Any, last: Any) -> Unsupported:
         span = self._span(first, last)
@@ -94,22 +65,15 @@ class Builder(Literals):
         refused = self._refused(head, end)
         if refused is not None:
             return [*before, *refused]
-        for item in head:
-            if not isinstance(item, Atom):
-                self._without_body(item)
-                return before
-        return [*before, *(Fact(atom, self.documentation, span=atom.span) for atom in head)]
-
-    def _without_body(self, item: _Same | _Truth) -> None:
-        same = isinstance(item, _Same)
-        self._report(
-            "E017",
-            f"the {'equality' if same else 'constraint'} `{self._source(item.span)}` has no body",
-            item.span,
-            note="`X = Y :- body` makes X and Y one value wherever the body holds"
-            if same
-            else "`#F :- body` says that the body must never hold",
-        )
+        special: Any = next((item for item in head if not isinstance(item, Atom)), None)
+        if special is None:
+            return [*before, *(Fact(atom, self.documentation, span=atom.span) for atom in head)]
+        what, note = "constraint", "`#F :- body` says that the body must never hold"
+        if isinstance(special, Equation):
+            what, note = "equality", "`X = Y :- body` makes X and Y one value wherever the body holds"
+        message = f"the {what} `{self._source(special.span)}` has no body"
+        self._report("E017", message, special.span, note)
+        return before
 
     def rule(self, children: list[Any]) -> list[ClauseNode]:
         *before, head, _, body, end = children
@@ -118,14 +82,21 @@ class Builder(Literals):
             return [*before, *refused]
         span = self._span(head[0], end)
         items, documentation = tuple(body), self.documentation
-        special = next((item for item in head if not isinstance(item, Atom)), None)
+        special: Any = next((item for item in head if not isinstance(item, Atom)), None)
         if special is None:
             return [*before, Rule(tuple(head), items, documentation, span=span)]
         if len(head) > 1:
-            self._mixed_head(special)
+            self._report(
+                "E016",
+                f"`{self._source(special.span)}` must stand alone in its head",
+                special.span,
+                note="a head is one or more atoms, or one equality `X = Y`, or `#F`",
+                hint="write a second clause with the same body",
+            )
             return before
-        if isinstance(special, _Same):
-            return [*before, Equality(special.left, special.right, items, documentation, span=span)]
+        match special:
+            case Equation(Variable() as left, Variable() as right):
+                return [*before, Equality(left, right, items, documentation, span=span)]
         return [*before, Constraint(items, documentation, span=span)]
 
     def _refused(self, head: list[Any], end: Token) -> list[ClauseNode] | None:
@@ -134,8 +105,8 @@ class Builder(Literals):
             if isinstance(item, Unsupported):
                 span = self._span(head[0], end)
                 return [UnsupportedClause(item.feature, self._source(span), span=span)]
-            name = str(item.token) if isinstance(item, _Truth) else str(item) if _bare(item) else ""
-            if name not in ("", "#F"):
+            name = str(item)
+            if name in ("#T", "false", "true"):
                 self._report(
                     "E016",
                     f"`{name}` cannot be a head",
@@ -145,15 +116,6 @@ class Builder(Literals):
                 )
                 return []
         return None
-
-    def _mixed_head(self, item: _Same | _Truth) -> None:
-        self._report(
-            "E016",
-            f"`{self._source(item.span)}` must stand alone in its head",
-            item.span,
-            note=_HEADS,
-            hint="write a second clause with the same body",
-        )
 
     def annotation(self, children: list[Any]) -> Annotation:
         name, _, *arguments, end = children
@@ -178,15 +140,11 @@ class Builder(Literals):
     def head(self, children: list[Any]) -> list[Any]:
         return children
 
-    def body(self, children: list[Any]) -> list[Any]:
-        return children
+    body = head
 
-    def egd(self, children: list[Token]) -> _Same:
-        left, right = children
-        return _Same(self.variable([left]), self.variable([right]), self._span(left, right))
-
-    def constraint(self, children: list[Token]) -> _Truth:
-        return _Truth(children[0], self._span(children[0], children[0]))
+    def egd(self, children: list[Token]) -> Equation:
+        left, right = (self.variable([name]) for name in children)
+        return Equation(left, right, span=self._span(left, right))
 
     # Body items
 
@@ -245,13 +203,12 @@ class Builder(Literals):
         return tuple(a for a in call.arguments if not isinstance(a, _Contributors))
 
     def _misplaced(self, call: Call, argument: _Contributors) -> None:
-        closest = suggest(call.function, AGGREGATES)
         self._report(
             "E012",
             f"contributors `{self._source(argument.span)}` stand outside of an aggregate",
             argument.span,
             note=f"`<...>` is the last argument of an aggregate such as msum; {call.function!r} is none",
-            hint=closest and f"did you mean {closest!r}?",
+            hint=meant(call.function, AGGREGATES),
         )
 
     def _aggregate(self, call: Call) -> Aggregate | None:
@@ -315,17 +272,12 @@ class Builder(Literals):
         return Collection("list", tuple(children[1:-1]), span=self._span(children[0], children[-1]))
 
     def set_(self, children: list[Any]) -> Collection:
-        return Collection("set", tuple(children[1:-1]), span=self._span(children[0], children[-1]))
+        return replace(self.list_(children), kind="set")
 
 
 def _counts(call: Call) -> bool:
     """Whether a count begins with a list: of its group, or of its contributors."""
     return call.function in ("mcount", "count") and isinstance(call.arguments[0], Collection)
-
-
-def _bare(item: object) -> bool:
-    """Whether a head is a truth value as other languages write it."""
-    return isinstance(item, Atom) and item.predicate in ("false", "true") and not item.arguments
 
 
 class _AllTokens:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from lark import Lark, Token
 
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Atom, Constant, Fact
 from kgreason.lang.values import Value
-
-if TYPE_CHECKING:
-    from lark import Lark, Token
-
-    from kgreason.lang.ast import Fact
 
 _VALUE = r'"[^"\\$\n]*"|-?\d{1,18}(?:\.\d+(?:[eE][+-]?\d{1,2})?)?|#[TF]'
 _LINE = re.compile(
@@ -181,8 +177,15 @@ class _Cutter:
             self._last_line = token.end_line or 0
             return
         kind = token.type
-        if kind in ("TIMES", "DIVIDED") and self._after_slash(token):
-            self._problem = _foreign_comment(self.tokens[-1], token, self._file)
+        last = self.tokens[-1] if self.tokens and self.tokens[-1].end_pos == token.start_pos else None
+        if kind in ("TIMES", "DIVIDED") and last is not None and last.type == "DIVIDED":
+            self._problem = Diagnostic(
+                "E003",
+                f"`{last}{token}` has no meaning here",
+                span(last, token, self._file),
+                note="a comment begins with `%` and ends with its line",
+                hint="begin each line of the comment with `%`",
+            )
         self.tokens.append(token)
         if kind in _OPENING:
             self._depth += 1
@@ -197,11 +200,12 @@ class _Cutter:
             if self._text[token.end_pos or 0 : (token.end_pos or 0) + 1].isalnum():
                 self._suspect = token
         elif len(self.tokens) > LENGTH:
-            self._problem = _too_long(self.tokens[0], self._file)
-
-    def _after_slash(self, token: Token) -> bool:
-        last = self.tokens[-1] if self.tokens else None
-        return last is not None and last.type == "DIVIDED" and last.end_pos == token.start_pos
+            self._problem = Diagnostic(
+                "E019",
+                f"the clause that begins here has more than {LENGTH:,} words and signs",
+                span(self.tokens[0], self.tokens[0], self._file),
+                hint="put so much data into a file, and name it with @bind",
+            )
 
     def _of_sets(self, token: Token) -> Diagnostic | None:
         """Explain ``|`` and ``&`` of sets; `None` elsewhere."""
@@ -263,19 +267,11 @@ def _arrows(tokens: list[Token]) -> Iterator[Token]:
             token.type = "ARROW"
         seen = seen or token.type == "ARROW"
         if token.type == "LEFT_ARROW":
-            yield from _split(token)
+            start, line, column = token.start_pos or 0, token.line, token.column or 1
+            yield Token("LESS", "<", start, line, column, line, column + 1, start + 1)
+            yield Token("MINUS", "-", start + 1, line, column + 1, line, column + 2, start + 2)
         else:
             yield token
-
-
-def _split(arrow: Token) -> Iterable[Token]:
-    from lark import Token
-
-    start, line, column = arrow.start_pos or 0, arrow.line, arrow.column or 1
-    return (
-        Token("LESS", "<", start, line, column, line, column + 1, start + 1),
-        Token("MINUS", "-", start + 1, line, column + 1, line, column + 2, start + 2),
-    )
 
 
 def body_first(text: str, first: Token, end: int, file: str) -> Diagnostic | None:
@@ -321,16 +317,6 @@ def _clean(text: str) -> str:
     )
 
 
-def _foreign_comment(first: Token, second: Token, file: str) -> Diagnostic:
-    return Diagnostic(
-        "E003",
-        f"`{first}{second}` has no meaning here",
-        span(first, second, file),
-        note="a comment begins with `%` and ends with its line",
-        hint="begin each line of the comment with `%`",
-    )
-
-
 def _lexical(token: Token, file: str, suspect: Token | None) -> Diagnostic:
     here = span(token, token, file)
     if token.type == "UNCLOSED" and suspect is not None:
@@ -366,15 +352,6 @@ def _unfinished(last: Token, file: str, text: str) -> Diagnostic | None:
         span(last, last, file),
         note="every fact, rule and annotation ends with `.`",
         hint=percentage(last, text) or "put `.` here",
-    )
-
-
-def _too_long(first: Token, file: str) -> Diagnostic:
-    return Diagnostic(
-        "E019",
-        f"the clause that begins here has more than {LENGTH:,} words and signs",
-        span(first, first, file),
-        hint="put so much data into a file, and name it with @bind",
     )
 
 

@@ -15,7 +15,7 @@ from lark import Token, Transformer
 
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Clause, Constant, Expression, Unary
-from kgreason.lang.names import suggest
+from kgreason.lang.names import meant
 from kgreason.lang.values import Null
 
 GREATEST = 2**63 - 1
@@ -57,11 +57,13 @@ class Literals(Transformer[Token, list[Clause]]):
         self.found: list[Diagnostic] = []
         self._seen: set[Diagnostic] = set()
         self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        self.unread = False  # whether something may hold predicates that nobody looks at
         self.next_clause()
 
     def next_clause(self, documentation: str = "") -> None:
         """Start on a clause."""
         self.documentation = documentation
+        self._anonymous = 0
         self._border: dict[Span, Constant] = {}
 
     def only(self, found: list[Diagnostic]) -> None:
@@ -75,13 +77,8 @@ class Literals(Transformer[Token, list[Clause]]):
             self._too_large(str(constant.value), span)
 
     def _span(self, first: Any, last: Any) -> Span:
-        if isinstance(first, Token):
-            line, column = first.line or 1, first.column or 1
-        else:
-            line, column = first.span.line, first.span.column
-        if isinstance(last, Token):
-            return Span(self.file, line, column, last.end_line or 1, last.end_column or 1)
-        return Span(self.file, line, column, last.span.end_line, last.span.end_column)
+        start, end = getattr(first, "span", first), getattr(last, "span", last)
+        return Span(self.file, start.line, start.column, end.end_line, end.end_column)
 
     def _source(self, span: Span) -> str:
         starts = self._line_starts
@@ -177,13 +174,12 @@ class Literals(Transformer[Token, list[Clause]]):
     def _parameter(self, name: str, span: Span) -> Constant:
         if name in self.parameters:
             return self.parameters[name]
-        closest = suggest(name, self.parameters)
         self._report(
             "E306",
             f"there is no parameter {name!r}",
             span,
             note='`${name}` stands for the value that @param("name", value) gives',
-            hint=f"did you mean ${{{closest}}}?" if closest else f'add @param("{name}", ...)',
+            hint=meant(name, self.parameters, "${{{}}}") or f'add @param("{name}", ...)',
         )
         return UNKNOWN
 

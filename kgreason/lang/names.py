@@ -121,3 +121,15 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
     others = sorted(set(known) - {word}) if len(word) > 1 else []
     near = get_close_matches(word, others, n=1, cutoff=0.65)
     return near[0] if near else None
+
+
+def meant(word: str, known: Iterable[str], shown: str = "{!r}") -> str | None:
+    """Ask for the nearest known word, if one is near.
+
+    Examples
+    --------
+    >>> meant("contrl", ["own", "control"]), meant("contrl", ["own"]), meant("ege", ["edge"], "@{}")
+    ("did you mean 'control'?", None, 'did you mean @edge?')
+    """
+    closest = suggest(word, known)
+    return f"did you mean {shown.format(closest)}?" if closest else None

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
+
+from lark import Token
 
 from kgreason.errors import Diagnostic, Span
 from kgreason.lang.ast import Constant
-
-if TYPE_CHECKING:
-    from lark import Token
-
-    from kgreason.lang.builder import Builder
-    from kgreason.lang.clauses import Clause
+from kgreason.lang.builder import Builder
+from kgreason.lang.clauses import Clause, span
+from kgreason.lang.literals import UNKNOWN, references
 
 _WORDS = frozenset({"NAME", "VAR", "IN", "NOT"})
 
@@ -46,8 +44,6 @@ def define(
     outer
         Names of those which win over the clauses.
     """
-    from kgreason.lang.literals import UNKNOWN
-
     values = dict(given)
     definitions = {
         name: d for clause in cut for name, d in _definitions(clause, builder) if name not in outer
@@ -63,9 +59,6 @@ def define(
 
 
 def _definitions(clause: Clause, builder: Builder) -> Iterator[tuple[str, _Definition]]:
-    from kgreason.lang.clauses import span
-    from kgreason.lang.literals import references
-
     tokens = clause.tokens
     if clause.problem is not None or tokens[0].type != "ANNOTATION":
         return
@@ -77,17 +70,11 @@ def _definitions(clause: Clause, builder: Builder) -> Iterator[tuple[str, _Defin
         value = tokens[i + 4 : next(ends, i + 4)]
         text = str(name) if name.type in _WORDS else name[1:-1]
         needs = tuple(n for t in value for n in references(t))
-        yield (
-            text,
-            _Definition(
-                value, needs, span(token, tokens[min(i + 4 + len(value), len(tokens) - 1)], builder.file)
-            ),
-        )
+        last = tokens[min(i + 4 + len(value), len(tokens) - 1)]
+        yield text, _Definition(value, needs, span(token, last, builder.file))
 
 
 def _evaluate(value: Sequence[Token], builder: Builder) -> Constant:
-    from kgreason.lang.literals import UNKNOWN
-
     signs, literal = value[:-1], value[-1:]
     if not literal or [t.type for t in signs] not in ([], ["MINUS"]):
         return UNKNOWN

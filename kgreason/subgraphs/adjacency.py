@@ -152,6 +152,8 @@ def numbered(columns: list[npt.NDArray[np.int64]]) -> Ints:
     """
     code = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
     for column in columns:
+        if column.max(initial=0) >= 1 << 31:
+            column = _dense(column)
         code = _dense(code * (int(column.max(initial=0)) + 1) + column)
     return code
 

@@ -311,7 +311,7 @@ def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
         ]
         first += len(rows)
         met = np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
-        rank = numbered([met[:, 0], numbered([met[:, 1]])])
+        rank = numbered([met[:, 0], met[:, 1]])
         rows = np.zeros((int(rank.max(initial=-1)) + 1, 2), dtype=np.int64)
         rows[rank] = met
         levels.append(rows)

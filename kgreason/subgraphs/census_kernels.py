@@ -196,27 +196,18 @@ def _last_of(
 
 @kernel
 def _beside(
-    step: int, least: int, prefix: int, i: int, depth: int, shift: int, room: int,
+    prefix: int, i: int, depth: int, shift: int,
     root: int, w: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
     head: Ints, chosen: Ints, joint: Ints, place: Shorts, kind: Shorts, apart: Ints,
     slots: Ints, nodes: Rows, counts: Ints, examples: Rows,
-) -> tuple[int, int]:  # fmt: skip
+) -> int:  # fmt: skip
     """Count the neighbours of w that complete a subgraph, and take those that were extensions out of `apart`.
 
-    Parameters
-    ----------
-    step
-        1, or -1 to take this back.
-    least
-        Edge of w at which to end.
-
-    Returns
-    -------
-    The edge for whose pattern there is no room, -1 if there is room for all; the number of new extensions.
+    Returns the number of new extensions.
     """
     fresh = 0
     e = np.uint64(indptr[w + 1])
-    for _ in range(indptr[w + 1] - least):
+    for _ in range(indptr[w + 1] - indptr[w]):
         e -= np.uint64(1)
         u = np.uint64(neighbour[e])
         if neighbour[e] <= root:
@@ -226,21 +217,13 @@ def _beside(
             if known == 0:
                 fresh += 1
             else:
-                apart[kind[place[u]]] -= step
-            value = known | colour[u] | tie[e] << shift
-            slot = find(prefix, value, slots, nodes)
-            found = slots[slot]
-            if found == 0:
-                if head[2] >= room:
-                    return int(e), fresh
-                head[2] += 1
-                found = head[2]
-                slots[slot] = found
-                nodes[found, 0] = prefix
-                nodes[found, 1] = value
+                apart[kind[place[u]]] -= 1
+            before = head[2]
+            found = child(prefix, known | colour[u] | tie[e] << shift, slots, nodes, head)
+            if found > before:
                 _shown(found, depth, w, neighbour[e], chosen, examples)
-            counts[found] += step
-    return -1, fresh
+            counts[found] += 1
+    return fresh
 
 
 @kernel
@@ -308,30 +291,22 @@ def census(
             many = _sorted(at[depth], size, joint, extension, kind, keys, used, listed, here, before)
             if many < 0:
                 return MORE_VALUES
-            room = len(nodes) - 1 - many  # `many` more may follow the neighbours
             for i in range(at[depth], stop):
                 w = extension[i]
-                here[kind[i]] -= 1
-                for q in range(many):
-                    apart[q] = here[q]
-                full = 0  # the edge at which there was no room, -1 if there is enough
-                if head[2] < room:
-                    prefix = before[kind[i]]
-                    if prefix == 0:
-                        prefix = before[kind[i]] = child(node[depth], joint[w], slots, nodes, head)
-                    full, fresh = _beside(
-                        1, indptr[w], prefix, i, depth, shift, room, root, w, indptr, neighbour, tie, colour,
-                        head, chosen, joint, place, kind, apart, slots, nodes, counts, examples,
-                    )  # fmt: skip
-                    if full >= 0:
-                        _beside(
-                            -1, full + 1, prefix, i, depth, shift, room, root, w, indptr, neighbour, tie, colour,
-                            head, chosen, joint, place, kind, apart, slots, nodes, counts, examples,
-                        )  # fmt: skip
-                if full >= 0:
+                if head[2] + many + indptr[w + 1] - indptr[w] + 2 > len(nodes):  # all may be new
                     at[depth] = i
                     _forgotten(many, listed, used)
                     return MORE_PATTERNS
+                here[kind[i]] -= 1
+                for q in range(many):
+                    apart[q] = here[q]
+                prefix = before[kind[i]]
+                if prefix == 0:
+                    prefix = before[kind[i]] = child(node[depth], joint[w], slots, nodes, head)
+                fresh = _beside(
+                    prefix, i, depth, shift, root, w, indptr, neighbour, tie, colour,
+                    head, chosen, joint, place, kind, apart, slots, nodes, counts, examples,
+                )  # fmt: skip
                 for q in range(many):
                     if apart[q] > 0:
                         known = head[2]

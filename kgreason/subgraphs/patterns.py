@@ -11,14 +11,13 @@ import numpy.typing as npt
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
-from kgreason.subgraphs.adjacency import Ints, ordered_pairs
+from kgreason.subgraphs.adjacency import Ints, numbered, ordered_pairs
 
 Members = npt.NDArray[np.int64]
 Cells = npt.NDArray[np.int64]
 PairKinds = tuple[tuple[Vertices, Vertices], npt.NDArray[np.int64]]
 LARGEST = 6
 _CHUNK = 1 << 18
-_ROOM = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +62,9 @@ def classify(
     """
     from kgreason.graph.facts import InducedReasoner
 
+    x = members.shape[1]
+    if x > LARGEST:
+        raise ValueError(f"canonical forms are for at most {LARGEST} vertices, not {x}")
     pairs = pair_kinds(graph)
     reasoner = InducedReasoner(graph, program) if program.derived else None
     situations, codes, met = [], [], 0
@@ -80,20 +82,11 @@ def classify(
         progress.advance(len(chunk))
     if not codes:
         return Classes(np.empty(0, dtype=np.int64), members, 0)
-    return _classes(np.concatenate(situations), np.concatenate(codes), members)
-
-
-def _classes(situations: Cells, code: npt.NDArray[np.int64], members: Members) -> Classes:
-    """Partition members, member i being in the situation ``situations[code[i]]``."""
-    x = members.shape[1]
-    if x > LARGEST:
-        raise ValueError(f"canonical forms are for at most {LARGEST} vertices, not {x}")
-    first, merged = distinct_rows(situations.reshape(len(situations), x * x))
-    forms, orders = canonical(situations[first])
-    _, class_of = distinct_rows(forms)
-    which = merged[code]
-    ordered = np.take_along_axis(members, orders[which], axis=1)
-    return Classes(class_of[which], ordered, int(class_of.max(initial=-1)) + 1)
+    first, merged = distinct_rows(np.concatenate(situations).reshape(met, x * x))
+    forms = Forms(x)
+    classes, orders = forms.number(np.concatenate(situations)[first])
+    which = merged[np.concatenate(codes)]
+    return Classes(classes[which], np.take_along_axis(members, orders[which], axis=1), len(forms))
 
 
 def cells_between(pairs: PairKinds, members: Members) -> Cells:
@@ -137,20 +130,8 @@ def distinct_rows(rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], n
     >>> [a.tolist() for a in distinct_rows(np.array([[1, 0], [0, 5], [1, 0]]))]
     [[1, 0], [1, 0, 1]]
     """
-    code = np.zeros(len(rows), dtype=np.int64)
-    size = 1
-    for values in np.ascontiguousarray(rows.T) if len(rows) else ():
-        base = int(values.max()) + 1
-        if size > _ROOM // base:  # renumber, so that the next digit fits
-            found, code = np.unique(code, return_inverse=True)
-            size = len(found)
-        if size > _ROOM // base:
-            seen, values = np.unique(values, return_inverse=True)
-            base = len(seen)
-        code = code * base + values
-        size *= base
-    _, first, number = np.unique(code, return_index=True, return_inverse=True)
-    return first.astype(np.int64), number.astype(np.int64)
+    number = numbered([np.zeros(len(rows), dtype=np.int64), *np.ascontiguousarray(rows.T)])
+    return np.unique(number, return_index=True)[1].astype(np.int64), number
 
 
 def canonical(cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -168,32 +149,14 @@ def canonical(cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64
         the form of i.
     """
     count, x, _ = cells.shape
-    _, compact = np.unique(cells, return_inverse=True)
-    compact = compact.reshape(count, x, x)
-    base = int(compact.max(initial=0)) + 1
-    digits = max(1, int(62 / max(1.0, np.log2(base))))
-    orders = np.empty((count, x), dtype=np.int64)
-    best: npt.NDArray[np.int64] | None = None
+    rows = np.arange(count)
+    forms, orders = cells.reshape(count, x * x).copy(), np.tile(np.arange(x, dtype=np.int64), (count, 1))
     for order in permutations(range(x)):
-        permuted = compact[:, order][:, :, order].reshape(count, x * x)
-        words = _words(permuted, base, digits)
-        less = np.ones(count, dtype=np.bool_) if best is None else _less(words, best)
-        best = words if best is None else best
-        best[less], orders[less] = words[less], order
-    return (np.zeros((count, 1), dtype=np.int64) if best is None else best), orders
-
-
-def _words(rows: npt.NDArray[np.int64], base: int, digits: int) -> npt.NDArray[np.int64]:
-    parts = [rows[:, i : i + digits] for i in range(0, rows.shape[1], digits)]
-    places = [base ** np.arange(p.shape[1] - 1, -1, -1, dtype=np.int64) for p in parts]
-    return np.stack([p @ b for p, b in zip(parts, places, strict=True)], axis=1)
-
-
-def _less(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    less = np.zeros(len(a), dtype=np.bool_)
-    for word in range(a.shape[1] - 1, -1, -1):
-        less = (a[:, word] < b[:, word]) | ((a[:, word] == b[:, word]) & less)
-    return less
+        permuted = cells[:, order][:, :, order].reshape(count, x * x)
+        at = (permuted != forms).argmax(axis=1)  # the first difference decides
+        less = permuted[rows, at] < forms[rows, at]
+        forms[less], orders[less] = permuted[less], order
+    return forms, orders
 
 
 class Forms:
@@ -234,17 +197,12 @@ class Forms:
         >>> [a.tolist() for a in forms.number(np.array([[[0, 1], [0, 0]], [[0, 0], [1, 0]]]))]
         [[0, 0], [[1, 0], [0, 1]]]
         """
-        _, orders = canonical(cells)
-        at = np.arange(len(cells))[:, None, None]
-        formed = np.ascontiguousarray(cells[at, orders[:, :, None], orders[:, None, :]])
+        forms, orders = canonical(cells)
         classes = np.empty(len(cells), dtype=np.int64)
-        for i, form in enumerate(formed):
-            key = form.tobytes()
-            known = self._numbers.get(key)
-            if known is None:
-                known = self._numbers[key] = len(self._numbers)
-                self._cells.append(form[None])
-            classes[i] = known
+        for i, form in enumerate(forms):
+            classes[i] = self._numbers.setdefault(form.tobytes(), len(self._numbers))
+            if classes[i] == len(self._cells):
+                self._cells.append(form.reshape(1, self.x, self.x))
         return classes, orders
 
     def turns(self) -> tuple[Ints, Ints]:

@@ -7,12 +7,14 @@ from kgreason.subgraphs.visit_kernels import covered
 
 
 @kernel
-def _apart(one: Rows, i: int, other: Rows, j: int, turns: Rows, turn: int, ranks: Shorts) -> bool:
-    """Whether two members share no vertex and differ in all degrees, the second one turned."""
+def _apart(
+    one: Rows, i: int, turn: int, other: Rows, j: int, other_turn: int, turns: Rows, ranks: Shorts
+) -> bool:  # fmt: skip
+    """Whether two members, each turned, share no vertex and differ in all degrees."""
     n = len(ranks) >> 1
     x = one.shape[1]
     for a in range(x):
-        u, v = one[i, a], other[j, turns[turn, a]]
+        u, v = one[i, turns[turn, a]], other[j, turns[other_turn, a]]
         if ranks[u] == ranks[v] or ranks[n + u] == ranks[n + v]:
             return False
     for a in range(x):
@@ -23,7 +25,9 @@ def _apart(one: Rows, i: int, other: Rows, j: int, turns: Rows, turn: int, ranks
 
 
 @kernel
-def fill_sets(first: Ints, pool: Rows, ranks: Shorts, width: int, apart: Ints, taken: Ints) -> None:
+def fill_sets(
+    first: Ints, pool: Rows, first_turn: Ints, turns: Rows, ranks: Shorts, width: int, apart: Ints, taken: Ints
+) -> None:  # fmt: skip
     """Fill the bit sets of pools: members apart from each other, and members of equal degree."""
     n = len(ranks) >> 1
     x = pool.shape[1]
@@ -36,30 +40,16 @@ def fill_sets(first: Ints, pool: Rows, ranks: Shorts, width: int, apart: Ints, t
                 taken[at + ranks[v]] |= bit
                 taken[at + ranks[n + v]] |= bit
             for j in range(first[c], i):
-                far = True
-                for a in range(x):
-                    u, v = pool[i, a], pool[j, a]
-                    if ranks[u] == ranks[v] or ranks[n + u] == ranks[n + v]:
-                        far = False
-                    for b in range(x):
-                        if u == pool[j, b]:
-                            far = False
-                if far:
+                same = first_turn[c]  # the first turn is none
+                if _apart(pool, i, same, pool, j, same, turns, ranks):
                     apart[i] |= 1 << (j - first[c])
                     apart[j] |= bit
 
 
 @kernel
 def choose(
-    members: Rows,
-    bounds: Ints,
-    first_turn: Ints,
-    turns: Rows,
-    ranks: Shorts,
-    first: Ints,
-    used: Flags,
-    pool: Rows,
-) -> None:
+    members: Rows, bounds: Ints, first_turn: Ints, turns: Rows, ranks: Shorts, first: Ints, used: Flags, pool: Rows
+) -> None:  # fmt: skip
     """Choose ``first[c + 1] - first[c]`` members of each class, in groups that are pairwise apart."""
     x = members.shape[1]
     for c in range(len(bounds) - 1):
@@ -74,7 +64,7 @@ def choose(
                 for turn in range(first_turn[c], first_turn[c + 1]):
                     fits = True
                     for j in range(group, row):
-                        if not _apart(pool, j, members, i, turns, turn, ranks):
+                        if not _apart(pool, j, first_turn[c], members, i, turn, turns, ranks):
                             fits = False
                             break
                     if fits:
@@ -129,7 +119,7 @@ def search(
             if many == most:
                 break
             for turn in range(first_turn[c], first_turn[c + 1]):
-                if many < most and _apart(targets, t, members, i, turns, turn, ranks):
+                if many < most and _apart(targets, t, first_turn[c], members, i, turn, turns, ranks):
                     places[many] = i
                     turned[many] = turn
                     many += 1
@@ -148,7 +138,7 @@ def search(
             for lower in range(level):
                 j = level_at[lower]
                 steps += 1
-                if not _both_apart(members, places[j], turned[j], places[i], turned[i], turns, ranks):
+                if not _apart(members, places[j], turned[j], members, places[i], turned[i], turns, ranks):
                     fits = False
                     break
             steps += 1
@@ -160,21 +150,3 @@ def search(
             else:
                 level += 1
                 level_at[level] = i + 1
-
-
-@kernel
-def _both_apart(
-    members: Rows, i: int, one: int, j: int, other: int, turns: Rows, ranks: Shorts
-) -> bool:  # fmt: skip
-    """Whether two members, each turned, share no vertex and differ in all degrees."""
-    n = len(ranks) >> 1
-    x = members.shape[1]
-    for a in range(x):
-        u, v = members[i, turns[one, a]], members[j, turns[other, a]]
-        if ranks[u] == ranks[v] or ranks[n + u] == ranks[n + v]:
-            return False
-    for a in range(x):
-        for b in range(x):
-            if members[i, a] == members[j, b]:
-                return False
-    return True

@@ -55,7 +55,7 @@ class Pools:
         x, classes = self.members.shape[1], len(self.first) - 1
         apart = np.zeros(len(self.members), dtype=np.int64)
         taken = np.zeros(classes * x * self.width, dtype=np.int64)
-        fill_sets(self.first, self.members, self.ranks, self.width, apart, taken)
+        fill_sets(self.first, self.members, self.first_turn, self.turns, self.ranks, self.width, apart, taken)
         return apart, taken
 
     @property

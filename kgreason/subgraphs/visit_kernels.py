@@ -141,7 +141,6 @@ def visit(
         0 if all is done; 1 if `out` is full: then call again.
     """
     last = x - 1
-    n = len(ranks) >> 1
     while head[0] < task[1]:
         root = head[0]
         depth = head[1]
@@ -155,7 +154,6 @@ def visit(
         stop = min(end[depth], task[3]) if depth == 1 else end[depth]
         if depth == last:
             before = node[depth]
-            same, met, place_of_last = -1, 0, 0  # of the pattern before: what its first vertices clash with
             for i in range(at[depth], stop):
                 u = extension[i]
                 found = slots[find(before, joint[u], slots, nodes)]
@@ -166,23 +164,7 @@ def visit(
                         h = (mark[depth] + marks[u]) * GOLDEN
                         wanted = (h >> 32) & 0x7FFFFFFF < threshold[found]
                     elif what == TEST:
-                        c = class_of[found]
-                        if found != same:
-                            same, met = found, 0
-                            for a in range(x):
-                                if orders[found, a] == last:
-                                    place_of_last = a
-                                else:
-                                    w = chosen[orders[found, a]]
-                                    slot = (c * x + a) * width
-                                    met |= taken[slot + ranks[w]] | taken[slot + ranks[n + w]]
-                        slot = (c * x + place_of_last) * width
-                        size = first_member[c + 1] - first_member[c]
-                        free = (1 << size) - 1 & ~(met | taken[slot + ranks[u]] | taken[slot + ranks[n + u]])
-                        wanted = free == 0 or not _images(
-                            free, need, x, first_member[c], size, chosen, pool, apart, open_
-                        )
-                        wanted = wanted and not covered(
+                        wanted = not covered(
                             found, x, need, chosen, ordered, open_, ranks, class_of, orders,
                             first_turn, turns, first_member, pool, apart, width, taken,
                         )  # fmt: skip

@@ -15,6 +15,8 @@ from kgreason.graph.small.expressions import selected
 from kgreason.graph.small.kernels import CONSTANT, derive
 
 Ints = npt.NDArray[np.int64]
+Shorts = npt.NDArray[np.int32]
+Relations = Mapping[str, tuple[Vertices, Vertices, Sequence[Weights]]]
 
 BLOCK = 1 << 15  # subgraphs that one core takes at a time
 
@@ -31,22 +33,9 @@ class Interpreter:
         are to be seen differently.
     """
 
-    def __init__(
-        self, plan: Plan, n: int, edges: Mapping[str, tuple[Vertices, Vertices, Sequence[Weights]]]
-    ) -> None:
+    def __init__(self, plan: Plan, n: int, edges: Relations) -> None:
         self.plan = plan
-        collected = []
-        for predicate, (source, target, ends) in edges.items():
-            words = []
-            for number, (loaded, conditions) in enumerate(plan.loaded):
-                if loaded == predicate:
-                    belongs = np.ones(len(source), dtype=np.bool_)
-                    for condition in conditions:
-                        belongs &= selected(condition, ends[0])
-                    words.append((number, belongs))
-            slot = plan.slots.index(predicate) if predicate in plan.slots else -1
-            collected.append(Edges(source, target, ends, words, slot))
-        self.pairs = Pairs.of(n, collected, len(plan.slots))
+        self.pairs = Pairs.of(plan, n, edges)
 
     def words(self, members: Vertices, end: int = 0) -> Ints:
         """Words of the outputs in each induced subgraph, with one of the weights.
@@ -85,33 +74,6 @@ class Interpreter:
         return found
 
 
-Shorts = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Edges:
-    """Edges of one relation, and what a plan wants to know of them.
-
-    Attributes
-    ----------
-    source, target
-        Shape (m,).
-    ends
-        Weights, shape (m,), so often as they are to be seen differently.
-    words
-        For each word that is loaded from this relation: its number among the loaded words, and whether each edge
-        belongs to it, shape (m,).
-    slot
-        Slot of the weights, or -1 where they are not read.
-    """
-
-    source: Vertices
-    target: Vertices
-    ends: Sequence[Weights]
-    words: Sequence[tuple[int, npt.NDArray[np.bool_]]]
-    slot: int
-
-
 @dataclass(frozen=True)
 class Pairs:
     """What runs between vertices, as records of ordered pairs.
@@ -137,24 +99,25 @@ class Pairs:
     ends: tuple[Weights, ...]
 
     @classmethod
-    def of(cls, n: int, edges: Sequence[Edges], slots: int) -> Pairs:
-        """Collect the edges of all relations on n vertices."""
+    def of(cls, plan: Plan, n: int, edges: Relations) -> Pairs:
+        """Collect the edges of all relations on n vertices, as `Interpreter` takes them."""
         nothing = np.empty(0, dtype=np.int64)
-        keys = [e.source * n + e.target for e in edges]
-        pairs = np.unique(np.concatenate([nothing, *keys]))
+        keys = {p: source * n + target for p, (source, target, _) in edges.items()}
+        pairs = np.unique(np.concatenate([nothing, *keys.values()]))
+        record = {p: np.searchsorted(pairs, key) for p, key in keys.items()}
         flags = np.zeros(len(pairs), dtype=np.int32)
-        count = max((len(e.ends) for e in edges), default=1)
-        where, weights = [nothing], [np.empty((count, 0))]
-        for e, key in zip(edges, keys, strict=True):
-            record = np.searchsorted(pairs, key)
-            for word, belongs in e.words:
+        for word, (predicate, conditions) in enumerate(plan.loaded):
+            if predicate in edges:
+                belongs = np.ones(len(keys[predicate]), dtype=np.bool_)
+                for condition in conditions:
+                    belongs &= selected(condition, edges[predicate][2][0])
                 held = np.zeros(len(pairs), dtype=np.bool_)
-                held[record[belongs]] = True
+                held[record[predicate][belongs]] = True
                 flags |= held.astype(np.int32) << np.int32(word)
-            if e.slot >= 0:
-                where.append(record * slots + e.slot)
-                weights.append(np.stack(e.ends))
-        place, values = np.concatenate(where), np.concatenate(weights, axis=1)
+        slots, count = len(plan.slots), max((len(ends) for _, _, ends in edges.values()), default=1)
+        read = [(slot, p) for slot, p in enumerate(plan.slots) if p in edges]
+        place = np.concatenate([nothing, *(record[p] * slots + slot for slot, p in read)])
+        values = np.concatenate([np.empty((count, 0)), *(np.stack(edges[p][2]) for _, p in read)], axis=1)
         order = np.lexsort((values[0], place))
         at = np.searchsorted(place[order], np.arange(len(pairs) * slots + 1)).astype(np.int32)
         return cls(*_adjacency(n, pairs), flags, at, tuple(end[order] for end in values))

@@ -28,8 +28,6 @@ BLOCK = 128
 MOST = 64
 """Bits of a word, and registers."""
 
-SHORT = 24  # neighbours that are quicker read than searched
-
 WORDS, RECORDS, MET, TABLES, SLOTS, EDGES, GIVEN, STRATA, OUTPUTS, HEADER = range(10)
 """Places of words, records, met terms (in `m`) and computed values (in `d`); slots of weights; first word of edges;
 places of the words that derived ones begin with, of the strata, and of the words that come out."""
@@ -53,11 +51,10 @@ else 0."""
 PAIRS, ONES, NOTHING, DIAGONAL = range(4)
 """Forms of groups: two vertices, one, none; one, which stands twice in the head."""
 
-T_FUNCTION, T_ARGUMENT, T_RESULT, T_BOUND, T_AFTER, T_TABLE, T_STEPS, T_DIRECT, T_VALUES = range(9)
-"""Of a total: function; registers of its argument and result; register that the result must exceed, or -1; place of
-the steps after it; slot in which the value is kept, or -1; place of the steps before it; slot of the weights that are
-all of its argument, or -1; number of values, then for each: slot of computed values or -1, slot of weights, the two
-vertices of the pair (0 is a, 1 is b, 2 is z; -1 is none), the register that receives it."""
+T_FUNCTION, T_ARGUMENT, T_RESULT, T_AFTER, T_TABLE, T_STEPS, T_VALUES = range(7)
+"""Of a total: function; registers of its argument and result; place of the steps after it; slot in which the value is
+kept, or -1; place of the steps before it; number of values, then for each: slot of computed values or -1, slot of
+weights, the two vertices of the pair (0 is a, 1 is b, 2 is z; -1 is none), the register that receives it."""
 
 SUM, COUNT, LEAST, GREATEST, EXISTS = range(5)
 
@@ -91,50 +88,33 @@ def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None
 def _gather(
     m: Ints, members: Rows, first: int, count: int, indptr: Ints, entries: Shorts, loop: Shorts, flags: Shorts
 ) -> None:
-    """Read the edges within each subgraph of a block, of each pair of vertices once.
-
-    Short rows are read from end to end, and a bit says which neighbours cannot be meant; in long ones, a vertex looks
-    for those of the others that have longer rows, and these look for it.
-    """
+    """Read the edges within each subgraph of a block, of each pair of vertices once, in the shorter of two rows."""
     x = members.shape[1]
     edges = m[WORDS] + m[EDGES] * BLOCK
     for s in range(count):
         row = first + s
-        seen = 0
-        for a in range(x - 1, -1, -1):
+        for a in range(x):
             u = members[row, a]
             begin, end = indptr[u], indptr[u + 1]
             if loop[u] >= 0:
                 _note(m, edges, loop[u], flags[loop[u]], a * x + a, s)
-            if end - begin <= SHORT:
-                for e in range(3 * begin, 3 * end, 3):
-                    v = entries[e]
-                    if seen >> (v & 63) & 1:
-                        for b in range(a + 1, x):
-                            if members[row, b] == v:
-                                if entries[e + 1] >= 0:
-                                    _note(m, edges, entries[e + 1], flags[entries[e + 1]], a * x + b, s)
-                                if entries[e + 2] >= 0:
-                                    _note(m, edges, entries[e + 2], flags[entries[e + 2]], b * x + a, s)
-            else:
-                for b in range(a + 1, x):
-                    low, high, wanted, forth, back = begin, end, members[row, b], a * x + b, b * x + a
-                    if indptr[wanted + 1] - indptr[wanted] < end - begin:
-                        low, high, wanted, forth, back = indptr[wanted], indptr[wanted + 1], u, back, forth
-                    stop = high
-                    while low < high:
-                        middle = (low + high) >> 1
-                        if entries[3 * middle] < wanted:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    e = 3 * low
-                    if low < stop and entries[e] == wanted:
-                        if entries[e + 1] >= 0:
-                            _note(m, edges, entries[e + 1], flags[entries[e + 1]], forth, s)
-                        if entries[e + 2] >= 0:
-                            _note(m, edges, entries[e + 2], flags[entries[e + 2]], back, s)
-            seen |= 1 << (u & 63)
+            for b in range(a + 1, x):
+                low, high, wanted, forth, back = begin, end, members[row, b], a * x + b, b * x + a
+                if indptr[wanted + 1] - indptr[wanted] < end - begin:
+                    low, high, wanted, forth, back = indptr[wanted], indptr[wanted + 1], u, back, forth
+                stop = high
+                while low < high:
+                    middle = (low + high) >> 1
+                    if entries[3 * middle] < wanted:
+                        low = middle + 1
+                    else:
+                        high = middle
+                e = 3 * low
+                if low < stop and entries[e] == wanted:
+                    if entries[e + 1] >= 0:
+                        _note(m, edges, entries[e + 1], flags[entries[e + 1]], forth, s)
+                    if entries[e + 2] >= 0:
+                        _note(m, edges, entries[e + 2], flags[entries[e + 2]], back, s)
 
 
 @kernel
@@ -320,8 +300,7 @@ def _groups(
     changed = m[m[MET] + BLOCK : m[MET] + BLOCK + count]
     met = m[MET] + m[op + OP_MET] * BLOCK
     total, shape, third = m[op + OP_TOTAL], m[op + OP_SHAPE], x if m[op + OP_SOURCE] < 0 else 1
-    function, direct, bound = m[total + T_FUNCTION], m[total + T_DIRECT], m[total + T_BOUND]
-    slots, full = m[SLOTS], (1 << x) - 1
+    function, full = m[total + T_FUNCTION], (1 << x) - 1
     counted = whole if shape == PAIRS else 1 if shape == NOTHING else heads
     new = False
     for s in range(count):
@@ -341,27 +320,12 @@ def _groups(
                 for z in range(third):
                     if not m[met + z * BLOCK + s] >> pair & 1:
                         continue
-                    if direct >= 0:
-                        source = total + T_VALUES + 3
-                        begin = 0
-                        if m[source] == 2:
-                            begin = z * x
-                        elif m[source] >= 0:
-                            begin = (b if m[source] else a) * x
-                        begin += z if m[source + 1] == 2 else b if m[source + 1] else a
-                        begin = m[record + begin * BLOCK] * slots + direct
-                        best = values[at[begin]]
-                        for i in range(at[begin] + 1, at[begin + 1]):
-                            best = _better(function, best, values[i])
-                        d[PART + number] = best
+                    d[CHOSEN_], d[CHOSEN_ + 1], d[CHOSEN_ + 2] = a, b, z
+                    if _value(m, d, at, values, op, x, record, s):
+                        d[PART + number] = d[MOST - 1]
                         number += 1
-                    else:
-                        d[CHOSEN_], d[CHOSEN_ + 1], d[CHOSEN_ + 2] = a, b, z
-                        if _value(m, d, at, values, op, x, record, s):
-                            d[PART + number] = d[MOST - 1]
-                            number += 1
-                            if function == EXISTS:
-                                break
+                        if function == EXISTS:
+                            break
                 if number == 0:
                     continue
                 result = d[PART]
@@ -375,13 +339,9 @@ def _groups(
                 else:
                     for i in range(PART + 1, PART + number):
                         result = _better(function, result, d[i])
-                if bound >= 0:
-                    if not result > d[bound]:
-                        continue
-                else:
-                    d[m[total + T_RESULT]] = result
-                    if not _carry_out(m, d, m[total + T_AFTER]):
-                        continue
+                d[m[total + T_RESULT]] = result
+                if not _carry_out(m, d, m[total + T_AFTER]):
+                    continue
                 if m[total + T_TABLE] >= 0:
                     d[m[TABLES] + (m[total + T_TABLE] * BLOCK + s) * MOST + pair] = result
                 if shape == PAIRS:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgreason.analysis.checked import Aggregation, Assign, CheckedAtom, CheckedProgram, CheckedRule, Stratum
+from kgreason.analysis.checked import (
+    Aggregation,
+    Assign,
+    CheckedAtom,
+    CheckedProgram,
+    CheckedRule,
+    Position,
+    Step,
+    Stratum,
+)
 from kgreason.analysis.expressions import names, rewrite
-from kgreason.analysis.generic import Position, vertex_positions
 from kgreason.graph.small.expressions import Unfit, conjuncts
 from kgreason.lang.ast import Binary, Constant, Expression, Term, Variable
 
@@ -77,37 +85,16 @@ def _projected(atom: CheckedAtom, rule: CheckedRule, made: list[CheckedRule]) ->
 
 
 class Normalizer:
-    """Brings the rules of a program into normal form."""
+    """Brings one rule of a program into normal form.
 
-    def __init__(self, program: CheckedProgram) -> None:
-        self.program = program
-        self.positions: frozenset[Position] = vertex_positions(program)
+    Parameters
+    ----------
+    positions
+        Those of vertices, as `vertex_positions` finds them.
+    """
 
-    def width(self, predicate: str) -> int:
-        """Number of vertices in a fact of a predicate; one value may follow."""
-        arity = self.program.arities[predicate]
-        vertices = [(predicate, i) in self.positions for i in range(arity)]
-        width = sum(vertices)
-        if width > 2 or arity - width > 1 or not all(vertices[:width]):
-            raise Unfit(f"`{predicate}` has other arguments than up to two vertices and one value")
-        return width
-
-    def rule(self, rule: CheckedRule) -> NormalRule:
-        """Bring a rule into normal form.
-
-        Raises
-        ------
-        Unfit
-            If it does something that plans cannot do.
-        """
-        return _Draft(self, rule).normal()
-
-
-class _Draft:
-    """One rule on its way into normal form."""
-
-    def __init__(self, all_: Normalizer, rule: CheckedRule) -> None:
-        self.all, self.rule = all_, rule
+    def __init__(self, rule: CheckedRule, arities: Mapping[str, int], positions: frozenset[Position]) -> None:
+        self.rule, self.arities, self.positions = rule, arities, positions
         self.aliases: dict[str, Expression] = {}
         self.vertices: set[str] = set()
         self.values: set[str] = set()
@@ -116,56 +103,62 @@ class _Draft:
         self.after: list[Expression] = []
 
     def normal(self) -> NormalRule:
-        rule = self.rule
-        positives = tuple(self.positive(atom) for atom in rule.positives)
-        self.steps(rule.before, "")
-        total = self.aggregation(rule.aggregation) if rule.aggregation else None
-        self.steps(rule.after, total.variable if total else "")
-        negatives = tuple(self.negative(atom) for atom in rule.negatives)
-        head = self.head(total)
-        return NormalRule(
-            head,
-            positives,
-            negatives,
-            tuple(self.same),
-            tuple(self.conditions),
-            total,
-            tuple(self.after),
-            rule.text,
-        )
+        """Bring the rule into normal form.
 
-    def fresh(self, name: str) -> str:
+        Raises
+        ------
+        Unfit
+            If it does something that plans cannot do.
+        """
+        rule = self.rule
+        positives = tuple(self._positive(atom) for atom in rule.positives)
+        self._steps(rule.before, "")
+        total = self._aggregation(rule.aggregation) if rule.aggregation else None
+        self._steps(rule.after, total.variable if total else "")
+        negatives = tuple(self._negative(atom) for atom in rule.negatives)
+        head = self._head(total)
+        found = tuple(self.same), tuple(self.conditions), total, tuple(self.after)
+        return NormalRule(head, positives, negatives, *found, rule.text)
+
+    def _width(self, predicate: str) -> int:
+        """Number of vertices in a fact of a predicate; one value may follow."""
+        vertices = [(predicate, i) in self.positions for i in range(self.arities[predicate])]
+        width = sum(vertices)
+        if width > 2 or len(vertices) - width > 1 or not all(vertices[:width]):
+            raise Unfit(f"`{predicate}` has other arguments than up to two vertices and one value")
+        return width
+
+    def _fresh(self, name: str) -> str:
         return f"{name}'{len(self.vertices) + len(self.values)}"
 
-    def positive(self, atom: CheckedAtom) -> Atom:
-        width = self.all.width(atom.predicate)
+    def _positive(self, atom: CheckedAtom) -> Atom:
+        width = self._width(atom.predicate)
         ends: list[str] = []
         for term in atom.terms[:width]:
             name = self._variable(term)
             if name in ends:
-                self.same.append((name, twin := self.fresh(name), True))
+                self.same.append((name, twin := self._fresh(name), True))
                 name = twin
             self.vertices.add(name)
             ends.append(name)
         value = None
         for term in atom.terms[width:]:
-            value = self._variable(term) if isinstance(term, Variable) else self.fresh("value")
+            value = self._variable(term) if isinstance(term, Variable) else self._fresh("value")
             if value in self.values or isinstance(term, Constant):
-                other: Term = term
-                value = self.fresh("value")
-                self.conditions.append(Binary("==", Variable(value), other))
+                value = self._fresh("value")
+                self.conditions.append(Binary("==", Variable(value), term))
             self.values.add(value)
         return Atom(atom.predicate, tuple(ends), value)
 
-    def negative(self, atom: CheckedAtom) -> Atom:
-        width = self.all.width(atom.predicate)
+    def _negative(self, atom: CheckedAtom) -> Atom:
+        width = self._width(atom.predicate)
         if len(atom.terms) > width:
             raise Unfit(f"`not {atom}` is about a value")
-        return Atom(atom.predicate, tuple(self.vertex(term) for term in atom.terms))
+        return Atom(atom.predicate, tuple(self._vertex(term) for term in atom.terms))
 
-    def steps(self, steps: Sequence[object], aggregated: str) -> None:
+    def _steps(self, steps: Sequence[Step], aggregated: str) -> None:
         for step in steps:
-            expression = self.resolved(step.expression)  # type: ignore[attr-defined]
+            expression = self._resolved(step.expression)
             if isinstance(step, Assign):
                 self.aliases[step.variable] = expression
                 continue
@@ -178,33 +171,33 @@ class _Draft:
                 else:
                     self.conditions.append(condition)
 
-    def aggregation(self, total: Aggregation) -> Aggregation:
-        group = tuple(dict.fromkeys(self.vertex(Variable(name)) for name in total.group))
-        contributors = dict.fromkeys(self.vertex(Variable(name)) for name in total.contributors)
+    def _aggregation(self, total: Aggregation) -> Aggregation:
+        group = tuple(dict.fromkeys(self._vertex(Variable(name)) for name in total.group))
+        contributors = dict.fromkeys(self._vertex(Variable(name)) for name in total.contributors)
         return replace(
             total,
-            argument=total.argument and self.resolved(total.argument),
+            argument=total.argument and self._resolved(total.argument),
             group=group,
             contributors=tuple(name for name in contributors if name not in group),
         )
 
-    def head(self, total: Aggregation | None) -> Atom:
+    def _head(self, total: Aggregation | None) -> Atom:
         head = self.rule.head
-        width = self.all.width(head.predicate)
-        ends = tuple(self.vertex(term) for term in head.terms[:width])
+        width = self._width(head.predicate)
+        ends = tuple(self._vertex(term) for term in head.terms[:width])
         for term in head.terms[width:]:
             if total is None or term != Variable(total.variable):
                 raise Unfit(f"`{head}` holds a value that is no aggregate")
             return Atom(head.predicate, ends, total.variable)
         return Atom(head.predicate, ends)
 
-    def resolved(self, expression: Expression) -> Expression:
+    def _resolved(self, expression: Expression) -> Expression:
         """An expression without assigned variables."""
         return rewrite(expression, lambda n: self.aliases.get(n.name, n) if isinstance(n, Variable) else n)
 
-    def vertex(self, term: Term) -> str:
+    def _vertex(self, term: Term) -> str:
         """Name of the vertex that a term is."""
-        found = self.resolved(term)
+        found = self._resolved(term)
         if isinstance(found, Variable) and found.name in self.vertices:
             return found.name
         raise Unfit(f"{found} stands where only vertices can")
