@@ -63,8 +63,8 @@ class Workpiece:
 
     @property
     def _there(self) -> Edges:
-        kind = self.graph.kind
-        return self.graph.ends[(kind == KEPT) | (kind == ADDED)]
+        there: Edges = self.graph.ends[(self.graph.kind == KEPT) | (self.graph.kind == ADDED)]
+        return there
 
     @property
     def edges(self) -> Edges:

@@ -129,28 +129,33 @@ def _added(edges: Links, lack: Counts, rng: np.random.Generator) -> Vertices:
 
 
 def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices | None:
-    """One pair more, along a cheapest path from a user who lacks an out-edge to one who lacks an in-edge.
+    """Some pairs more, along cheapest paths from users who lack an out-edge to those who lack an in-edge.
 
-    Such a path consists of pairs that are added and edges that are dropped, in turn. To drop an original edge costs 1,
-    to take one back gains 1, all else is free. What the way to each user as source and as target costs is lowered until
-    nothing can be.
+    A path consists of pairs that are added and edges that are dropped, in turn. To drop an original edge costs 1, to
+    take one back gains 1, all else is free. What the way to each user as source and as target costs is lowered until
+    nothing can be. All paths of least cost are taken that meet nobody twice; `None`: there is none.
     """
     n = len(lack) // 2
     users = np.arange(n)
     source, target = np.divmod(chosen, n)
-    price = np.isin(chosen, original).astype(np.float64)
-    lost_source, lost_target = np.divmod(original[~np.isin(original, chosen)], n)
+    place = np.searchsorted(original, chosen)
+    kept = np.append(original, -1)[place] == chosen
+    lost = np.ones(len(original), dtype=np.bool_)
+    lost[place[kept]] = False
+    lost_source, lost_target = np.divmod(original[lost], n)
     barred, at = np.append(source, users), np.append(target, users)  # what is chosen, and loops
-    begin = np.cumsum(np.bincount(at, minlength=n)) - np.bincount(at, minlength=n)
+    many = np.bincount(at, minlength=n)
+    begin = np.cumsum(many) - many
     far = np.where(lack[:n] > 0, 0.0, np.inf), np.full(n, np.inf)
     before = np.full((2, n), -1, dtype=np.int64)
 
     def lower(side: int, at: Vertices, cost: npt.NDArray[np.float64], origin: Vertices) -> bool:
-        order = np.lexsort((cost, at))
-        order = order[np.diff(at[order], prepend=-1) > 0]
-        order = order[cost[order] < far[side][at[order]]]
-        far[side][at[order]], before[side, at[order]] = cost[order], origin[order]
-        return len(order) > 0
+        least = far[side].copy()
+        np.minimum.at(least, at, cost)
+        better = (cost < far[side][at]) & (cost == least[at])
+        before[side, at[better]] = origin[better]
+        far[side][:] = least
+        return bool(better.any())
 
     moved = True
     while moved:
@@ -158,31 +163,35 @@ def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices |
         nearest = np.argsort(far[0], kind="stable")
         rank = np.empty(n, dtype=np.int64)
         rank[nearest] = users
-        ranks = rank[barred][np.lexsort((rank[barred], at))]
-        number = np.arange(len(ranks)) - np.repeat(begin, np.diff(begin, append=len(ranks)))
-        free = np.diff(begin, append=len(ranks))
-        apart = ranks != number
-        np.minimum.at(free, np.sort(at)[apart], number[apart])
+        end, ranks = np.divmod(np.sort(at * n + rank[barred]), n)
+        number = np.arange(len(ranks)) - begin[end]
+        free, apart = many.copy(), ranks != number
+        np.minimum.at(free, end[apart], number[apart])
         some = users[free < n]
-        moved = lower(1, some, far[0][nearest[free[some]]], nearest[free[some]])
-        moved |= lower(1, lost_target, far[0][lost_source] - 1, lost_source)
-        moved &= lower(0, source, far[1][target] + price, target)
-    v = int(np.where(lack[n:] > 0, far[1], np.inf).argmin())
-    if not np.isfinite(far[1][v]) or lack[n + v] <= 0:
-        return None
-    added, dropped = [], []
-    while v >= 0:
-        u = int(before[1, v])
-        added.append(u * n + v)
-        v = int(before[0, u])
-        dropped += [u * n + v] * (v >= 0)
-    return np.concatenate([chosen[~np.isin(chosen, dropped)], added])
+        lower(1, some, far[0][nearest[free[some]]], nearest[free[some]])
+        lower(1, lost_target, far[0][lost_source] - 1, lost_source)
+        moved = lower(0, source, far[1][target] + kept, target)
+    wanting = lack[n:] > 0
+    least = far[1].min(where=wanting, initial=np.inf)
+    added, dropped, met = list[int](), list[int](), set[int]()
+    for end_ in np.flatnonzero(wanting & (far[1] == least)).tolist() if np.isfinite(least) else ():
+        path = [int(end_)]  # targets and sources in turn
+        while path[-1] >= 0:
+            u = int(before[1, path[-1]])
+            path += [u, int(before[0, u])]
+        ends = {*path[1::2], *(n + v for v in path[:-1:2])}
+        if not ends & met:
+            met |= ends
+            added += [u * n + v for v, u in zip(path[::2], path[1::2], strict=False)]
+            dropped += [u * n + v for u, v in zip(path[1:-2:2], path[2:-1:2], strict=True)]
+    return np.concatenate([chosen[~np.isin(chosen, dropped)], added]) if added else None
 
 
 def _mixed(chosen: Vertices, original: Vertices, n: int, rng: np.random.Generator) -> Vertices:
     """Exchange targets of added edges at random, so that nothing is left of the order in which they came."""
-    for _ in range(_ROUNDS):
-        added = rng.permutation(np.flatnonzero(~np.isin(chosen, original)))
+    added = np.flatnonzero(~np.isin(chosen, original))
+    for _ in range(_ROUNDS if len(added) > 1 else 0):
+        added = rng.permutation(added)
         half = len(added) // 2
         one, other = added[:half], added[half : 2 * half]
         (a, b), (c, d) = np.divmod(chosen[one], max(n, 1)), np.divmod(chosen[other], max(n, 1))
