@@ -14,6 +14,7 @@ import platform
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Sequence as Several
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
@@ -22,9 +23,9 @@ from typing import get_args
 import numpy as np
 
 from kgreason import anonymize_people, read_people
-from kgreason.anonymizers.k_degree.realize import construct, switched
+from kgreason.anonymizers.k_degree.realize import construct
 from kgreason.anonymizers.k_degree.sequence import anonymous_degrees
-from kgreason.anonymizers.people.undirected import edges_of
+from kgreason.anonymizers.people.undirected import Edges, edges_of
 from kgreason.choices import Construction, Sequence
 from kgreason.graph.people.model import PeopleGraph
 
@@ -119,7 +120,7 @@ def by_switches(original: PeopleGraph, k: int, method: Sequence) -> str:
     for seed in range(RUNS):
         rng, start = np.random.default_rng(seed), time.perf_counter()
         wanted = anonymous_degrees(old, k, rng=rng, method=method, lowering=True, even=True)
-        made = switched(edges, construct(wanted, rng), original.n, rng)
+        made = switched(edges, construct(wanted, rng))
         seconds.append(time.perf_counter() - start)
         degrees = np.bincount(made.ravel(), minlength=original.n)
         assert np.unique(degrees, return_counts=True)[1].min() >= k
@@ -128,6 +129,35 @@ def by_switches(original: PeopleGraph, k: int, method: Sequence) -> str:
         removed.append(len(np.setdiff1d(numbers, others)))
         cost.append(int(np.abs(degrees - old).sum()))
     return f"{spread(added)} added, {spread(removed)} removed, {spread(seconds, 2)} s, L1 {spread(cost)}"
+
+
+def switched(edges: Edges, start: Edges) -> Edges:
+    """Bring original edges back by switches of two edges, until none gains (Liu and Terzi 2008, Greedy_Swap)."""
+    original, there = ({(a, b) for a, b in one.tolist()} for one in (edges, start))
+    near: dict[int, set[int]] = defaultdict(set)
+    for a, b in there:
+        near[a].add(b)
+        near[b].add(a)
+
+    def gained(a: int, c: int) -> bool:
+        for d in near[c]:
+            for b in near[a]:
+                if b in (c, d) or d == a or b in near[d]:
+                    continue
+                ends = [tuple(sorted(pair)) for pair in ((a, c), (b, d), (a, b), (c, d))]
+                if sum(pair in original for pair in ends[:2]) > sum(pair in original for pair in ends[2:]):
+                    for u, v in ends[:2]:
+                        near[u].add(v)
+                        near[v].add(u)
+                    for u, v in ends[2:]:
+                        near[u].remove(v)
+                        near[v].remove(u)
+                    return True
+        return False
+
+    while sum(gained(a, c) for a, c in edges.tolist() if c not in near[a]):
+        pass
+    return np.array([(a, b) for a in near for b in near[a] if a < b], dtype=np.int64)
 
 
 def spread(values: Several[float], digits: int = 0) -> str:

@@ -97,8 +97,9 @@ class Compiled(ABC, Generic[P, R]):
 class Kernel(Compiled[P, R]):
     """A function over arrays of its caller.
 
-    Its parameters are annotated with the types of this module, `int`, `float` and `bool`; it returns numbers or
-    nothing. Arrays must be of the annotated types: outside of tests nothing checks them.
+    Its parameters are annotated with the types of this module, `int`, `float` and `bool`, or with a `NamedTuple` of
+    such arrays; it returns numbers or nothing. Arrays must be of the annotated types: outside of tests nothing checks
+    them.
     """
 
     @property
@@ -162,16 +163,26 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
+def _flat(types: Sequence[Any]) -> list[tuple[int, str, Any]]:
+    """Number of its parameter, expression and type of everything that a kernel gets, a record taken to pieces."""
+    found: list[tuple[int, str, Any]] = []
+    for i, t in enumerate(types):
+        fields = get_type_hints(t, include_extras=True).items() if hasattr(t, "_fields") else ()
+        found += [(i, f"a{i}.{name}", of) for name, of in fields] or [(i, f"a{i}", t)]
+    return found
+
+
 def _entry(function: Callable[P, R], types: Sequence[Any], results: Sequence[Any]) -> Callable[P, R]:
     """Python function that calls the machine code of a kernel."""
     fields = [(f"r{i}", _NUMBERS[t][0]) for i, t in enumerate(results or (int,))]
     structure = type("Results", (ctypes.Structure,), {"_fields_": fields})
-    arguments = [ctypes.c_double if t is float else ctypes.c_int64 for t in types]
+    flat = _flat(types)
+    arguments = [ctypes.c_double if t is float else ctypes.c_int64 for _, _, t in flat]
     signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, *arguments)
     names = [f"a{i}" for i in range(len(types))]
-    given = [f"id({a})" if get_args(t) else a for a, t in zip(names, types, strict=True)]
+    given = [f"id({a})" if get_args(t) else a for _, a, t in flat]
     found = ", ".join(f"result.r{i}" for i in range(len(results))) or "None"
-    arrays = [f"fit({a}, {t.__metadata__}, {a!r})" for a, t in zip(names, types, strict=True) if get_args(t)]
+    arrays = [f"fit({a}, {t.__metadata__}, {a!r})" for _, a, t in flat if get_args(t)]
     source = f"""def {function.__name__}({", ".join(names)}):
         {"; ".join(arrays) if checked else "pass"}
         result = Results()
@@ -295,8 +306,9 @@ def _compile(
 
     scope: dict[str, Any] = {"np": np, "numba": numba, "pointer": pointer}
     scope["kernel"] = _dispatcher(function)
+    flat = _flat(types)
     lines = []
-    for i, annotated in enumerate(types):
+    for i, (_, _, annotated) in enumerate(flat):
         if not get_args(annotated):
             continue
         dtype, axes = annotated.__metadata__
@@ -306,15 +318,21 @@ def _compile(
             f"n{i} = numba.carray(pointer(h{i}[2]), {axes}, np.int64)",
             f"v{i} = numba.carray(pointer(h{i}[0]), ({lengths},), np.{dtype})",
         ]
-    values = [f"v{i}" if get_args(t) else f"a{i} != 0" if t is bool else f"a{i}" for i, t in enumerate(types)]
+    given: list[list[str]] = [[] for _ in types]
+    for i, (of, _, t) in enumerate(flat):
+        given[of].append(f"v{i}" if get_args(t) else f"a{i} != 0" if t is bool else f"a{i}")
+    values = []
+    for i, t in enumerate(types):
+        scope[f"record{i}"] = t
+        values.append(f"record{i}({', '.join(given[i])})" if hasattr(t, "_fields") else given[i][0])
     lines.append(f"r = kernel({', '.join(values)})")
     if len(results) > 1:
         made = [f"{_NUMBERS[t][1]}(r[{i}])" for i, t in enumerate(results)]
         lines.append(f"return {', '.join(made)}")
     else:
         lines.append(f"return {_NUMBERS[results[0]][1]}(r)" if results else "return 0")
-    exec(f"def {name}({', '.join(f'a{i}' for i in range(len(types)))}):\n    " + "\n    ".join(lines), scope)
-    signature = tuple(known.float64 if t is float else known.int64 for t in types)
+    exec(f"def {name}({', '.join(f'a{i}' for i in range(len(flat)))}):\n    " + "\n    ".join(lines), scope)
+    signature = tuple(known.float64 if t is float else known.int64 for _, _, t in flat)
     options: Any = {
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,

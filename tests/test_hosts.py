@@ -107,15 +107,13 @@ def test_hosts_have_room_for_weights() -> None:
         assert host not in (1, 3, 5)
 
 
-def test_apart_or_both_ways_there_are_no_hosts() -> None:
+def test_apart_there_are_no_hosts() -> None:
     graph = scale_free(40, 3.0, np.random.default_rng(0))
     draft, cover, lack = drafted(graph, 0)
     template = planned(cover, lack)
     draft.apart = True
     assert (Hosts(draft, [(cover, lack)], np.random.default_rng(0)).choose(template).hosts < 0).all()
-    draft.apart, draft.symmetric = False, True
-    assert (Hosts(draft, [(cover, lack)], np.random.default_rng(0)).choose(template).hosts < 0).all()
-    draft.symmetric = False
+    draft.apart = False
     assert (Hosts(draft, [(cover, lack)], np.random.default_rng(0)).choose(template).hosts >= 0).any()
 
 

@@ -25,20 +25,20 @@ def begun(n: int, edges: Edges, other: Edges, seed: int) -> Workpiece:
 def state(graph: Workpiece) -> dict[int, set[Pair]]:
     """Pairs by their kind, in the numbers of the workpiece; fails if lists, table and kinds differ."""
     found: dict[int, set[Pair]] = {KEPT: set(), LOST: set(), ADDED: set()}
-    for pair in np.flatnonzero(graph.kind != FREE).tolist():
-        found[int(graph.kind[pair])].add(frozenset(graph.ends[pair].tolist()))
-        at = alternating_rows.spot(graph.ends, graph._table, *graph.ends[pair].tolist())
-        assert graph._table[at] == pair
-    assert np.count_nonzero(graph._table >= 0) == sum(map(len, found.values()))
-    assert graph._free[-1] == np.count_nonzero(graph.kind == FREE)
+    for pair in np.flatnonzero(graph.graph.kind != FREE).tolist():
+        found[int(graph.graph.kind[pair])].add(frozenset(graph.graph.ends[pair].tolist()))
+        at = alternating_rows.spot(graph.graph, *graph.graph.ends[pair].tolist())
+        assert graph.graph.table[at] == pair
+    assert np.count_nonzero(graph.graph.table >= 0) == sum(map(len, found.values()))
+    assert graph.graph.free[-1] == np.count_nonzero(graph.graph.kind == FREE)
     for v in range(graph.n):
         for kind, pairs in found.items():
-            near, half, last = [], int(graph._first[v, kind]), -1
+            near, half, last = [], int(graph.graph.first[v, kind]), -1
             while half >= 0:
-                assert graph.ends[half >> 1, half & 1] == v
-                assert graph._chain[half, 1] == last
-                near.append(int(graph.ends[half >> 1, 1 - (half & 1)]))
-                half, last = int(graph._chain[half, 0]), half
+                assert graph.graph.ends[half >> 1, half & 1] == v
+                assert graph.graph.chain[half, 1] == last
+                near.append(int(graph.graph.ends[half >> 1, 1 - (half & 1)]))
+                half, last = int(graph.graph.chain[half, 0]), half
             assert sorted(near) == sorted(w for pair in pairs if v in pair for w in pair - {v})
     return found
 
@@ -46,7 +46,7 @@ def state(graph: Workpiece) -> dict[int, set[Pair]]:
 def lack_of(graph: Workpiece, target: npt.NDArray[np.int64], found: dict[int, set[Pair]]) -> None:
     """What vertices lack is what their edges say."""
     edges = edges_of(found[KEPT] | found[ADDED])
-    assert (graph.lack == target - degrees_of(edges, graph.n)).all()
+    assert (graph.graph.lack == target - degrees_of(edges, graph.n)).all()
 
 
 @given(two_graphs(), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=40))
@@ -61,12 +61,11 @@ def test_pairs_are_put_and_taken(two: tuple[int, Edges, Edges], flips: list[tupl
         if a == b or max(a, b) >= n:
             continue
         pair = frozenset((a, b))
-        assert alternating_rows.present(graph.ends, graph.kind, graph._table, a, b) == (pair in there)
         if pair in there:
-            number = graph._table[alternating_rows.spot(graph.ends, graph._table, a, b)]
-            alternating_rows.take(*graph._arrays, int(number))
+            number = graph.graph.table[alternating_rows.spot(graph.graph, a, b)]
+            alternating_rows.take(graph.graph, int(number))
         else:
-            alternating_rows.put(*graph._arrays, a, b)
+            alternating_rows.put(graph.graph, a, b)
         there ^= {pair}
         assert state(graph) == {KEPT: there & originals, LOST: originals - there, ADDED: there - originals}
         lack_of(graph, np.full(n, n - 1), state(graph))
@@ -74,7 +73,7 @@ def test_pairs_are_put_and_taken(two: tuple[int, Edges, Edges], flips: list[tupl
 
 def short_rows(graph: Workpiece, found: dict[int, set[Pair]], u: int, cost: int) -> bool:
     """Whether there is a row of one pair or of three from u that costs no more, of any pairs."""
-    n, lack = graph.n, graph.lack.tolist()
+    n, lack = graph.n, graph.graph.lack.tolist()
     there = found[KEPT] | found[ADDED]
     sign = 1 if lack[u] > 0 else -1
     price = dict.fromkeys(found[KEPT], 1) | dict.fromkeys(found[LOST], -1)
@@ -100,84 +99,21 @@ def test_rows_mend_both_ends(two: tuple[int, Edges, Edges], seed: int, cost: int
     n, edges, other = two
     graph = begun(n, edges, other, seed)
     before = state(graph)
-    target = graph.lack + degrees_of(edges_of(before[KEPT] | before[ADDED]), n)
-    for u in np.flatnonzero(graph.lack).tolist():
-        if graph.lack[u] == 0:  # mended by a row from another
+    target = graph.graph.lack + degrees_of(edges_of(before[KEPT] | before[ADDED]), n)
+    for u in np.flatnonzero(graph.graph.lack).tolist():
+        if graph.graph.lack[u] == 0:  # mended by a row from another
             continue
-        lack = graph.lack.copy()
+        lack = graph.graph.lack.copy()
         lost = len(before[LOST])
         there = short_rows(graph, before, u, cost)
-        alternating_rows.mend_all(*graph._arrays, *graph._scratch(cost), np.array([u]), 1, cost, cost, True)
-        row = bool((graph.lack != lack).any())
+        alternating_rows.mend_all(graph.graph, graph._scratch(cost), np.array([u]), 1, cost, cost, True)
+        row = bool((graph.graph.lack != lack).any())
         before = state(graph)
         lack_of(graph, target, before)
         assert row or not there
-        rows = (np.abs(lack).sum() - np.abs(graph.lack).sum()) // 2
+        rows = (np.abs(lack).sum() - np.abs(graph.graph.lack).sum()) // 2
         assert row == (rows > 0)
         assert len(before[LOST]) - lost <= cost * rows
-
-
-@given(two_graphs(), st.integers(0, 5))
-@settings(max_examples=inputs(200), deadline=None)
-def test_edges_are_spread(two: tuple[int, Edges, Edges], seed: int) -> None:
-    n, edges, other = two
-    graph = begun(n, edges, other, seed)
-    found = state(graph)
-    turns = np.flatnonzero(graph.lack > 0)
-    halves = rng(seed).permutation(2 * np.flatnonzero(graph.kind == KEPT))
-    lack, there, kept = graph.lack.tolist(), found[KEPT] | found[ADDED], set(found[KEPT])
-    ends = [(int(a), int(b)) for a, b in graph.ends[halves >> 1]]
-    if not len(halves):
-        return
-    at = 0
-    for i, u in enumerate(turns.tolist()):
-        vain = 0
-        while lack[u] > 0 and vain < 20:
-            x, y = ends[at]
-            at = (at + 1) % len(ends)
-            vain += 1
-            if {x, y} not in kept or u in (x, y) or {u, x} in there:
-                continue
-            for v in turns[i:].tolist():
-                if lack[v] > (v == u) and v not in (x, y) and {v, y} not in there:
-                    there = (there - {frozenset((x, y))}) | {frozenset((u, x)), frozenset((y, v))}
-                    kept = (kept - {frozenset((x, y))}) | (
-                        {frozenset((u, x)), frozenset((y, v))} & found[LOST]
-                    )
-                    found[LOST] = (found[LOST] - kept) | {frozenset((x, y))}
-                    lack[u] -= 1
-                    lack[v] -= 1
-                    vain = 0
-                    break
-                vain += 1
-    alternating_rows.spread(*graph._arrays, turns, halves, 20)
-    after = state(graph)
-    assert after[KEPT] | after[ADDED] == there
-    assert graph.lack.tolist() == lack
-
-
-@given(two_graphs(), st.integers(0, 5))
-@settings(max_examples=inputs(200), deadline=None)
-def test_a_switch_gains_where_one_can(two: tuple[int, Edges, Edges], seed: int) -> None:
-    n, edges, other = two
-    graph = Workpiece(edges, degrees_of(other, n), rng(seed), other)
-    for pair in np.flatnonzero(graph.kind == LOST).tolist():
-        found = state(graph)
-        if graph.kind[pair] != LOST:
-            continue
-        there = found[KEPT] | found[ADDED]
-        a, c = graph.ends[pair].tolist()
-        gains = [
-            1 + (frozenset((b, d)) in found[LOST]) - ({a, b} in found[KEPT]) - ({c, d} in found[KEPT])
-            for b in range(n)
-            for d in range(n)
-            if b != d and {a, b} in there and {c, d} in there and {b, d} not in there
-        ]
-        gained = alternating_rows.gain(*graph._arrays, pair)
-        after = state(graph)
-        lack_of(graph, degrees_of(other, n)[graph.vertices], after)
-        assert gained == any(gain > 0 for gain in gains)
-        assert (len(after[LOST]) < len(found[LOST])) == gained
 
 
 @given(two_graphs(), st.integers(0, 5))
@@ -190,11 +126,9 @@ def test_original_edges_come_back(two: tuple[int, Edges, Edges], seed: int) -> N
     assert len(state(graph)[LOST]) == lost
     graph.restore(1_000_000)
     after = state(graph)
-    assert not graph.lack.any()
+    assert not graph.graph.lack.any()
     lack_of(graph, degrees_of(other, n)[graph.vertices], after)
     assert len(after[LOST]) <= lost
-    graph.switch()  # a switch that gains is a row that does
-    assert state(graph) == after
 
 
 @given(two_graphs(), st.integers(0, 5))
@@ -203,12 +137,12 @@ def test_mixing_keeps_degrees_and_original_edges(two: tuple[int, Edges, Edges], 
     n, edges, other = two
     graph = Workpiece(edges, degrees_of(other, n), rng(seed), other)
     found = state(graph)
-    added = np.flatnonzero(graph.kind == ADDED)
+    added = np.flatnonzero(graph.graph.kind == ADDED)
     if not len(added):
         return
     one, two_ = rng(seed).choice(added, (2, 20))
     turn = rng(seed).random(20) < 0.5
-    pairs = {pair: tuple(graph.ends[pair].tolist()) for pair in added.tolist()}
+    pairs = {pair: tuple(graph.graph.ends[pair].tolist()) for pair in added.tolist()}
     taken = set().union(*found.values())
     for p, q, turned in zip(one.tolist(), two_.tolist(), turn.tolist(), strict=True):
         (a, b), (c, d) = pairs[p], pairs[q][::-1] if turned else pairs[q]
@@ -216,6 +150,6 @@ def test_mixing_keeps_degrees_and_original_edges(two: tuple[int, Edges, Edges], 
         if len({a, b, c, d}) == 4 and not new & taken:
             taken = (taken - {frozenset((a, b)), frozenset((c, d))}) | new
             pairs[q], pairs[p] = tuple(sorted((a, c))), tuple(sorted((b, d)))
-    alternating_rows.mix(*graph._arrays, one, two_, turn)
+    alternating_rows.mix(graph.graph, one, two_, turn)
     after = state(graph)
     assert after == {**found, ADDED: {frozenset(pair) for pair in pairs.values()}}

@@ -132,20 +132,19 @@ def test_changes_are_differences_of_losses(case, data):
     c, scratch = int(clusters[u]), np.empty(search.columns.own.shape[1])
     outside = [v for v in range(graph.n) if clusters[v] != c]
     v = data.draw(st.sampled_from(outside)) if outside else -1
-    values, state = search._values, search._state
-    found = changes(c, v, u, *values, search.tally, search.sums, scratch)
+    found = changes(search.state, c, v, u, scratch)
     before = objective(search, c)
-    leave(u, *values, *state)
+    leave(search.state, u)
     if v >= 0:
-        leave(v, *values, *state)
-        enter(v, c, *values, *state)
+        leave(search.state, v)
+        enter(search.state, v, c)
     assert np.isclose(objective(search, c) - before, found)
-    again = search.member[:, 0].copy()
+    again = search.clusters.copy()
     fresh = Search(search.columns, np.append(again, 2)[: graph.n])
     width = len(scratch)
-    size = len(fresh.sums)
-    assert np.allclose(search.sums[:size, : 3 * width], fresh.sums)
-    assert not search.sums[size:].round(9).any()
+    size = len(fresh.state.sums)
+    assert np.allclose(search.state.sums[:size, : 3 * width], fresh.state.sums)
+    assert not search.state.sums[size:].round(9).any()
 
 
 @settings(deadline=None, max_examples=inputs(60))
@@ -168,7 +167,7 @@ def test_the_cheapest_cluster_is_the_one_with_the_least_loss_afterwards(case):
 
 def objective(search, c):
     width = search.columns.own.shape[1]
-    return (search.sums[c, :width] * search.sums[c, width : 2 * width]).sum()
+    return (search.state.sums[c, :width] * search.state.sums[c, width : 2 * width]).sum()
 
 
 @settings(deadline=None, max_examples=inputs(60))

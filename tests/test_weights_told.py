@@ -20,7 +20,6 @@ from kgreason.analysis.check import load_text
 from kgreason.anonymizers import klone
 from kgreason.anonymizers.assemble import assemble
 from kgreason.anonymizers.choose import choose
-from kgreason.anonymizers.completion import Completer, Model
 from kgreason.anonymizers.weight_density import GRID
 from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.api import load, read_graph
@@ -185,26 +184,6 @@ def test_copies_of_small_graphs_repeat_no_weights(name: str) -> None:
         kinds.append(np.arange(2 * m) >= m)
     often, kind = np.concatenate(weights)[:, 1], np.concatenate(kinds)
     assert abs(roc_auc_score(kind, often) - 0.5) <= 0.05
-
-
-def test_completions_have_weights_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A weight that only its model has would tell which edge was made."""
-    same = []
-    made = Completer._made
-
-    def compared(self: Completer, member: npt.NDArray[np.int64], model: Model) -> npt.NDArray[np.int64]:
-        old = [w for *_, a, b, w in self._edges(model.member) if model.hole in (a, b)]
-        same.extend(w == before for (*_, w), before in zip(model.edges, old, strict=True))
-        return made(self, member, model)
-
-    monkeypatch.setattr(Completer, "_made", compared)
-    graph = weighted("Pareto", 300)
-    for seed in range(6):
-        choose("kguard", "exact", 3, (3,), 3, None).augment(
-            graph, COMPARED, np.random.default_rng(seed), SILENT
-        )
-    assert len(same) > 3
-    assert np.mean(same) < 0.3
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kgreason.anonymizers.assemble import Edges, Pairs
 from kgreason.anonymizers.klone import check_vertices
 from kgreason.anonymizers.partition import Between
-from kgreason.anonymizers.weight_noise import WeightNoising
+from kgreason.anonymizers.weight_noise import WeightNoising, exchanged
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.subgraphs.adjacency import undirected
 
@@ -145,28 +145,21 @@ class Draft:
         return self.ball(vertex) | self.mates(vertex) | self.beside(vertex)
 
     def ball(self, vertex: int) -> set[int]:
-        """Original vertices nearer than x to an original one, itself included."""
+        """Original vertices nearer than x to an original one, itself and its neighbours included."""
+        if vertex >= self.graph.n:
+            return {vertex}
         if vertex not in self._balls:
-            reached, border = {vertex}, [vertex]
-            for _ in range(self._x - 1):
-                near = (
-                    int(u) for v in border for u in self._neighbours[self._indptr[v] : self._indptr[v + 1]]
-                )
-                border = list({u for u in near if u not in reached})
-                reached.update(border)
+            reached, border = {vertex}, {vertex}
+            for _ in range(max(self._x - 1, 1)):
+                rows = [self._neighbours[self._indptr[v] : self._indptr[v + 1]].tolist() for v in border]
+                border = {u for row in rows for u in row} - reached
+                reached |= border
             self._balls[vertex] = reached
         return self._balls[vertex]
 
     def fits(self, source: int, target: int) -> bool:
         """Whether an edge between two vertices is safe, and the first between them."""
-        if source == target or target in self._beside.get(source, ()):
-            return False
-        if target in self.mates(source):
-            return False
-        n = self.graph.n
-        if source >= n or target >= n:
-            return True
-        return target not in self.ball(source) and not self.adjacent(source, target)
+        return not any(target in near(source) for near in (self.beside, self.mates, self.ball))
 
     def tie(self, source: int, target: int) -> None:
         """Add an edge, and its reverse if the graph is symmetric."""
@@ -201,12 +194,6 @@ class Draft:
             weight = np.array([r[2] for r in rows], dtype=np.float64)
             found[name] = Edges(source, target, None if self.graph.relations[name].weight is None else weight)
         return found
-
-    def adjacent(self, u: int, v: int) -> bool:
-        """Whether two original vertices have an edge."""
-        row = self._neighbours[self._indptr[u] : self._indptr[u + 1]]
-        at = int(np.searchsorted(row, v))
-        return at < len(row) and int(row[at]) == v
 
     def beside(self, vertex: int) -> set[int]:
         """Vertices with which a vertex has synthetic edges."""
@@ -321,8 +308,10 @@ def reweighed(
     edges
         Of the copies, as `copied_edges` gives them.
     """
-    weighted = [name for name, e in edges.items() if e.weight is not None and len(e.weight)]
-    current = _alone(graph, copied, edges)
+    weighted = [name for name, e in edges.items() if e.weight is not None]
+    n = max((int(copy.max(initial=-1)) + 1 for _, copy in copied), default=graph.n)
+    alone = {name: Relation(e.source, e.target, e.weight) for name, e in edges.items()}
+    current = KnowledgeGraph(np.arange(n).astype(object), alone)
     copy_of = np.full(current.n, -1, dtype=np.int64)
     open_ = np.ones(sum(len(copy) for _, copy in copied), dtype=np.bool_)
     numbers = np.split(np.arange(len(open_)), np.cumsum([len(copy) for _, copy in copied]))
@@ -334,33 +323,13 @@ def reweighed(
             break
         rows = {name: open_[copy_of[edges[name].source]] for name in weighted}
         drawn = noising.copies(current, rng)
-        tried = _exchanged(current, drawn, rows)
+        tried = exchanged(current, drawn, rows)
         found = _derived(tried, noising, [copy for _, copy in copied])
         for number, now, before in zip(numbers, found, wanted, strict=False):
             open_[number] &= (now != before).any(axis=(1, 2, 3))
         settled = {name: row & ~open_[copy_of[edges[name].source]] for name, row in rows.items()}
-        current = _exchanged(current, drawn, settled)
+        current = exchanged(current, drawn, settled)
     return {name: replace(e, weight=current.relations[name].weight) for name, e in edges.items()}
-
-
-def _alone(graph: KnowledgeGraph, copied: Copied, edges: Mapping[str, Edges]) -> KnowledgeGraph:
-    """The copies without the rest."""
-    n = max((int(copy.max(initial=-1)) + 1 for _, copy in copied), default=graph.n)
-    relations = {name: Relation(e.source, e.target, e.weight) for name, e in edges.items()}
-    return KnowledgeGraph(np.arange(n).astype(object), relations)
-
-
-def _exchanged(
-    graph: KnowledgeGraph, other: KnowledgeGraph, rows: Mapping[str, npt.NDArray[np.bool_]]
-) -> KnowledgeGraph:
-    """The graph with the weights of another one in the given rows."""
-    weights = {}
-    for name, row in rows.items():
-        old, new = graph.relations[name].weight, other.relations[name].weight
-        assert old is not None
-        assert new is not None
-        weights[name] = np.where(row, new, old)
-    return graph.with_weights(weights)
 
 
 def _derived(

@@ -61,11 +61,13 @@ class DegreeDistribution:
         return np.minimum(drawn, self.bound).astype(np.int64)
 
 
-def choose_across(degrees: Degrees, fitted: DegreeDistribution, rng: np.random.Generator) -> Degrees:
+def choose_across(
+    degrees: Degrees, fitted: DegreeDistribution, rng: np.random.Generator, *, fixed: bool = False
+) -> Degrees:
     """Raise degrees so that those in each row differ.
 
-    In each row a random entry keeps its degree; every other one keeps it if it is free, else takes
-    max(degree + 1, draw) until free. Who keeps its degree is random, because an original that always had the
+    In each row a random entry (the first, if `fixed`) keeps its degree; every other one keeps it if it is free, else
+    takes max(degree + 1, draw) until free. Who keeps its degree is random, because an original that always had the
     least degree of its copies would be known by that.
 
     Parameters
@@ -84,7 +86,9 @@ def choose_across(degrees: Degrees, fitted: DegreeDistribution, rng: np.random.G
     >>> chosen[1].tolist(), len(set(chosen[0].tolist()))
     ([0, 1, 5], 3)
     """
-    order = np.argsort(rng.random(degrees.shape), axis=1)
+    draw = rng.random(degrees.shape)
+    draw[:, : int(fixed)] = -1
+    order = np.argsort(draw, axis=1)
     chosen = np.take_along_axis(degrees, order, axis=1)
     for j in range(1, degrees.shape[1]):
         rows = np.arange(len(chosen))

@@ -1,8 +1,8 @@
 """KGUARD, exact: every attacked subgraph gets its images, most of them without any addition.
 
 Nearly all subgraphs have k - 1 images in the graph itself (*natural cover*). For the others members of their classes
-are made: by completing sets of x - 1 vertices where few are lacking, else by copies of a template that holds them all.
-What an addition breaks is looked for and mended, until nothing lacks.
+are made, by copies of a template that holds them all. What an addition breaks is looked for and mended, until nothing
+lacks.
 
 References
 ----------
@@ -20,7 +20,6 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import assemble, is_symmetric
 from kgreason.anonymizers.augmentation import Draft
 from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.completion import Completer
 from kgreason.anonymizers.klone import Klone, check_k, check_x
 from kgreason.anonymizers.natural_cover import Cover, Lack
 from kgreason.anonymizers.template_copies import Pieces, Standing
@@ -35,7 +34,6 @@ from kgreason.subgraphs.pools import MOST
 _ATTEMPTS = 4  # at adding little, if there is time
 _LITTLE = 24  # vertices and edges that are not worth another attempt
 _FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
-_FEW, _RARE = 64, 8  # lacking subgraphs, and classes of them, for which sets are completed
 
 Lacks = Sequence[tuple[Cover, Lack]]
 
@@ -110,24 +108,13 @@ class Mending:
                 cover.rely(lack)
             draft.standing = Standing.of(draft, lacks, originals)
             if lacking:
-                self._mend(lacks, pieces, draft, apart=turn >= _FREE)
+                pieces.make(lacks, apart=turn >= _FREE)
             else:
                 draft.settle()
             if draft.added >= most:
                 return None
             lacks = self._lacks(draft)
         return None
-
-    def _mend(self, lacks: Lacks, pieces: Pieces, draft: Draft, *, apart: bool) -> None:
-        """Complete sets where few subgraphs lack images, and copy a template for the others."""
-        rest = []
-        for cover, lack in lacks:
-            few = len(lack.members) <= _FEW and len(np.unique(lack.classes)) <= _RARE
-            if len(lack.members) and few and cover.x > 1 and not apart:
-                lack = Completer(cover, self.noising, self.reasoner, draft, self.rng).mend(lack)
-            rest.append((cover, lack))
-        if any(len(lack.members) for _, lack in rest):
-            pieces.make(rest, apart=apart)
 
     def _ties(self) -> Iterator[tuple[int, int]]:
         """Random edges that tie the components of the graph to the largest."""

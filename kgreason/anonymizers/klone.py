@@ -84,13 +84,8 @@ class Klone:
         missing = (
             self._missing_halves(graph, tied, rng) if symmetric else self._missing_degrees(graph, tied, rng)
         )
-        source, target, *left = match_between(*missing, tied, rng, undirected=symmetric)
-        if symmetric:
-            left = [np.concatenate(left), left[1][:0]]
-        outgoing, incoming, new = to_new_vertices(left[0], left[1], n * k, graph.m / max(n, 1), rng)
-        sources = np.concatenate([tied[0], source, outgoing[0], incoming[0]])
-        targets = np.concatenate([tied[1], target, outgoing[1], incoming[1]])
-        return exchanged((sources, targets), n, k, rng), new
+        (source, target), new = partnered(missing, tied, graph.m / max(n, 1), rng, symmetric=symmetric)
+        return exchanged((np.append(tied[0], source), np.append(tied[1], target)), n, k, rng), new
 
     def _missing_degrees(
         self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
@@ -109,9 +104,7 @@ class Klone:
         """What copies of vertices lack of their chosen degrees, divided at random into equal totals."""
         chosen, missing = self._chosen(graph.out_degree(), both_ways(tied)[0], rng)
         raise_greatest(chosen, missing, int(missing.sum()) % 2, rng)
-        owner = rng.permutation(np.repeat(np.arange(missing.size), missing.ravel()))
-        forth = np.bincount(owner[::2], minlength=missing.size).reshape(missing.shape).astype(np.int64)
-        return forth, missing - forth
+        return halves(missing, rng)
 
     def _chosen(self, real: Degrees, ends: Vertices, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
         """Choose degrees of the copies, and what they lack of them, given the ends of the ties."""
@@ -221,6 +214,47 @@ def raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.rand
     raised[np.arange(rows), chosen.argmax(axis=1)] += more
     chosen += raised
     missing += raised
+
+
+def halves(missing: Degrees, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
+    """Divide missing degrees at random into those of edges that go forth and of edges that go back."""
+    owner = rng.permutation(np.repeat(np.arange(missing.size), missing.ravel()))
+    forth = np.bincount(owner[::2], minlength=missing.size).reshape(missing.shape).astype(np.int64)
+    return forth, missing - forth
+
+
+def partnered(
+    missing: tuple[Degrees, Degrees],
+    barred: Pairs,
+    degree: float,
+    rng: np.random.Generator,
+    *,
+    symmetric: bool,
+) -> tuple[Pairs, int]:
+    """Edges between copies that give vertices their missing degrees, with new vertices for who finds no partner.
+
+    Parameters
+    ----------
+    missing
+        Out- and in-degrees, shape (n, k); vertex i of copy j has number ``j * n + i``, new ones follow.
+    barred
+        Edges that must not be repeated.
+    degree
+        Usual degree of a vertex.
+    symmetric
+        Whether an edge back counts as a repetition.
+
+    Returns
+    -------
+    edges, new
+        Sources and targets, and the number of new vertices.
+    """
+    source, target, *left = match_between(*missing, barred, rng, undirected=symmetric)
+    if symmetric:
+        left = [np.concatenate(left), left[1][:0]]
+    outgoing, incoming, new = to_new_vertices(left[0], left[1], missing[0].size, degree, rng)
+    sources = np.concatenate([source, outgoing[0], incoming[0]])
+    return (sources, np.concatenate([target, outgoing[1], incoming[1]])), new
 
 
 def to_new_vertices(

@@ -19,18 +19,17 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import Edges, Pairs, assemble, is_symmetric
 from kgreason.anonymizers.base import Anonymizer, Augmented, Guarantee
-from kgreason.anonymizers.degrees import DegreeDistribution, Degrees, match_between
+from kgreason.anonymizers.degrees import DegreeDistribution, choose_across
 from kgreason.anonymizers.diversify import Apart, ties
-from kgreason.anonymizers.klone import check_vertices, to_new_vertices
-from kgreason.anonymizers.split_merge import total, with_one_constant
+from kgreason.anonymizers.klone import check_vertices, halves, partnered
+from kgreason.anonymizers.split_merge import augmented, total, with_one_constant
 from kgreason.anonymizers.stubs import Glued, stub_relation, with_stubs, without_stubs
 from kgreason.anonymizers.weight_density import GRID, Units
 from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside, pieces
-from kgreason.processes import in_processes
-from kgreason.progress import SILENT, Progress
+from kgreason.progress import Progress
 from kgreason.subgraphs.adjacency import undirected
 
 
@@ -99,44 +98,16 @@ def copies(
         edges[name] = Edges(np.tile(source, k - 1) + shift, np.tile(target, k - 1) + shift, weight)
         for phi, ends in enumerate((source, target)):
             inner[phi] += np.bincount(ends, minlength=count)
-    lacks = [
-        _raised(whole[region], mine, k, DegreeDistribution.fit(whole), rng) - mine[:, None]
-        for mine, whole in zip(inner, (graph.out_degree(), graph.in_degree()), strict=True)
-    ]
-    out_missing, in_missing = _halves(lacks[0], rng) if symmetric else lacks
+    lacks = []
+    for mine, whole in zip(inner, (graph.out_degree(), graph.in_degree()), strict=True):
+        now = np.concatenate([whole[region, None], np.tile(mine[:, None], (1, k - 1))], axis=1)
+        chosen = choose_across(now, DegreeDistribution.fit(whole), rng, fixed=True)
+        lacks.append(chosen[:, 1:] - mine[:, None])
+    missing = halves(lacks[0], rng) if symmetric else (lacks[0], lacks[1])
     nothing = np.empty(0, dtype=np.int64)
-    source, target, *left = match_between(
-        out_missing, in_missing, (nothing, nothing), rng, undirected=symmetric
-    )
-    if symmetric:
-        left = [np.concatenate(left), nothing]
     usual = graph.m / max(graph.n, 1)
-    outgoing, incoming, new = to_new_vertices(left[0], left[1], count * (k - 1), usual, rng)
-    sources = graph.n + np.concatenate([source, outgoing[0], incoming[0]])
-    targets = graph.n + np.concatenate([target, outgoing[1], incoming[1]])
-    return Copies(edges, (sources, targets), graph.n + count * (k - 1) + new)
-
-
-def _raised(
-    fixed: Degrees, inner: Degrees, k: int, fitted: DegreeDistribution, rng: np.random.Generator
-) -> Degrees:
-    """Degrees of k - 1 copies, at least `inner`, that differ from each other and from the fixed one; shape (n, k-1)."""
-    chosen = np.concatenate([fixed[:, None], np.tile(inner[:, None], (1, k - 1))], axis=1)
-    for j in range(1, k):
-        rows = np.arange(len(chosen))
-        while True:
-            rows = rows[(chosen[rows, :j] == chosen[rows, j, None]).any(axis=1)]
-            if not len(rows):
-                break
-            chosen[rows, j] = np.maximum(chosen[rows, j] + 1, fitted.draw(rng, len(rows)))
-    return chosen[:, 1:]
-
-
-def _halves(missing: Degrees, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
-    """Divide missing degrees at random into those of edges that go forth and of edges that go back."""
-    owner = rng.permutation(np.repeat(np.arange(missing.size), missing.ravel()))
-    forth = np.bincount(owner[::2], minlength=missing.size).reshape(missing.shape).astype(np.int64)
-    return forth, missing - forth
+    (source, target), new = partnered(missing, (nothing, nothing), usual, rng, symmetric=symmetric)
+    return Copies(edges, (graph.n + source, graph.n + target), graph.n + count * (k - 1) + new)
 
 
 _ROUNDS = 100  # of lowering weights to such that are common, and as many to any
@@ -177,12 +148,7 @@ class SplitKeep:
             )
         divided, name = pieces(graph, self.parts), stub_relation(graph, rules)
         stubbed = with_stubs(graph, self.parts, divided, name)
-        progress.step("Anonymizing parts", len(divided), "parts")
-
-        def work(task: tuple[KnowledgeGraph, np.random.Generator]) -> Augmented:
-            return self.inner.augment(task[0], rules, task[1], SILENT)
-
-        found = in_processes(work, list(zip(stubbed, rng.spawn(len(divided)), strict=True)), progress.advance)
+        found = augmented(self.inner, stubbed, rules, rng, progress)
         glued = without_stubs(graph, divided, stubbed, [a.graph for a in found], name)
         noising = WeightNoising.fit(graph, rules, 1)
         weighed = noising.synthetic(with_one_constant(glued.graph, noising), glued.weighed, rng, progress)

@@ -18,69 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import Pairs, assemble, is_symmetric, synthetic_labels
+from kgreason.anonymizers.assemble import Pairs, assemble, is_symmetric
 from kgreason.anonymizers.base import Anonymizer, Augmented, Guarantee
 from kgreason.anonymizers.klone import check_vertices
+from kgreason.anonymizers.stubs import without_stubs
 from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.errors import AnonymizationError
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-from kgreason.graph.parts import Piece, grouped, inside, pieces
+from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.graph.parts import grouped, inside, pieces
 from kgreason.processes import in_processes
 from kgreason.progress import SILENT, Progress
 
 Mask = npt.NDArray[np.bool_]
-
-
-def merge(
-    graph: KnowledgeGraph, divided: Sequence[Piece], augmented: Sequence[KnowledgeGraph]
-) -> tuple[KnowledgeGraph, list[Vertices]]:
-    """Unite the augmented pieces of a graph; edges between pieces are left out.
-
-    Parameters
-    ----------
-    augmented
-        Of each piece: its vertices and, in each relation, its edges come first.
-
-    Returns
-    -------
-    graph, numbers
-        The vertices of `graph`, then the synthetic ones, in each relation the original edges inside pieces in their
-        order, then the others; and for each piece what number each of its vertices has there.
-    """
-    numbers, n = [], graph.n
-    for piece, found in zip(divided, augmented, strict=True):
-        new = found.n - len(piece.vertices)
-        numbers.append(np.concatenate([piece.vertices, np.arange(n, n + new)]))
-        n += new
-    relations = {name: _merged(graph, name, divided, augmented, numbers) for name in graph.relations}
-    new_labels = np.array(synthetic_labels(graph, n - graph.n), dtype=object)
-    return KnowledgeGraph(np.concatenate([graph.labels, new_labels]), relations), numbers
-
-
-def _merged(
-    graph: KnowledgeGraph,
-    name: str,
-    divided: Sequence[Piece],
-    augmented: Sequence[KnowledgeGraph],
-    numbers: Sequence[Vertices],
-) -> Relation:
-    relation = graph.relations[name]
-    found = [g.relations[name] for g in augmented]
-    rows = [piece.rows[name] for piece in divided]
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    own = np.concatenate(rows)[order]
-    weight = None
-    if relation.weight is not None:
-        weights = [r.weight for r in found if r.weight is not None]
-        first = np.concatenate([w[: len(row)] for w, row in zip(weights, rows, strict=True)])[order]
-        weight = np.concatenate([first, *(w[len(row) :] for w, row in zip(weights, rows, strict=True))])
-    cases = list(zip(found, rows, numbers, strict=True))
-    return replace(
-        relation,
-        source=np.concatenate([relation.source[own], *(n[r.source[len(row) :]] for r, row, n in cases)]),
-        target=np.concatenate([relation.target[own], *(n[r.target[len(row) :]] for r, row, n in cases)]),
-        weight=weight,
-    )
 
 
 def joints(
@@ -179,6 +128,22 @@ def with_one_constant(graph: KnowledgeGraph, noising: WeightNoising) -> Knowledg
     return graph.with_weights(weights)
 
 
+def augmented(
+    inner: Anonymizer,
+    graphs: Sequence[KnowledgeGraph],
+    rules: CheckedProgram,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> list[Augmented]:
+    """Augment parts side by side, each with its own random numbers."""
+    progress.step("Anonymizing parts", len(graphs), "parts")
+
+    def work(task: tuple[KnowledgeGraph, np.random.Generator]) -> Augmented:
+        return inner.augment(task[0], rules, task[1], SILENT)
+
+    return in_processes(work, list(zip(graphs, rng.spawn(len(graphs)), strict=True)), progress.advance)
+
+
 _ROOM = 0.99  # of a bound: vertices whose incoming weights sum to more take no joint if others can
 
 
@@ -207,19 +172,14 @@ class SplitMerge:
         AnonymizationError
             If a part admits no anonymization, or the parts cannot be joined.
         """
-        divided = pieces(graph, self.parts)
-        progress.step("Anonymizing parts", len(divided), "parts")
-
-        def work(task: tuple[Piece, np.random.Generator]) -> Augmented:
-            return self.inner.augment(task[0].graph, rules, task[1], SILENT)
-
-        found = in_processes(work, list(zip(divided, rng.spawn(len(divided)), strict=True)), progress.advance)
+        within = inside(graph, self.parts)
+        divided = pieces(within, self.parts)
+        alone = [piece.graph for piece in divided]
+        found = augmented(self.inner, alone, rules, rng, progress)
         check_vertices(sum(a.graph.n for a in found))
         progress.step("Joining the parts")
-        merged, numbers = merge(graph, divided, [a.graph for a in found])
-        part = np.empty(merged.n, dtype=np.int64)
-        for i, vertices in enumerate(numbers):
-            part[vertices] = i
+        glued = without_stubs(within, divided, alone, [a.graph for a in found])
+        merged, part = glued.graph, glued.part
         noising = WeightNoising.fit(graph, rules, 1)
         merged = with_one_constant(merged, noising)
         symmetric = is_symmetric(graph) and is_symmetric(merged)  # parts without edges get one-way ones
@@ -232,7 +192,7 @@ class SplitMerge:
             symmetric=symmetric,
         )
         joined, fixed = assemble(merged, merged.n, {}, ends, rng, symmetric=symmetric)
-        cut = graph.m - inside(graph, self.parts).m
+        cut = graph.m - within.m
         figures = total(found) | {
             "parts": len(divided),
             "cut_edges": cut,
@@ -244,7 +204,9 @@ class SplitMerge:
         }
         weighed = noising.synthetic(joined, fixed, rng, progress)
         guarantee = replace(Guarantee.of_all([part.guarantee for part in found]), cut=cut)
-        return Augmented(weighed, guarantee, figures, graph.n, self.parts, _copies(found, numbers, graph.n))
+        return Augmented(
+            weighed, guarantee, figures, graph.n, self.parts, _copies(found, glued.numbers, graph.n)
+        )
 
 
 def _copies(found: Sequence[Augmented], numbers: Sequence[Vertices], n: int) -> Vertices | None:

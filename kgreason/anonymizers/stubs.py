@@ -31,11 +31,14 @@ class Glued:
         How many leading edges of each relation have their weights; the others are still to be drawn.
     part
         Part of each vertex; -1 for former stubs, which are in no image.
+    numbers
+        What number each vertex of an augmented part has now; -1: it is gone.
     """
 
     graph: KnowledgeGraph
     weighed: dict[str, int]
     part: Vertices
+    numbers: list[Vertices]
 
 
 def stub_relation(graph: KnowledgeGraph, rules: CheckedProgram) -> str:
@@ -99,18 +102,19 @@ def without_stubs(
     divided: Sequence[Piece],
     stubbed: Sequence[KnowledgeGraph],
     augmented: Sequence[KnowledgeGraph],
-    name: str,
+    name: str | None = None,
 ) -> Glued:
-    """Put augmented pieces together, with the original edges between them instead of those to stubs.
+    """Put augmented pieces together, with the original edges between them, if there are any, instead of those to stubs.
 
     Stubs with further edges stay, as synthetic vertices. Synthetic edges of the stubs' relation become ones of the
     largest relation: no image holds both of their ends.
     """
-    n, part, added = graph.n, [np.empty(graph.n, dtype=np.int64)], []
+    n, part, added, numbers = graph.n, [np.empty(graph.n, dtype=np.int64)], [], []
     for i, (piece, before, after) in enumerate(zip(divided, stubbed, augmented, strict=True)):
         edges = _added(before, after, name)
         kept = np.arange(after.n) >= before.n
-        kept[np.concatenate([ends for r in edges.values() for ends in r[:2]])] = True
+        for source, target, _ in edges.values():
+            kept[source] = kept[target] = True
         number = np.full(after.n, -1, dtype=np.int64)
         number[: piece.graph.n] = piece.vertices
         new = np.flatnonzero(kept & (number < 0))
@@ -118,21 +122,22 @@ def without_stubs(
         n += len(new)
         part[0][piece.vertices] = i
         part.append(np.where(new < before.n, -1, i))
+        numbers.append(number)
         added.append({r: (number[e[0]], number[e[1]], e[2]) for r, e in edges.items()})
-    largest = max(graph.relations, key=lambda r: len(graph.relations[r]))
+    largest = max(graph.relations, key=lambda r: len(graph.relations[r]), default=None)
     relations, weighed = {}, {}
     for r in graph.relations:
-        led = [edges[name][:2] for edges in added] if r == largest else []
+        led = [edges[name][:2] for edges in added] if name and r == largest else []
         relations[r], weighed[r] = _glued(graph, r, divided, augmented, [edges[r] for edges in added], led)
     labels = np.array(synthetic_labels(graph, n - graph.n), dtype=object)
     whole = KnowledgeGraph(np.concatenate([graph.labels, labels], dtype=object), relations)
-    return Glued(whole, weighed, np.concatenate(part))
+    return Glued(whole, weighed, np.concatenate(part), numbers)
 
 
 Added = tuple[Vertices, Vertices, Weights | None]
 
 
-def _added(before: KnowledgeGraph, after: KnowledgeGraph, name: str) -> dict[str, Added]:
+def _added(before: KnowledgeGraph, after: KnowledgeGraph, name: str | None) -> dict[str, Added]:
     """Synthetic edges of each relation, but loops of copied stubs."""
     found: dict[str, Added] = {}
     for r, relation in after.relations.items():

@@ -185,7 +185,7 @@ class Hosts:
     def _candidates(self) -> Ints:
         """Some original vertices that are in no image and have no loop, in random order."""
         draft, n = self._draft, self._draft.graph.n
-        if draft.apart or draft.symmetric:
+        if draft.apart:
             return np.empty(0, dtype=np.int64)
         high = np.argsort(-(draft.inner[:n] + draft.outer[:n]), kind="stable")[: _HOSTS // 2]
         some = self._rng.choice(n, min(n, _HOSTS // 2), replace=False)

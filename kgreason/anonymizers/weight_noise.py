@@ -250,12 +250,12 @@ class WeightNoising:
                 return loud
             # no draw has fewer answers than the quiet one
             least, most = self.judge.all_judged(quiet, loud)
-            found = repair.repaired(most, least.answers, lambda now, rows, _: _exchanged(now, quiet, rows))
+            found = repair.repaired(most, least.answers, lambda now, rows, _: exchanged(now, quiet, rows))
         else:
             least, most = self.judge.judged(quiet), repair.best(loud, lambda: drawn(loud, bounded))
 
             def by_turns(now: KnowledgeGraph, rows: Rows, attempt: int) -> KnowledgeGraph:
-                return _exchanged(now, drawn(now, bounded) if attempt % 2 else quiet, rows)
+                return exchanged(now, drawn(now, bounded) if attempt % 2 else quiet, rows)
 
             found = repair.repaired(most, self.judge.reference, by_turns)
         return (found if found.loss <= least.loss else least).graph
@@ -414,7 +414,7 @@ def _units(relation: Relation) -> Units:
     return units
 
 
-def _exchanged(graph: KnowledgeGraph, other: KnowledgeGraph, rows: Rows) -> KnowledgeGraph:
+def exchanged(graph: KnowledgeGraph, other: KnowledgeGraph, rows: Rows) -> KnowledgeGraph:
     """The graph with the weights of another one in the marked rows."""
     return graph.with_weights(
         {

@@ -56,7 +56,7 @@ def join_all(
     turns
         The vertices that lack an edge, in the order of their turns, shape (l,).
     order, place, head
-        As above; shapes (l,), (n,), (most + 1,).
+        As above, of those who may be chosen; `place` is -1 for others; shapes (l,), (n,), (most + 1,).
     taken, chosen
         Scratch, shape (n,); `taken` -1 throughout.
     stuck
@@ -74,8 +74,9 @@ def join_all(
         wanted = lack[u]
         if wanted == 0:
             continue
-        for _ in range(wanted):
-            lower(lack, order, place, head, u)
+        if place[u] >= 0:
+            for _ in range(wanted):
+                lower(lack, order, place, head, u)
         taken[u] = u
         for i in range(start[u], start[u + 1]):
             taken[near[i]] = u
@@ -236,7 +237,7 @@ def ensure_realizable(degrees: Degrees) -> None:
 
 
 def joined(
-    edges: Edges, lack: Degrees, turns: Degrees, rng: np.random.Generator
+    edges: Edges, lack: Degrees, turns: Degrees, rng: np.random.Generator, others: Degrees | None = None
 ) -> tuple[Edges, npt.NDArray[np.int64]]:
     """Join vertices that lack edges with each other, unless they are linked by `edges`.
 
@@ -246,19 +247,21 @@ def joined(
         Edges that each vertex lacks, int64, shape (n,).
     turns
         The vertices that lack an edge, in the order in which they choose others.
+    others
+        Those who may be chosen; `None`: those who choose.
 
     Returns
     -------
     Edges
-        The new ones, in no order.
+        The new ones, in no order; who has chosen comes first.
     NDArray[np.int64]
         What each vertex lacks after all, shape (n,).
     """
     n = len(lack)
     start, near = neighbours(edges, n)
-    order = rng.permutation(turns)
+    order = rng.permutation(turns if others is None else others)
     order = order[np.argsort(-lack[order], kind="stable")]
-    place = np.zeros(n, dtype=np.int64)
+    place = np.full(n, -1, dtype=np.int64)
     place[order] = np.arange(len(order))
     head = np.searchsorted(-lack[order], -np.arange(int(lack.max(initial=0)) + 1), side="left").astype(
         np.int64

@@ -8,7 +8,7 @@ than s - r original edges. Step 1 looks for such a set; what follows costs more 
    too many.
 2. Missing edges are added, whoever lacks most first, between vertices that are not linked.
 3. Where that gets stuck, edges x-y are replaced by u-x and y-v, or longer rows of that kind: added edges if that can
-   be, else original ones, as few as possible and all over the graph.
+   be, else original ones, as few as possible.
 4. Original edges are brought back wherever that is possible by a row that costs none.
 
 If the rows of step 3 do not lead to the degrees although there are graphs with them, one is constructed from the
@@ -66,12 +66,12 @@ def supergraph(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> tupl
     least = int(lacking.sum())
     for _ in range(_ATTEMPTS):
         graph = Workpiece(edges, degrees, rng)
-        graph.join(rng.permutation(np.flatnonzero(graph.lack)))
+        graph.join(rng.permutation(np.flatnonzero(graph.graph.lack)))
         graph.mend(cost=0)
         if graph.finished:
             graph.mix()
             return graph.edges, 0
-        least = min(least, int(graph.lack.sum()))
+        least = min(least, int(graph.graph.lack.sum()))
         if least > _NEAR:
             break
     return None, least
@@ -101,7 +101,7 @@ def relaxed(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> Edges:
     References
     ----------
     Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, section 6.3, solve the same problem by a
-    graph from the degrees alone and switches: see `switched`.
+    graph from the degrees alone and switches of two edges.
 
     Examples
     --------
@@ -112,46 +112,16 @@ def relaxed(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> Edges:
     ensure_realizable(degrees)
     graph = Workpiece(edges, degrees, rng)
     graph.drop()
-    turns = rng.permutation(np.flatnonzero(graph.lack))
-    graph.join(turns[np.argsort(-graph.lack[turns], kind="stable")])
+    turns = rng.permutation(np.flatnonzero(graph.graph.lack))
+    graph.join(turns[np.argsort(-graph.graph.lack[turns], kind="stable")])
     graph.mend(0, ahead=1)
-    graph.spread()
     for cost in range(1, _COSTS):
         graph.mend(cost)
     if not graph.finished:
         graph = Workpiece(edges, degrees, rng, construct(degrees, rng))
-    graph.switch()
     graph.restore(_STEPS)
     graph.mix()
     return graph.edges
 
 
-def switched(edges: Edges, start: Edges, n: int, rng: np.random.Generator) -> Edges:
-    """Bring a graph nearer to the original one by switches of two edges, which change no degree, until none gains.
-
-    Parameters
-    ----------
-    edges
-        The original edges, int64, shape (m, 2).
-    start
-        Edges of another graph over the same vertices, such as one of `construct`.
-    n
-        Number of vertices.
-
-    References
-    ----------
-    Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, section 6.3 (Greedy_Swap).
-
-    Examples
-    --------
-    >>> paths = np.array([[0, 1], [2, 3]]), np.array([[0, 2], [1, 3]])
-    >>> switched(*paths, 4, np.random.default_rng(0)).tolist()
-    [[0, 1], [2, 3]]
-    """
-    graph = Workpiece(edges, np.bincount(start.ravel(), minlength=n), rng, start)
-    graph.switch()
-    graph.mix()
-    return graph.edges
-
-
-__all__ = ["Degrees", "Edges", "construct", "relaxed", "supergraph", "switched"]
+__all__ = ["Degrees", "Edges", "construct", "relaxed", "supergraph"]

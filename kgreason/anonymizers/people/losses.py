@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,275 +34,136 @@ from kgreason.cores import cores, each
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph
-from kgreason.jit import ByteRows, DoubleRows, Doubles, Ints, SingleRows, kernel
+from kgreason.jit import DoubleRows, Doubles, Ints, SingleRows, kernel
+
+
+class Users(NamedTuple):
+    """What ADM knows of some users: categorical values, ranges of numbers, degrees.
+
+    Attributes
+    ----------
+    held, weight, absent
+        c_a(v) and w_a(v), shape (attributes, n), and w_a of users without a value of a.
+    lone
+        Cost of taking over all values of a user who meets one without values; shape (n,).
+    attribute
+        Attribute of each value.
+    start, owned
+        Values of user v: ``owned[start[v]:start[v + 1]]``.
+    low, high, growth, span
+        Ranges of numbers, shape (numeric, n), ``low > high`` without a value; one over the most by which a range can
+        grow, and 1; width of each domain.
+    degrees, degree
+        Sum of all degrees of each user, and each of them, shape (2 · relations, n).
+    """
+
+    held: DoubleRows
+    weight: DoubleRows
+    absent: Doubles
+    lone: Doubles
+    attribute: Ints
+    start: Ints
+    owned: Ints
+    low: DoubleRows
+    high: DoubleRows
+    growth: DoubleRows
+    span: Doubles
+    degrees: Doubles
+    degree: DoubleRows
 
 
 @kernel
-def count_row(
-    u: int, lone: Doubles, count: DoubleRows, weight: DoubleRows, absent: Doubles, total: Doubles
-) -> None:
-    """Cost of taking over all values of each other, as if u and v shared none: Σ_a c_a(v) w_a(u) + c_a(u) w_a(v).
+def value_row(all_: Users, some: Users, begin: Ints, holder: Ints, u: int, total: Doubles) -> None:
+    """Cost of taking over all values of each other: Σ_a c_a(v) w_a(u) + c_a(u) w_a(v), less those that both have.
 
     Parameters
     ----------
-    lone
-        This cost beside a user without values; shape (n,).
-    count, weight
-        c_a(v) and w_a(v), shape (attributes, n).
-    absent
-        w_a of users without a value of a.
-    total
-        Becomes the cost for each v.
+    all_, some
+        The users among whom u is, and those whose losses beside u `total` becomes.
+    begin, holder
+        Who of `some` has value t: ``holder[begin[t]:begin[t + 1]]``.
     """
     for v in range(len(total)):  # assigning a slice would allocate for its errors
-        total[v] = lone[v]
-    for a in range(len(absent)):
-        held = count[a, u]
-        if held > 0:
-            more = weight[a, u] - absent[a]
+        total[v] = some.lone[v]
+    for a in range(len(all_.absent)):
+        own = all_.held[a, u]
+        if own > 0:
+            more = all_.weight[a, u] - all_.absent[a]
             for v in range(len(total)):
-                total[v] += count[a, v] * more + weight[a, v] * held
-
-
-@kernel
-def share_row(
-    u: int,
-    weight: DoubleRows,
-    attribute: Ints,
-    owner_start: Ints,
-    owned: Ints,
-    value_start: Ints,
-    holder: Ints,
-    total: Doubles,
-) -> None:
-    """Take back what values cost that u and v share."""
-    for e in range(owner_start[u], owner_start[u + 1]):
-        t = owned[e]
-        a = attribute[t]
-        own = weight[a, u]
-        for f in range(value_start[t], value_start[t + 1]):
+                total[v] += some.held[a, v] * more + some.weight[a, v] * own
+    for e in range(all_.start[u], all_.start[u + 1]):
+        t = all_.owned[e]
+        a = all_.attribute[t]
+        for f in range(begin[t], begin[t + 1]):
             v = holder[f]
-            total[v] -= own + weight[a, v]
+            total[v] -= all_.weight[a, u] + some.weight[a, v]
 
 
 @kernel
 def widening(
-    low: float, high: float, other_low: float, other_high: float, weight: float, span: float
+    low: float, high: float, other_low: float, other_high: float, growth: float, span: float
 ) -> float:
-    """Loss of a user when the range of a numeric attribute grows to hold that of another user.
-
-    Parameters
-    ----------
-    low, high, other_low, other_high
-        The ranges; ``low > high`` without a value.
-    weight
-        One over the most by which this range can grow, and 1.
-    span
-        Width of the domain.
-    """
+    """Loss of a user when the range of a numeric attribute grows to hold that of another user."""
     if other_low > other_high:
         return 0.0
     if low > high:
         return (other_high - other_low + 1.0) / (span + 2.0)
-    return (max(low - other_low, 0.0) + max(other_high - high, 0.0)) * weight
+    return (max(low - other_low, 0.0) + max(other_high - high, 0.0)) * growth
 
 
 @kernel
-def range_row(
-    u: int, unit: float, low: DoubleRows, high: DoubleRows, weight: DoubleRows, span: Doubles, total: Doubles
-) -> None:
-    """Add what it costs to have the ranges of u and v in common; `low` and `high` have shape (numeric, n)."""
-    for a in range(len(span)):
+def range_row(all_: Users, some: Users, u: int, unit: float, total: Doubles) -> None:
+    """Add what it costs to have the ranges of u and v in common."""
+    for a in range(len(all_.span)):
+        low, high, growth, span = all_.low[a, u], all_.high[a, u], all_.growth[a, u], all_.span[a]
         for v in range(len(total)):
-            mine = widening(low[a, u], high[a, u], low[a, v], high[a, v], weight[a, u], span[a])
-            theirs = widening(low[a, v], high[a, v], low[a, u], high[a, u], weight[a, v], span[a])
+            mine = widening(low, high, some.low[a, v], some.high[a, v], growth, span)
+            theirs = widening(some.low[a, v], some.high[a, v], low, high, some.growth[a, v], span)
             total[v] += (mine + theirs) * unit
 
 
 @kernel
-def degree_row(u: int, degrees: Doubles, degree: DoubleRows, total: Doubles) -> None:
-    """Sum of differences between the degrees of u and of each v.
-
-    Parameters
-    ----------
-    degrees
-        Sum of all degrees of each user.
-    degree
-        Shape (2 · relations, n).
-    """
+def degree_row(all_: Users, some: Users, u: int, total: Doubles) -> None:
+    """Sum of differences between the degrees of u and of each v."""
     for v in range(len(total)):
-        total[v] = degrees[v]
-    for r in range(len(degree)):
-        own = degree[r, u]
+        total[v] = some.degrees[v]
+    for r in range(len(all_.degree)):
+        own = all_.degree[r, u]
         if own > 0:
             for v in range(len(total)):
-                total[v] += abs(degree[r, v] - own) - degree[r, v]
+                total[v] += abs(some.degree[r, v] - own) - some.degree[r, v]
 
 
 @kernel
 def adm_rows(
-    first: int,
-    stop: int,
-    rows: Ints,
-    columns: Ints,
-    unit: float,
-    by_attributes: float,
-    by_degrees: float,
-    lone: Doubles,
-    count: DoubleRows,
-    weight: DoubleRows,
-    absent: Doubles,
-    attribute: Ints,
-    owner_start: Ints,
-    owned: Ints,
-    value_start: Ints,
-    holder: Ints,
-    low: DoubleRows,
-    high: DoubleRows,
-    range_weight: DoubleRows,
-    span: Doubles,
-    degrees: Doubles,
-    degree: DoubleRows,
-    total: Doubles,
-    apart: Doubles,
-    out: SingleRows,
-) -> None:
-    """Fill the rows first .. stop-1 of a block of ADM.
+    all_: Users, some: Users, begin: Ints, holder: Ints, rows: Ints,
+    unit: float, by_attributes: float, by_degrees: float, total: Doubles, apart: Doubles, out: SingleRows,
+) -> None:  # fmt: skip
+    """Fill a block of ADM.
 
     Parameters
     ----------
-    rows, columns
+    rows, some
         Users of the block.
     unit
         Units that make a loss of 1 in one attribute.
     by_attributes, by_degrees
         Factors of the sum over attributes, in units, and of the sum over degrees.
     total, apart
-        Scratch, shape (n,).
+        Scratch, one for each column.
     out
         Shape (rows, columns).
     """
-    for i in range(first, stop):
-        u = rows[i]
-        count_row(u, lone, count, weight, absent, total)
-        share_row(u, weight, attribute, owner_start, owned, value_start, holder, total)
-        range_row(u, unit, low, high, range_weight, span, total)
-        degree_row(u, degrees, degree, apart)
-        for j in range(len(columns)):
-            v = columns[j]
-            out[i, j] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
-
-
-@kernel
-def shared_cost(u: int, v: int, weight: DoubleRows, attribute: Ints, owner_start: Ints, owned: Ints) -> float:
-    """Sum over the values that u and v share of their weights."""
-    total = 0.0
-    e = owner_start[u]
-    f = owner_start[v]
-    while e < owner_start[u + 1] and f < owner_start[v + 1]:
-        s = owned[e]
-        t = owned[f]
-        if s == t:
-            total += weight[attribute[s], u] + weight[attribute[s], v]
-        if s <= t:
-            e += 1
-        if t <= s:
-            f += 1
-    return total
-
-
-@kernel
-def adm_pairs(
-    first: int,
-    stop: int,
-    rows: Ints,
-    columns: Ints,
-    unit: float,
-    by_attributes: float,
-    by_degrees: float,
-    count: DoubleRows,
-    weight: DoubleRows,
-    attribute: Ints,
-    owner_start: Ints,
-    owned: Ints,
-    low: DoubleRows,
-    high: DoubleRows,
-    range_weight: DoubleRows,
-    span: Doubles,
-    degree: DoubleRows,
-    out: SingleRows,
-) -> None:
-    """Fill rows of a block of few columns, pair by pair: the same numbers as those of `adm_rows`."""
-    for i in range(first, stop):
-        u = rows[i]
-        for j in range(len(columns)):
-            v = columns[j]
-            total = 0.0
-            for a in range(len(count)):
-                total += count[a, v] * weight[a, u] + count[a, u] * weight[a, v]
-            total -= shared_cost(u, v, weight, attribute, owner_start, owned)
-            for a in range(len(span)):
-                mine = widening(low[a, u], high[a, u], low[a, v], high[a, v], range_weight[a, u], span[a])
-                theirs = widening(low[a, v], high[a, v], low[a, u], high[a, u], range_weight[a, v], span[a])
-                total += (mine + theirs) * unit
-            apart = 0.0
-            for r in range(len(degree)):
-                apart += abs(degree[r, u] - degree[r, v])
-            out[i, j] = np.float32(by_attributes * total + by_degrees * apart)
-
-
-@kernel
-def atdm_rows(
-    first: int,
-    stop: int,
-    rows: Ints,
-    columns: Ints,
-    by_truth: float,
-    by_degrees: float,
-    false: ByteRows,
-    owner_start: Ints,
-    owned: Ints,
-    degrees: Doubles,
-    degree: DoubleRows,
-    marks: Ints,
-    apart: Doubles,
-    out: SingleRows,
-) -> None:
-    """Fill rows of a block of ATDM.
-
-    Parameters
-    ----------
-    false
-        Untruthful ordered associations of each two values, 0 to 2, symmetric, 0 for values that one user has.
-    marks
-        Scratch, shape (p,): of each value its untruthful associations with values of u, and 2^32 if u has it.
-    """
-    for i in range(first, stop):
-        u = rows[i]
-        for t in range(len(marks)):
-            marks[t] = 0
-        for e in range(owner_start[u], owner_start[u + 1]):
-            of = owned[e]
-            for t in range(len(marks)):
-                marks[t] += false[of, t]
-            marks[of] += 1 << 32
-        degree_row(u, degrees, degree, apart)
-        own = owner_start[u + 1] - owner_start[u]
-        for j in range(len(columns)):
-            v = columns[j]
-            found = 0
-            for f in range(owner_start[v], owner_start[v + 1]):
-                found += marks[owned[f]]
-            union = own + owner_start[v + 1] - owner_start[v] - (found >> 32)
-            untrue = 0.0
-            if union > 0:
-                untrue = (found & 0xFFFFFFFF) / (union * union)
-            out[i, j] = np.float32(by_truth * untrue + by_degrees * apart[v])
+    for i in range(len(rows)):
+        value_row(all_, some, begin, holder, rows[i], total)
+        range_row(all_, some, rows[i], unit, total)
+        degree_row(all_, some, rows[i], apart)
+        for v in range(len(total)):
+            out[i, v] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
 
 
 Table = npt.NDArray[np.float64]
 _LIGHT = 1 << 18  # pairs of users for which another thread would take longer to start
-_WHOLE = 10  # losses of a whole row that take as long as one of a pair alone
 
 
 class _Loss(ABC):
@@ -316,7 +179,6 @@ class _Loss(ABC):
         self._degree = np.ascontiguousarray(
             np.hstack([graph.out_degrees(), graph.in_degrees()]).T, dtype=np.float64
         )
-        self._degrees = self._degree.sum(axis=0)
         relations = len(graph.relations)
         self._by_degrees = (1 - alpha) / (4 * relations * graph.n) if relations and graph.n else 0.0
 
@@ -328,17 +190,19 @@ class _Loss(ABC):
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
         """See `kgreason.anonymizers.people.neighbours.Distance.between`."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
-        columns = np.arange(self._n) if columns is None else np.ascontiguousarray(columns, dtype=np.int64)
-        out = np.empty((len(rows), len(columns)), dtype=np.float32)
+        out = np.empty((len(rows), self._n if columns is None else len(columns)), dtype=np.float32)
         parts = max(1, min(len(rows), out.size // _LIGHT, 4 * cores()))
-        ends = [len(rows) * i // parts for i in range(parts + 1)]
-        shares = list(pairwise(ends))
-        each(lambda share: self._fill(*share, rows, columns, out), shares)
+        fill = self._filling(columns)
+        each(lambda ends: fill(rows[slice(*ends)], out[slice(*ends)]), _shares(len(rows), parts))
         return out
 
     @abstractmethod
-    def _fill(self, first: int, stop: int, rows: Vertices, columns: Vertices, out: Distances) -> None:
-        """Fill the rows first .. stop-1 of a block, one thread of many."""
+    def _filling(self, columns: Vertices | None) -> Callable[[Vertices, Distances], None]:
+        """Make what fills some rows of a block with these columns, one thread of many."""
+
+
+def _shares(count: int, parts: int) -> Iterator[tuple[int, int]]:
+    return pairwise(count * i // parts for i in range(parts + 1))
 
 
 class AttributeDegreeLoss(_Loss):
@@ -388,36 +252,51 @@ class AttributeDegreeLoss(_Loss):
         attributes = list(graph.attributes.values())
         named = [a for a in attributes if a.kind == "categorical"]
         self._values = Values.of(graph.n, named)
-        self._count = np.array(
-            [np.bincount(a.user, minlength=graph.n) for a in named], dtype=np.float64
-        ).reshape(len(named), graph.n)
+        count = np.array([np.bincount(a.user, minlength=graph.n) for a in named], dtype=np.float64)
+        count = count.reshape(len(named), graph.n)
         sizes = np.array([len(a.domain) for a in named], dtype=np.float64)
-        weight = 1 / (sizes[:, None] - self._count + 1)
-        absent = 1 / (sizes + 1)
-        self._unit = _unit(self._count, weight)
-        self._weight = np.rint(weight * self._unit)
-        self._absent = np.rint(absent * self._unit)
-        self._lone = self._absent @ self._count
-        self._low, self._high, self._range_weight, self._span = _ranges(
-            graph.n, [a for a in attributes if a.kind == "numeric"]
+        weight = 1 / (sizes[:, None] - count + 1)
+        self._unit = _unit(count, weight)
+        absent = np.rint(self._unit / (sizes + 1))
+        v = self._values
+        ranges = _ranges(graph.n, [a for a in attributes if a.kind == "numeric"])
+        self._users = Users(
+            *(
+                count,
+                np.rint(weight * self._unit),
+                absent,
+                absent @ count,
+                v.attribute,
+                v.owner_start,
+                v.owned,
+            ),
+            *(*ranges, self._degree.sum(axis=0), self._degree),
         )
         self._by_attributes = alpha / (2 * len(attributes) * self._unit) if attributes else 0.0
 
-    def _fill(self, first: int, stop: int, rows: Vertices, columns: Vertices, out: Distances) -> None:
-        v = self._values
-        if _WHOLE * len(columns) < self._n:
-            adm_pairs(
-                first, stop, rows, columns, self._unit, self._by_attributes, self._by_degrees, self._count,
-                self._weight, v.attribute, v.owner_start, v.owned, self._low, self._high, self._range_weight,
-                self._span, self._degree, out,
+    def _filling(self, columns: Vertices | None) -> Callable[[Vertices, Distances], None]:
+        users, some, begin, holder = self._users, self._users, self._values.value_start, self._values.holder
+        if columns is not None:
+            taken = {
+                name: np.ascontiguousarray(getattr(users, name)[..., columns])
+                for name in ("held", "weight", "lone", "low", "high", "growth", "degrees", "degree")
+            }
+            some = users._replace(**taken)
+            many = np.diff(users.start)[columns]
+            holder = np.repeat(np.arange(len(columns)), many)
+            value = users.owned[
+                np.arange(len(holder)) + np.repeat(users.start[columns] - np.cumsum(many) + many, many)
+            ]
+            holder = holder[np.argsort(value, kind="stable")]
+            begin = np.append(0, np.cumsum(np.bincount(value, minlength=len(self._values))))
+
+        def fill(rows: Vertices, out: Distances) -> None:
+            adm_rows(
+                users, some, begin, holder, rows, self._unit, self._by_attributes, self._by_degrees,
+                np.empty(out.shape[1]), np.empty(out.shape[1]), out,
             )  # fmt: skip
-            return
-        adm_rows(
-            first, stop, rows, columns, self._unit, self._by_attributes, self._by_degrees, self._lone,
-            self._count, self._weight, self._absent, v.attribute, v.owner_start, v.owned, v.value_start, v.holder,
-            self._low, self._high, self._range_weight, self._span, self._degrees, self._degree,
-            np.empty(self._n), np.empty(self._n), out,
-        )  # fmt: skip
+
+        return fill
 
 
 class TruthDegreeLoss(_Loss):
@@ -457,8 +336,7 @@ class TruthDegreeLoss(_Loss):
             )
         false = 2 - indicator.truth.view(np.uint8) - indicator.truth.T.view(np.uint8)
         false[self._values.together()] = 0
-        self._false = np.ascontiguousarray(false)
-        self._by_truth = alpha
+        self._false, self._has, self._alpha = false, self._values.matrix(), alpha
 
     def untruth(self, clusters: Clusters, users: Vertices) -> float:
         """ATM of some users in their clusters (-1: in none), summed: shares of pairs that are untruthful together."""
@@ -474,12 +352,24 @@ class TruthDegreeLoss(_Loss):
                 total += share * len(members)
         return total
 
-    def _fill(self, first: int, stop: int, rows: Vertices, columns: Vertices, out: Distances) -> None:
-        atdm_rows(
-            first, stop, rows, columns, self._by_truth, self._by_degrees, self._false, self._values.owner_start,
-            self._values.owned, self._degrees, self._degree, np.empty(len(self._values), dtype=np.int64),
-            np.empty(self._n), out,
-        )  # fmt: skip
+    def _filling(self, columns: Vertices | None) -> Callable[[Vertices, Distances], None]:
+        others = self._has if columns is None else self._has[columns]
+        degrees = self._degree.T if columns is None else self._degree.T[columns]
+        start, owned, many = self._values.owner_start, self._values.owned, others.sum(axis=1)
+
+        def fill(rows: Vertices, out: Distances) -> None:
+            for i, u in enumerate(rows.tolist()):
+                own = owned[start[u] : start[u + 1]]
+                marks = np.stack(
+                    [self._false[own].sum(axis=0, dtype=np.float64), np.zeros(len(self._values))]
+                )
+                marks[1, own] = 1
+                untrue, shared = marks @ others.T
+                union = np.maximum(len(own) + many - shared, 1)
+                apart = np.abs(degrees - self._degree[:, u]).sum(axis=1)
+                out[i] = self._alpha * untrue / union**2 + self._by_degrees * apart
+
+        return fill
 
 
 def _unit(count: Table, weight: Table) -> float:

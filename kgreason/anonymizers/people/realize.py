@@ -1,9 +1,5 @@
 """Simple directed graphs with given degrees that keep as many of the original edges as any such graph can.
 
-Row u of `outs` holds the targets of the selected edges of u, row v of `ins` the sources of those of v; both begin at
-`out_start` and `in_start` and have as many slots as the user shall have edges. `used` says how many are taken. The
-original edges are rows of ascending targets, `targets` from `start` on.
-
 An edge (u, v) is a pair of u as a source and v as a target, so the graphs with given degrees are the flows of a network
 from sources to targets that fill all capacities, where every pair but the loops may carry one unit. Kept edges are
 maximized as the cheapest flow: a unit over an original edge costs -1, over another pair 0.
@@ -29,265 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.anonymizers.k_degree.construct import joined
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts, Links, distinct_links
-from kgreason.jit import Flags, Ints, kernel
 
-FAR = 1 << 40
-
-
-@kernel
-def original(start: Ints, targets: Ints, u: int, v: int) -> bool:
-    """Whether the edge (u, v) is an original one."""
-    low, high = start[u], start[u + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if targets[middle] < v:
-            low = middle + 1
-        else:
-            high = middle
-    return bool(low < start[u + 1] and targets[low] == v)
-
-
-@kernel
-def select(outs: Ints, out_start: Ints, out_used: Ints, u: int, v: int) -> None:
-    """Put v into the row of u."""
-    outs[out_start[u] + out_used[u]] = v
-    out_used[u] += 1
-
-
-@kernel
-def drop(outs: Ints, out_start: Ints, out_used: Ints, u: int, v: int) -> None:
-    """Take v out of the row of u."""
-    place = out_start[u]
-    while outs[place] != v:
-        place += 1
-    out_used[u] -= 1
-    outs[place] = outs[out_start[u] + out_used[u]]
-
-
-@kernel
-def fill(
-    start: Ints, targets: Ints,
-    outs: Ints, out_start: Ints, out_used: Ints,
-    ins: Ints, in_start: Ints, in_used: Ints,
-    first: Ints, order: Ints, place: Ints, head: Ints, taken: Ints, chosen: Ints,
-) -> None:  # fmt: skip
-    """Add pairs that are no original edges: who lacks most out-edges, first, to those who lack most in-edges.
-
-    Parameters
-    ----------
-    first
-        The users whose rows are filled, in this order.
-    order, place, head
-        Users by what their rows of `ins` lack, most first; where each of them is; `head[r]` is where those begin
-        that lack at most r, shape (most + 2,).
-    taken, chosen
-        Scratch, shape (n,); `taken` -1 throughout.
-    """
-    for u in first:
-        taken[u] = u
-        for i in range(start[u], start[u + 1]):
-            taken[targets[i]] = u
-        for i in range(out_start[u], out_start[u] + out_used[u]):
-            taken[outs[i]] = u
-        wanted = out_start[u + 1] - out_start[u] - out_used[u]
-        count = 0
-        for i in range(head[0]):  # head[0]: where those begin that lack nothing
-            if count == wanted:
-                break
-            if taken[order[i]] != u:
-                chosen[count] = order[i]
-                count += 1
-        for i in range(count):
-            v = chosen[i]
-            lack = in_start[v + 1] - in_start[v] - in_used[v]
-            select(outs, out_start, out_used, u, v)
-            select(ins, in_start, in_used, v, u)
-            last = head[lack - 1] - 1  # of those who lack as much; the border moves over it
-            other = order[last]
-            order[place[v]], place[other] = other, place[v]
-            order[last], place[v] = v, last
-            head[lack - 1] = last
-
-
-@kernel
-def wait(queue: Ints, waiting: Flags, ring: Ints, w: int) -> None:
-    """Let a user wait for his turn, unless he does; `ring` is where the queue begins and how long it is."""
-    if not waiting[w]:
-        waiting[w] = True
-        queue[(ring[0] + ring[1]) % len(queue)] = w
-        ring[1] += 1
-
-
-@kernel
-def back(
-    start: Ints, targets: Ints, ins: Ints, in_start: Ints, in_used: Ints,
-    out_far: Ints, out_from: Ints, queue: Ints, waiting: Flags, ring: Ints, v: int, far: int,
-) -> None:  # fmt: skip
-    """Go on from v over edges that might be dropped, to their sources."""
-    for i in range(in_start[v], in_start[v] + in_used[v]):
-        u = ins[i]
-        farther = far + (1 if original(start, targets, u, v) else 0)
-        if farther < out_far[u]:
-            out_far[u], out_from[u] = farther, v
-            wait(queue, waiting, ring, u)
-
-
-@kernel
-def forth(
-    start: Ints, targets: Ints, outs: Ints, out_start: Ints, out_used: Ints,
-    in_far: Ints, in_from: Ints, queue: Ints, waiting: Flags, ring: Ints, left: Ints, lefts: int, taken: Ints,
-    u: int, far: int,
-) -> int:  # fmt: skip
-    """Go on from u over pairs that might be added, to their targets; returns how many are left that are farther."""
-    n = len(in_far)
-    taken[u] = u
-    for i in range(out_start[u], out_start[u] + out_used[u]):
-        taken[outs[i]] = u
-    for i in range(start[u], start[u + 1]):
-        v = targets[i]
-        if taken[v] != u and far - 1 < in_far[v]:
-            in_far[v], in_from[v] = far - 1, u
-            wait(queue, waiting, ring, n + v)
-    kept = 0
-    for i in range(lefts):
-        v = left[i]
-        if in_far[v] > far and taken[v] == u:
-            left[kept] = v
-            kept += 1
-        elif in_far[v] > far:
-            in_far[v], in_from[v] = far, u
-            wait(queue, waiting, ring, n + v)
-    return kept
-
-
-@kernel
-def search(
-    start: Ints, targets: Ints,
-    outs: Ints, out_start: Ints, out_used: Ints,
-    ins: Ints, in_start: Ints, in_used: Ints,
-    out_far: Ints, in_far: Ints, out_from: Ints, in_from: Ints,
-    queue: Ints, waiting: Flags, ring: Ints, left: Ints, taken: Ints,
-) -> None:  # fmt: skip
-    """Find what cheapest alternating paths from users who lack an out-edge cost, and whence they come.
-
-    Such a path consists of pairs that are added and edges that are dropped, in turn. To drop an original edge costs 1,
-    to take one back gains 1, all else is free. Labels are corrected until none can be, cheapest first. Each user is
-    joined to nearly all others; so `left` holds those that are farther than the level at hand, and a level takes time
-    linear in users and edges.
-
-    Parameters
-    ----------
-    out_far, in_far, out_from, in_from
-        Cost of the way to each user as source and as target, and the user before; made here, shape (n,).
-    queue, waiting, ring
-        Ring of users that wait, sources as u and targets as n + v, who does, where it begins and how many there are;
-        scratch, shape (2n,), (2n,), (2,).
-    left, taken
-        Scratch, shape (n,).
-    """
-    n = len(out_far)
-    in_far[:], out_far[:], taken[:], waiting[:], ring[:] = FAR, FAR, -1, False, 0
-    for u in range(n):
-        if out_used[u] < out_start[u + 1] - out_start[u]:
-            out_far[u], out_from[u] = 0, -1
-            wait(queue, waiting, ring, u)
-    level, lefts = FAR, 0
-    while ring[1]:
-        least = FAR
-        for i in range(ring[1]):
-            w = queue[(ring[0] + i) % (2 * n)]
-            least = min(least, out_far[w] if w < n else in_far[w - n])
-        if least != level:
-            level, lefts = least, 0
-            for v in range(n):
-                if in_far[v] > level:
-                    left[lefts] = v
-                    lefts += 1
-        for _ in range(ring[1]):
-            w = queue[ring[0]]
-            ring[0] = (ring[0] + 1) % (2 * n)
-            ring[1] -= 1
-            waiting[w] = False
-            if (out_far[w] if w < n else in_far[w - n]) != level:
-                wait(queue, waiting, ring, w)
-            elif w < n:
-                lefts = forth(
-                    start, targets, outs, out_start, out_used, in_far, in_from, queue, waiting, ring,
-                    left, lefts, taken, w, level,
-                )  # fmt: skip
-            else:
-                back(
-                    start, targets, ins, in_start, in_used, out_far, out_from, queue, waiting, ring,
-                    w - n, level,
-                )  # fmt: skip
-
-
-@kernel
-def complete(
-    outs: Ints, out_start: Ints, out_used: Ints,
-    ins: Ints, in_start: Ints, in_used: Ints,
-    in_far: Ints, out_from: Ints, in_from: Ints,
-) -> int:  # fmt: skip
-    """Complete one more edge along the cheapest path to a user who lacks an in-edge.
-
-    Returns
-    -------
-    cost
-        Original edges lost, or FAR if there is no path: then no choice of edges has the degrees.
-    """
-    best, cost = -1, FAR
-    for v in range(len(in_far)):
-        if in_used[v] < in_start[v + 1] - in_start[v] and in_far[v] < cost:
-            best, cost = v, in_far[v]
-    v = best
-    while v >= 0:
-        u = in_from[v]
-        before = out_from[u]
-        if before >= 0:  # first out of the rows, which may have no slot to spare
-            drop(outs, out_start, out_used, u, before)
-            drop(ins, in_start, in_used, before, u)
-        select(outs, out_start, out_used, u, v)
-        select(ins, in_start, in_used, v, u)
-        v = before
-    return cost
-
-
-@kernel
-def has(outs: Ints, out_start: Ints, u: int, v: int) -> bool:
-    """Whether v is in the row of u, all slots of which are taken."""
-    place, end = out_start[u], out_start[u + 1]
-    while place < end and outs[place] != v:
-        place += 1
-    return bool(place < end)
-
-
-@kernel
-def mix(
-    start: Ints, targets: Ints, outs: Ints, out_start: Ints, source: Ints, one: Ints, other: Ints
-) -> None:  # fmt: skip
-    """Let pairs of added edges change their targets, wherever no edge is met twice and no original one.
-
-    Parameters
-    ----------
-    source
-        Whose row each slot of `outs` is in; all slots are taken.
-    one, other
-        Slots of added edges that shall change, one pair after the other.
-    """
-    for i in range(len(one)):
-        p, q = one[i], other[i]
-        a, b, c, d = source[p], outs[p], source[q], outs[q]
-        if a == c or b == d or a == d or c == b:  # noqa: SIM109
-            continue
-        if original(start, targets, a, d) or original(start, targets, c, b):
-            continue
-        if not has(outs, out_start, a, d) and not has(outs, out_start, c, b):
-            outs[p], outs[q] = d, b
-
-
-_ROUNDS = 8  # exchanges that each added edge takes part in, on average
+_ROUNDS = 16  # of exchanges, in each of which each added edge takes part
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,24 +59,32 @@ def realize(links: Links, out: Counts, into: Counts, rng: np.random.Generator) -
     >>> circle.source.tolist(), circle.target.tolist()
     ([0, 1, 2], [1, 2, 0])
     """
-    n = len(out)
-    users = np.zeros(n, dtype=np.bool_)
+    users = (out > 0) | (into > 0)
     users[links.source] = users[links.target] = True
-    users |= (out > 0) | (into > 0)
     shuffled = rng.permutation(np.flatnonzero(users))  # nothing depends on the order of users but by chance
-    place = np.full(n, -1, dtype=np.int64)
-    place[shuffled] = np.arange(len(shuffled))
-    edges = distinct_links(len(shuffled), place[links.source], place[links.target])
-    rows = _Rows(edges, out[shuffled], into[shuffled])
-    rows.keep(_most(edges, rows.out, rows.into))
-    rows.fill()
-    while rows.lacking:
-        if not rows.augment():
-            missing = np.zeros((2, n), dtype=np.int64)
-            missing[:, shuffled] = rows.out - rows.out_used, rows.into - rows.in_used
+    n = len(shuffled)
+    place = np.full(len(out), -1, dtype=np.int64)
+    place[shuffled] = np.arange(n)
+    edges = distinct_links(n, place[links.source], place[links.target])
+    original = edges.source * n + edges.target
+    wanted = np.concatenate([out[shuffled], into[shuffled]])
+    chosen = original[_most(edges, out[shuffled], into[shuffled])]
+    chosen = np.concatenate([chosen, _added(edges, wanted - _ends(chosen, n), rng)])
+    while (lack := wanted - _ends(chosen, n)).any():
+        more = _augmented(chosen, original, lack)
+        if more is None:
+            missing = np.zeros((2, len(out)), dtype=np.int64)
+            missing[:, shuffled] = lack.reshape(2, n)
             return Unrealizable(*missing)
-    rows.mix(rng)
-    return distinct_links(n, shuffled[rows.source], shuffled[rows.outs])
+        chosen = more
+    source, target = np.divmod(_mixed(chosen, original, n, rng), max(n, 1))
+    return distinct_links(len(out), shuffled[source], shuffled[target])
+
+
+def _ends(pairs: Vertices, n: int) -> Counts:
+    """Out-degrees, then in-degrees; pairs are ``source * n + target``."""
+    source, target = np.divmod(pairs, max(n, 1))
+    return np.bincount(np.concatenate([source, n + target]), minlength=2 * n)
 
 
 def _most(edges: Links, out: Counts, into: Counts) -> npt.NDArray[np.bool_]:
@@ -368,82 +118,86 @@ def _most(edges: Links, out: Counts, into: Counts) -> npt.NDArray[np.bool_]:
     return kept
 
 
-class _Rows:
-    """The edges chosen so far, as rows of slots by source and by target (see above)."""
-
-    def __init__(self, edges: Links, out: Counts, into: Counts) -> None:
-        self.edges, self.out, self.into = edges, np.ascontiguousarray(out), np.ascontiguousarray(into)
-        n = len(out)
-        self.start = _starts(np.bincount(edges.source, minlength=n))
-        self.out_start, self.in_start = _starts(self.out), _starts(self.into)
-        self.outs, self.ins = np.zeros((2, int(self.out.sum())), dtype=np.int64)
-        self.out_used, self.in_used = np.zeros((2, n), dtype=np.int64)
-
-    @property
-    def lacking(self) -> bool:
-        """Whether somebody lacks an edge."""
-        return bool((self.out_used < self.out).any())
-
-    @property
-    def source(self) -> Vertices:
-        """Source of each slot of `outs`."""
-        return np.repeat(np.arange(len(self.out)), self.out)
-
-    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
-        """Choose the original edges that are kept."""
-        n = len(self.out)
-        for end, other, start, used, slots in (
-            (self.edges.source, self.edges.target, self.out_start, self.out_used, self.outs),
-            (self.edges.target, self.edges.source, self.in_start, self.in_used, self.ins),
-        ):
-            order = np.argsort(end[kept], kind="stable")
-            used[:] = np.bincount(end[kept], minlength=n)
-            slots[np.repeat(start[:-1] - _starts(used)[:-1], used) + np.arange(len(order))] = other[kept][
-                order
-            ]
-
-    def fill(self) -> None:
-        """Add pairs that are no original edges as long as that is easy."""
-        n = len(self.out)
-        lack_out, lack_in = self.out - self.out_used, self.into - self.in_used
-        order = np.argsort(-lack_in, kind="stable")
-        place = np.empty(n, dtype=np.int64)
-        place[order] = np.arange(n)
-        # those who lack more than r come before head[r]
-        head = np.searchsorted(-lack_in[order], -np.arange(int(lack_in.max(initial=0)) + 1), side="left")
-        first = np.argsort(-lack_out, kind="stable")
-        fill(
-            self.start, self.edges.target,
-            self.outs, self.out_start, self.out_used, self.ins, self.in_start, self.in_used,
-            first[: np.count_nonzero(lack_out)], order, place, head.astype(np.int64),
-            np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64),
-        )  # fmt: skip
-
-    def augment(self) -> bool:
-        """Bring in one more edge, at the cost of as few original ones as possible; whether that can be."""
-        n = len(self.out)
-        out_far, in_far, out_from, in_from, left, taken = np.empty((6, n), dtype=np.int64)
-        queue, waiting = np.empty(2 * n, dtype=np.int64), np.empty(2 * n, dtype=np.bool_)
-        search(
-            self.start, self.edges.target,
-            self.outs, self.out_start, self.out_used, self.ins, self.in_start, self.in_used,
-            out_far, in_far, out_from, in_from, queue, waiting, np.empty(2, dtype=np.int64), left, taken,
-        )  # fmt: skip
-        cost = complete(
-            self.outs, self.out_start, self.out_used, self.ins, self.in_start, self.in_used,
-            in_far, out_from, in_from,
-        )  # fmt: skip
-        return cost < FAR
-
-    def mix(self, rng: np.random.Generator) -> None:
-        """Exchange targets of added edges at random, so that nothing is left of the order in which they came."""
-        source, n = self.source, len(self.out)
-        originals = np.isin(source * n + self.outs, self.edges.source * n + self.edges.target)
-        added = rng.permutation(np.flatnonzero(~originals))
-        if len(added) > 1:
-            one, other = rng.choice(added, (2, _ROUNDS * len(added)))
-            mix(self.start, self.edges.target, self.outs, self.out_start, source, one, other)
+def _added(edges: Links, lack: Counts, rng: np.random.Generator) -> Vertices:
+    """Pairs that are no original edges: who lacks most out-edges, first, with those who lack most in-edges."""
+    n = len(lack) // 2
+    users = np.arange(n)
+    barred = np.stack([np.append(edges.source, users), n + np.append(edges.target, users)], axis=1)
+    first = np.argsort(-lack[:n], kind="stable")[: np.count_nonzero(lack[:n])]
+    made, _ = joined(barred, lack, first, rng, others=n + np.flatnonzero(lack[n:]))
+    return made[:, 0] * n + made[:, 1] - n
 
 
-def _starts(counts: Counts) -> Vertices:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices | None:
+    """Some pairs more, along cheapest paths from users who lack an out-edge to those who lack an in-edge.
+
+    A path consists of pairs that are added and edges that are dropped, in turn. To drop an original edge costs 1, to
+    take one back gains 1, all else is free. What the way to each user as source and as target costs is lowered until
+    nothing can be. All paths of least cost are taken that meet nobody twice; `None`: there is none.
+    """
+    n = len(lack) // 2
+    users = np.arange(n)
+    source, target = np.divmod(chosen, n)
+    place = np.searchsorted(original, chosen)
+    kept = np.append(original, -1)[place] == chosen
+    lost = np.ones(len(original), dtype=np.bool_)
+    lost[place[kept]] = False
+    lost_source, lost_target = np.divmod(original[lost], n)
+    barred, at = np.append(source, users), np.append(target, users)  # what is chosen, and loops
+    many = np.bincount(at, minlength=n)
+    begin = np.cumsum(many) - many
+    far = np.where(lack[:n] > 0, 0.0, np.inf), np.full(n, np.inf)
+    before = np.full((2, n), -1, dtype=np.int64)
+
+    def lower(side: int, at: Vertices, cost: npt.NDArray[np.float64], origin: Vertices) -> bool:
+        least = far[side].copy()
+        np.minimum.at(least, at, cost)
+        better = (cost < far[side][at]) & (cost == least[at])
+        before[side, at[better]] = origin[better]
+        far[side][:] = least
+        return bool(better.any())
+
+    moved = True
+    while moved:
+        # each target is reached from the nearest source that it is not barred from
+        nearest = np.argsort(far[0], kind="stable")
+        rank = np.empty(n, dtype=np.int64)
+        rank[nearest] = users
+        end, ranks = np.divmod(np.sort(at * n + rank[barred]), n)
+        number = np.arange(len(ranks)) - begin[end]
+        free, apart = many.copy(), ranks != number
+        np.minimum.at(free, end[apart], number[apart])
+        some = users[free < n]
+        lower(1, some, far[0][nearest[free[some]]], nearest[free[some]])
+        lower(1, lost_target, far[0][lost_source] - 1, lost_source)
+        moved = lower(0, source, far[1][target] + kept, target)
+    wanting = lack[n:] > 0
+    least = far[1].min(where=wanting, initial=np.inf)
+    added, dropped, met = list[int](), list[int](), set[int]()
+    for end_ in np.flatnonzero(wanting & (far[1] == least)).tolist() if np.isfinite(least) else ():
+        path = [int(end_)]  # targets and sources in turn
+        while path[-1] >= 0:
+            u = int(before[1, path[-1]])
+            path += [u, int(before[0, u])]
+        ends = {*path[1::2], *(n + v for v in path[:-1:2])}
+        if not ends & met:
+            met |= ends
+            added += [u * n + v for v, u in zip(path[::2], path[1::2], strict=False)]
+            dropped += [u * n + v for u, v in zip(path[1:-2:2], path[2:-1:2], strict=True)]
+    return np.concatenate([chosen[~np.isin(chosen, dropped)], added]) if added else None
+
+
+def _mixed(chosen: Vertices, original: Vertices, n: int, rng: np.random.Generator) -> Vertices:
+    """Exchange targets of added edges at random, so that nothing is left of the order in which they came."""
+    added = np.flatnonzero(~np.isin(chosen, original))
+    for _ in range(_ROUNDS if len(added) > 1 else 0):
+        added = rng.permutation(added)
+        half = len(added) // 2
+        one, other = added[:half], added[half : 2 * half]
+        (a, b), (c, d) = np.divmod(chosen[one], max(n, 1)), np.divmod(chosen[other], max(n, 1))
+        new = np.stack([a * n + d, c * n + b])
+        _, place, count = np.unique(new, return_inverse=True, return_counts=True)
+        bad = np.isin(new, original) | np.isin(new, chosen) | (count[place.reshape(new.shape)] > 1)
+        fine = ~(bad.any(axis=0) | (a == d) | (c == b))
+        chosen[one[fine]], chosen[other[fine]] = new[:, fine]
+    return chosen

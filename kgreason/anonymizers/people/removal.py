@@ -13,7 +13,7 @@ import numpy as np
 
 from kgreason.anonymizers.people.cluster_columns import Columns, Table
 from kgreason.anonymizers.people.neighbours import Clusters
-from kgreason.anonymizers.people.refine import SIZE, Search
+from kgreason.anonymizers.people.refine import Search
 from kgreason.anonymizers.people.valid_clusters import Pull, members, numbered, split
 from kgreason.graph.model import Vertices
 
@@ -102,7 +102,7 @@ def _dissolve(search: Search, c: int, price: float) -> None:
 
 def _gather(search: Search, u: int, price: float) -> None:
     """Join the clusters nearest to a removed user until they are as many as he needs, if that costs less than he."""
-    sizes = search.cluster[:, SIZE]
+    sizes = search.sizes
     level = int(search.columns.levels[u])
     if not sizes.any() or level > sizes.sum() + 1:
         return

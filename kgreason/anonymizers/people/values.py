@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from kgreason.anonymizers.people.neighbours import Clusters
 from kgreason.graph.model import Vertices
@@ -63,12 +64,13 @@ class Values:
     def __len__(self) -> int:
         return len(self.attribute)
 
+    def matrix(self) -> csr_array:
+        """Who has which value: a sparse matrix of ones, float64, shape (n, p)."""
+        return csr_array((np.ones(len(self.owned)), self.owned, self.owner_start), shape=(self.n, len(self)))
+
     def together(self) -> npt.NDArray[np.bool_]:
         """Whether somebody has both values, each value with itself included; shape (p, p)."""
-        from scipy.sparse import csr_array
-
-        ones = np.ones(len(self.owned), dtype=np.float32)
-        has = csr_array((ones, self.owned, self.owner_start), shape=(self.n, len(self)))
+        has = self.matrix()
         found = np.eye(len(self), dtype=np.bool_)
         pairs = (has.T @ has).tocoo()
         found[pairs.row, pairs.col] = True
