@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.assess.measures import clustering, coreness, pairs
 from kgreason.assess.population import NORMAL
 from kgreason.graph.model import KnowledgeGraph, Vertices, Weights
-from kgreason.jit import Ints, Shorts, kernel
 
 Features = npt.NDArray[np.float64]
-Neighbours = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
 
 NONE = -1.0  # where there is nothing to take a mean of
 
@@ -52,51 +51,16 @@ def features(graph: KnowledgeGraph, vertices: Vertices) -> Features:
     >>> dict(zip(NAMES, features(graph, np.array([0]))[0].round(2).tolist()))["clustering"]
     0.33
     """
-    neighbours = undirected(graph)
+    edges = pairs(graph.n, *graph.ends)
     ins, outs = graph.in_degree(), graph.out_degree()
     return np.column_stack(
         [
             *(ins[vertices], outs[vertices]),
-            *(coreness(*neighbours)[vertices], clustering(*neighbours, vertices)),
+            *(coreness(graph.n, edges)[vertices], clustering(graph.n, edges)[vertices]),
             *_ends(graph, vertices, (ins + outs).astype(np.float64)),
             *_weights(graph, vertices),
         ]
     ).astype(np.float64)
-
-
-def undirected(graph: KnowledgeGraph) -> Neighbours:
-    """Compressed rows, ascending, of the undirected simple graph under all relations, loops left out."""
-    from scipy.sparse import coo_array
-
-    source, target = graph.ends
-    proper = source != target
-    ones = np.ones(int(proper.sum()), dtype=np.bool_)
-    ends = coo_array((ones, (source[proper], target[proper])), shape=(graph.n, graph.n)).tocsr()
-    both = (ends + ends.T).tocsr()
-    both.sum_duplicates()
-    return both.indptr.astype(np.int64), both.indices.astype(np.int32)
-
-
-def coreness(indptr: npt.NDArray[np.int64], neighbours: npt.NDArray[np.int32]) -> Vertices:
-    """Core number of each vertex: the greatest c for which it is in a subgraph of degrees >= c."""
-    core = np.diff(indptr)
-    order = np.argsort(core, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    start = np.searchsorted(core[order], np.arange(core.max(initial=0) + 1)).astype(np.int64)
-    peel(indptr, neighbours, core, order, place, start)
-    return core
-
-
-def clustering(
-    indptr: npt.NDArray[np.int64], neighbours: npt.NDArray[np.int32], vertices: Vertices
-) -> npt.NDArray[np.float64]:
-    """Share of the pairs of neighbours of a vertex that are neighbours themselves; 0 with fewer than two."""
-    links = np.zeros(len(vertices), dtype=np.int64)
-    count_links(indptr, neighbours, np.ascontiguousarray(vertices, dtype=np.int64), links)
-    degree = np.diff(indptr)[vertices]
-    found: npt.NDArray[np.float64] = links / np.maximum(degree * (degree - 1), 1)
-    return found
 
 
 def _ends(graph: KnowledgeGraph, vertices: Vertices, degree: Weights) -> list[Features]:
@@ -140,75 +104,6 @@ def _summary(at: Vertices, values: Weights, count: int) -> list[Features]:
     found[1][some] = values[(end - many)[some]]
     found[2][some] = values[end[some] - 1]
     return found
-
-
-@kernel
-def peel(indptr: Ints, neighbours: Shorts, core: Ints, order: Ints, place: Ints, start: Ints) -> None:
-    """Turn degrees into core numbers: take away vertices of least degree, one by one.
-
-    Parameters
-    ----------
-    indptr, neighbours
-        Undirected simple graph in compressed rows.
-    core
-        Degrees before, core numbers after.
-    order, place
-        Vertices by ascending degree, and where each stands; kept so while degrees fall.
-    start
-        Where the vertices of each degree begin in `order`.
-
-    References
-    ----------
-    V. Batagelj, M. Zaveršnik: An O(m) algorithm for cores decomposition of networks (2003).
-    """
-    for i in range(len(order)):
-        v = order[i]
-        for e in range(indptr[v], indptr[v + 1]):
-            u = neighbours[e]
-            if core[u] > core[v]:  # to the front of its degree, which then begins behind it
-                front = start[core[u]]
-                other = order[front]
-                order[front], order[place[u]] = u, other
-                place[other], place[u] = place[u], front
-                start[core[u]] = front + 1
-                core[u] -= 1
-
-
-@kernel
-def _holds(neighbours: Shorts, low: int, end: int, wanted: int) -> bool:
-    """Whether ``neighbours[low:end]``, ascending, holds a vertex."""
-    high = end
-    while low < high:
-        middle = (low + high) >> 1
-        if neighbours[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low < end and neighbours[low] == wanted
-
-
-@kernel
-def count_links(indptr: Ints, neighbours: Shorts, vertices: Ints, links: Ints) -> None:
-    """Count for some vertices the ordered pairs of neighbours that are neighbours of each other.
-
-    Parameters
-    ----------
-    indptr, neighbours
-        As in `peel`, each row ascending.
-    vertices, links
-        Vertices and their counts, of the same length.
-    """
-    for i in range(len(vertices)):
-        v = vertices[i]
-        count = 0
-        for e in range(indptr[v], indptr[v + 1]):
-            u = neighbours[e]
-            few, many = u, v
-            if indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]:
-                few, many = v, u
-            for f in range(indptr[few], indptr[few + 1]):
-                count += _holds(neighbours, indptr[many], indptr[many + 1], neighbours[f])
-        links[i] = count
 
 
 FEWEST = 10  # synthetic vertices; of fewer, halves tell nothing

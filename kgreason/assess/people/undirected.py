@@ -12,16 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from kgreason.assess.measures import degrees, keys, pairs
 from kgreason.assess.people import conditions
 from kgreason.assess.people.information import shared
 from kgreason.assess.people.published import Published, Source
-from kgreason.assess.people.structure import degrees, keys, linked, pairs
+from kgreason.assess.people.structure import NONE, linked
 from kgreason.assess.people.verdict import Figures, PeopleVerdict
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
-from kgreason.graph.people.model import Counts, Links, PeopleGraph
+from kgreason.graph.people.model import Counts, PeopleGraph
 
-NONE = Links(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 NAMED = 3  # users of a degree
 
 NEEDED = (
