@@ -276,7 +276,7 @@ def verify_links(
     DataError, ReleaseError
         If a file is at fault, or the mapping is of another release.
     """
-    from kgreason.assess.links.source import Source
+    from kgreason.assess.links.verdict import Source
     from kgreason.assess.links.verify import verify_links as decide
     from kgreason.links.arguments import (
         check_judged,

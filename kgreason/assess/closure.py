@@ -180,49 +180,6 @@ def closure(graph: KnowledgeGraph, rules: ClosureRules) -> Closure | None:
 
 
 @kernel
-def sinks_first(ptr: Ints, before: Ints, out: Ints, order: Ints) -> int:
-    """Order the vertices of an acyclic graph so that each comes after those its edges lead to.
-
-    Parameters
-    ----------
-    ptr, before
-        Edges into vertex v come from ``before[ptr[v]:ptr[v + 1]]``.
-    out
-        Out-degrees; 0 afterwards.
-    order
-        Filled.
-
-    Returns
-    -------
-    int
-        Number of vertices ordered: all of them.
-    """
-    count = 0
-    for v in range(len(out)):
-        if out[v] == 0:
-            order[count] = v
-            count += 1
-    at = 0
-    while at < count:
-        v = order[at]
-        at += 1
-        for i in range(ptr[v], ptr[v + 1]):
-            u = before[i]
-            out[u] -= 1
-            if out[u] == 0:
-                order[count] = u
-                count += 1
-    return count
-
-
-@kernel
-def mark(rows: Ints, columns: Ints, marks: Rows) -> None:
-    """Set a bit in the row of each of some columns."""
-    for i in range(len(rows)):
-        marks[rows[i], columns[i] >> 6] |= 1 << (columns[i] & 63)
-
-
-@kernel
 def spread(ptr: Ints, to: Ints, marks: Rows) -> None:
     """Give each row the bits of those that its edges lead to, all of which have lower numbers."""
     width = marks.shape[1]
@@ -319,11 +276,8 @@ def compare(before: Closure, after: Closure, mapping: Vertices, effort: int = EF
         ones, twos = (np.arange(c.count, dtype=np.int64) for c in (first, second))
         own = int(old.sum())  # each vertex is marked as reached from itself, which is no pair here
         held = common_bits(first.sizes, ones, marks, ones, marks) - own
-        return (
-            held,
-            common_bits(second.sizes, twos, more, twos, more) - len(here),
-            held if kept else common_bits(sizes, one, marks, other, more) - own,
-        )
+        both = held if kept else common_bits(sizes, one, marks, other, more) - own
+        return held, common_bits(second.sizes, twos, more, twos, more) - len(here), both
 
     counted = np.array(each(block, range(0, len(column), 64 * width)), dtype=np.int64).reshape(-1, 3)
     diagonals = first.diagonal(before), second.diagonal(after)
@@ -375,27 +329,18 @@ class _Condensed:
         ones = np.ones(len(closure.source), dtype=np.int8)
         matrix = coo_array((ones, (closure.source, closure.target)), shape=(n, n))
         count, of = connected_components(matrix, connection="strong")
-        of = of.astype(np.int64)
-        a, b = of[closure.source], of[closure.target]
-        apart = a != b
-        sources, targets, _ = _classes(a[apart], b[apart])
-        order: Ints = np.empty(count, dtype=np.int64)
-        out = np.bincount(sources, minlength=count).astype(np.int64)
-        back = np.argsort(targets, kind="stable")
-        sinks_first(_starts(targets, count), np.ascontiguousarray(sources[back]), out, order)
-        rank: Ints = np.empty(count, dtype=np.int64)
-        rank[order] = np.arange(count)
-        sources, targets = rank[sources], rank[targets]
-        forth = np.argsort(sources, kind="stable")
-        self.ptr: Ints = _starts(sources, count)
-        self.to: Ints = np.ascontiguousarray(targets[forth])
-        self.count, self.of = int(count), rank[of]
-        self.sizes: Ints = np.bincount(self.of, minlength=count).astype(np.int64)
+        self.count, self.of = int(count), of.astype(np.int64)
+        a, b = self.of[closure.source], self.of[closure.target]
+        sources, self.to, _ = _classes(a[a != b], b[a != b])
+        # SciPy numbers components as Pearce's algorithm completes them: those that others lead to first
+        assert (self.to < sources).all()
+        self.ptr: Ints = np.searchsorted(sources, np.arange(self.count + 1)).astype(np.int64)
+        self.sizes: Ints = np.bincount(self.of, minlength=self.count).astype(np.int64)
 
     def reached(self, rows: Ints, columns: Ints, width: int) -> npt.NDArray[np.int64]:
         """Bits of the columns that each component reaches, given the components that they are in."""
         marks = np.zeros((self.count, width), dtype=np.int64)
-        mark(np.ascontiguousarray(rows), columns, marks)
+        np.bitwise_or.at(marks, (rows, columns >> 6), np.int64(1) << (columns & 63))
         spread(self.ptr, self.to, marks)
         return marks
 
@@ -403,8 +348,3 @@ class _Condensed:
         """Mark the vertices that reach themselves."""
         turning: Flags = self.sizes[self.of] > 1
         return closure.loops | turning if closure.cycles else closure.loops
-
-
-def _starts(numbers: Ints, count: int) -> Ints:
-    """Where the entries of each number begin, once they are sorted, shape (count + 1,)."""
-    return np.append(0, np.cumsum(np.bincount(numbers, minlength=count))).astype(np.int64)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from math import exp, lgamma
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.verdict import Item
-from kgreason.assess.witness import listing
+from kgreason.assess.witness import SHOWN, listing
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.imprint import Fault
 
@@ -145,16 +146,34 @@ def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
     >>> print(labels(path, path, np.arange(12)).detail)
     labels are the numbers 1 to 12, but 12 of 12 vertices keep theirs
     """
-    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
+    found = no_label_kept(original, released)
     if are_numbers(released):
         if mapping is not None:
             return _given_anew(original, released, mapping)
-        if kept:
+        if not found.holds:
             detail = _GIVEN.format(n=released.n)
             return Item("labels", False, f"{detail}; a mapping would tell if they are new", undecided=True)
+    return found
+
+
+class Labelled(Protocol):
+    """A graph of any family."""
+
+    @property
+    def labels(self) -> npt.NDArray[np.object_]:
+        """Of its vertices."""
+
+    @property
+    def n(self) -> int:
+        """Number of its vertices."""
+
+
+def no_label_kept(original: Labelled, released: Labelled, what: str = "label") -> Item:
+    """Whether no original label is in the release."""
+    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
     if kept:
-        return Item("labels", False, f"{len(kept):,} original labels are in the release", listing(kept))
-    return Item("labels", True, "no original label is in the release")
+        return Item("labels", False, f"{len(kept):,} original {what}s are in the release", listing(kept))
+    return Item("labels", True, f"no original {what} is in the release")
 
 
 def are_numbers(graph: KnowledgeGraph) -> bool:
@@ -213,7 +232,6 @@ def _sorted(names: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
 
 ROUGH = 1e-9  # by which, in parts of the sum, a sum in any order may be off
 TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
-WITNESSES = 5
 
 
 def parameters(n: int, k: int, x: int) -> Item:
@@ -228,23 +246,27 @@ def parameters(n: int, k: int, x: int) -> Item:
     return Item("parameters", True, f"k = {k}, x = {x}, {n:,} vertices")
 
 
-def mapping(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Item:
-    """Whether each original vertex has a released one of its own."""
+def mapping(
+    original: Labelled, released: Labelled, mapping: Vertices, who: str = "vertices", least: int = 0
+) -> Item:
+    """Whether each original vertex has a released one of its own; negative numbers from `least` on are of nobody."""
     if len(mapping) != original.n:
-        return Item("mapping", False, f"{len(mapping):,} entries for {original.n:,} original vertices")
-    lost = np.flatnonzero((mapping < 0) | (mapping >= released.n))
+        return Item("mapping", False, f"{len(mapping):,} entries for {original.n:,} original {who}")
+    lost = np.flatnonzero((mapping < least) | (mapping >= released.n))
     if len(lost):
-        words = listing(f"{original.labels[v]} has no released vertex" for v in lost[: WITNESSES + 1])
-        return Item("mapping", False, f"{len(lost):,} original vertices have no released vertex", words)
-    images, count = np.unique(mapping, return_counts=True)
+        words = (f"{original.labels[v]} has none" for v in lost[:SHOWN])
+        detail = f"{len(lost):,} original {who} have no released ones"
+        return Item("mapping", False, detail, listing(words, len(lost)))
+    images, count = np.unique(mapping[mapping >= 0], return_counts=True)
     shared = images[count > 1]
     if len(shared):
-        words = listing(
+        words = (
             f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
-            for v in shared[: WITNESSES + 1]
+            for v in shared[:SHOWN]
         )
-        return Item("mapping", False, f"{len(shared):,} released vertices stand for several originals", words)
-    return Item("mapping", True, f"each of {original.n:,} vertices has its own among {released.n:,}")
+        detail = f"{len(shared):,} released {who} stand for several originals"
+        return Item("mapping", False, detail, listing(words, len(shared)))
+    return Item("mapping", True, f"each of {len(images):,} {who} has its own among {released.n:,}")
 
 
 def connected(released: KnowledgeGraph) -> Item:
@@ -254,7 +276,7 @@ def connected(released: KnowledgeGraph) -> Item:
         return Item("connected", True, "the release is weakly connected")
     sizes = np.bincount(component)
     least = int(sizes.argmin())
-    some = ", ".join(map(str, released.labels[component == least][:WITNESSES]))
+    some = ", ".join(map(str, released.labels[component == least][:SHOWN]))
     words = (f"the smallest component has {sizes[least]:,} vertices, for instance {some}",)
     return Item("connected", False, f"the release has {count:,} weakly connected components", words)
 

@@ -14,7 +14,7 @@ from kgreason.graph.people.levels import read_levels
 from kgreason.graph.people.read import read_people
 
 if TYPE_CHECKING:
-    from kgreason.assess.people.published import Published
+    from kgreason.assess.people.verdict import Published
     from kgreason.graph.people.sources import Schema
     from kgreason.progress import Progress
 

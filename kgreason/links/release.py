@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgreason.assess.links.source import Source
-from kgreason.assess.links.verdict import LinksVerdict
+from kgreason.assess.links.verdict import LinksVerdict, Source
 from kgreason.assess.links.verify import verify_links
 from kgreason.graph.links.write import write_links
 from kgreason.links.arguments import mapping_of

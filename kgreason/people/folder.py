@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgreason.assess.people.information import distinct, paired
-from kgreason.assess.people.published import Published, Rows, Source
+from kgreason.assess.people.information import distinct
+from kgreason.assess.people.verdict import Published, Rows, Source
+from kgreason.assess.refinement import paired
 from kgreason.assess.verdict import Item
 from kgreason.choices import Construction, PeopleModel
 from kgreason.data.plain_tables import cell, found_format, indented, row_of, width

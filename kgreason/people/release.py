@@ -13,9 +13,8 @@ import numpy as np
 
 from kgreason.anonymizers.people.history import fingerprint, read_history, write_history
 from kgreason.assess.people import conditions
-from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.utility import Utility, measure
-from kgreason.assess.people.verdict import PeopleVerdict
+from kgreason.assess.people.verdict import PeopleVerdict, Published, Source
 from kgreason.assess.people.verify import Demands, verify_people
 from kgreason.assess.verdict import Item
 from kgreason.errors import DataError, KgreasonError

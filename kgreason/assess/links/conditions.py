@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.links.source import Source
-from kgreason.assess.links.verdict import Nodes
+from kgreason.assess.links.verdict import Nodes, Source
 from kgreason.assess.people.information import shared
 from kgreason.assess.people.information import values as classes_of_values
 from kgreason.assess.verdict import Item
@@ -108,14 +107,6 @@ def mapping(released: Released, source: Source) -> Item:
         detail = f"{len(several):,} nodes stand for several entities, which {released.strategy} does not do"
         return Item("mapping", False, detail, listing(map(str, graph.labels[several[:SHOWN]]), len(several)))
     return Item("mapping", True, f"{source.graph.n:,} entities are in {graph.n:,} nodes, as these say")
-
-
-def labels(released: Released, source: Source) -> Item:
-    """Whether no original name is a name in the release."""
-    kept = sorted(set(map(str, source.graph.labels)) & set(map(str, released.graph.labels)))
-    if kept:
-        return Item("labels", False, f"{len(kept):,} original names are in the release", listing(kept))
-    return Item("labels", True, "no original name is in the release")
 
 
 def shows_clusters(released: Released) -> bool:

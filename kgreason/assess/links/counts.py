@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.links.source import Source
+from kgreason.assess.links.verdict import Source
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
 from kgreason.choices import CLUSTERED

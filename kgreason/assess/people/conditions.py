@@ -9,7 +9,8 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.people.published import Published, Rows, Source
+from kgreason.assess import conditions
+from kgreason.assess.people.verdict import Published, Rows, Source
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
 from kgreason.graph.model import Vertices
@@ -31,24 +32,7 @@ def simple(release: Published) -> Item:
 
 def mapping(release: Published, source: Source) -> Item:
     """Whether the mapping gives each original user a released user of his own, or none."""
-    map_, graph = source.mapping, release.graph
-    if len(map_) != source.graph.n:
-        return Item("mapping", False, f"{len(map_):,} entries for {source.graph.n:,} original users")
-    outside = np.flatnonzero((map_ < UNLISTED) | (map_ >= graph.n))
-    if len(outside):
-        words = (f"{source.graph.labels[u]}" for u in outside[:SHOWN])
-        detail = f"{len(outside):,} users are mapped to nobody of the release"
-        return Item("mapping", False, detail, listing(words, len(outside)))
-    kept = np.flatnonzero(map_ >= 0)
-    shared = np.flatnonzero(np.bincount(map_[kept], minlength=graph.n) > 1)
-    if len(shared):
-        words = (
-            f"{', '.join(map(str, source.graph.labels[map_ == u]))} all are {graph.labels[u]}"
-            for u in shared[:SHOWN]
-        )
-        detail = f"{len(shared):,} released users stand for several originals"
-        return Item("mapping", False, detail, listing(words, len(shared)))
-    return Item("mapping", True, f"each of {len(kept):,} users has a released user of his own")
+    return conditions.mapping(source.graph, release.graph, source.mapping, "users", UNLISTED)
 
 
 def mutual_relations(release: Published) -> set[str]:
@@ -108,14 +92,6 @@ def values(release: Published, source: Source) -> Item:
         some = listing(words[:SHOWN], lost)
         return Item("values", False, f"{lost:,} of {total:,} values of released users are lost", some)
     return Item("values", True, f"released users have all {total:,} values that they had")
-
-
-def labels(release: Published, source: Source) -> Item:
-    """Whether no original name is a name in the release."""
-    kept = sorted(set(map(str, source.graph.labels)) & set(map(str, release.graph.labels)))
-    if kept:
-        return Item("labels", False, f"{len(kept):,} original names are in the release", listing(kept))
-    return Item("labels", True, "no original name is in the release")
 
 
 def fakes(release: Published, source: Source, allowed: bool) -> Item:

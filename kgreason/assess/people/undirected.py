@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from kgreason.assess.conditions import no_label_kept
 from kgreason.assess.measures import degrees, keys, pairs
 from kgreason.assess.people import conditions
 from kgreason.assess.people.information import shared
-from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.structure import NONE, linked
-from kgreason.assess.people.verdict import Figures, PeopleVerdict
+from kgreason.assess.people.verdict import Figures, PeopleVerdict, Published, Source
 from kgreason.assess.verdict import Item
 from kgreason.assess.witness import SHOWN, listing
 from kgreason.graph.people.model import Counts, PeopleGraph
@@ -65,7 +65,7 @@ def k_degree(release: Published, k: int, *, all_edges: bool = False) -> PeopleVe
         needed = (*NEEDED, *([NEEDED_EDGES] if all_edges else []))
         return PeopleVerdict("k-degree", k, 1, tuple(items), figures, needed)
     paired = conditions.mapping(release, source)
-    items += [paired, conditions.labels(release, source)]
+    items += [paired, no_label_kept(source.graph, release.graph, "name")]
     if paired.holds:
         items += [_users(source), conditions.fakes(release, source, allowed=False)]
         items += [_edges(graph, source)] if all_edges else []
