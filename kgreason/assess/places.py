@@ -17,8 +17,9 @@ import numpy.typing as npt
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.classes import Classes, scrambled
 from kgreason.assess.patterns import Patterns
+from kgreason.assess.population import count_connected
 from kgreason.assess.space import Catalogue, Space
-from kgreason.assess.visits import ENDLESS, HANDED, SHARES, Orders, Walker, count_connected, shares
+from kgreason.assess.visits import ENDLESS, HANDED, SHARES, Orders, Walker, shares
 from kgreason.choices import MAX_SUBGRAPHS
 from kgreason.cores import together
 from kgreason.errors import AnonymizationError

@@ -14,9 +14,9 @@ from kgreason.assess.classes import scrambled
 from kgreason.assess.packing import packs, placements, tokens
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import Pools
-from kgreason.assess.scarcity import Scarcity
-from kgreason.assess.space import Catalogue
-from kgreason.assess.visits import ENDLESS, HANDED, SKIPPED, Orders, Share, Walker, pick, shares
+from kgreason.assess.population import pick
+from kgreason.assess.space import Catalogue, Scarcity
+from kgreason.assess.visits import ENDLESS, HANDED, SKIPPED, Orders, Share, Walker, shares
 from kgreason.cores import each
 from kgreason.progress import Progress
 

@@ -20,10 +20,10 @@ from kgreason.assess.certificate import Certificate
 from kgreason.assess.components import faults_of_copies
 from kgreason.assess.conditions import labels
 from kgreason.assess.images import Outcome, attacked, decide
-from kgreason.assess.population import Drawn, small_components
+from kgreason.assess.population import Drawn, count_connected, small_components
 from kgreason.assess.space import Space
 from kgreason.assess.verdict import Delta, Item, Verdict
-from kgreason.assess.visits import ENDLESS, count_connected
+from kgreason.assess.visits import ENDLESS
 from kgreason.assess.witness import image_witness, listing
 from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.graph.model import KnowledgeGraph, Vertices

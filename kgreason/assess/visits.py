@@ -14,8 +14,6 @@ from itertools import pairwise
 import numpy as np
 
 from kgreason.assess.adjacency import Adjacency
-from kgreason.assess.count_kernels import count_sets
-from kgreason.cores import each
 from kgreason.jit import Ints, Rows, Shorts, kernel
 
 FREE, CHECKED, HANDED, SKIPPED = range(4)  # what is done with the sets of a pattern
@@ -369,43 +367,8 @@ def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
-def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
-    """Count the connected vertex sets; stops soon after the limit."""
-    found: dict[int, int] = {}
-
-    def some(share: Share) -> None:
-        if sum(found.values()) <= limit:
-            found[share[0]] = pick(adjacency, size, share)[0]
-
-    each(some, shares(adjacency, size, SHARES))
-    return sum(found.values())
-
-
-def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
-    """Count the connected vertex sets of a share, and list those of some ranks.
-
-    Parameters
-    ----------
-    ranks
-        Numbers of sets in the order of the count, ascending and without doubles; `None` for none.
-
-    Returns
-    -------
-    total
-        Number of sets.
-    rows
-        Vertices of each set that was asked for, int64 (len(ranks), size).
-    """
-    ranks = np.empty(0, dtype=np.int64) if ranks is None else ranks
-    n = len(adjacency.vertices)
-    seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-    path, out = np.zeros((4, size + 1), dtype=np.int64), np.empty((len(ranks), size), dtype=np.int64)
-    where = adjacency.indptr, adjacency.neighbour, *share, _root(adjacency, share[0])
-    total = count_sets(*where, path, seen, opened, ranks, out)
-    return total, adjacency.vertices[out]
-
-
-def _root(adjacency: Adjacency, entry: int) -> int:
+def root_of(adjacency: Adjacency, entry: int) -> int:
+    """Vertex of an entry."""
     return int(np.searchsorted(adjacency.indptr, entry, side="right")) - 1
 
 
@@ -517,7 +480,7 @@ class Walker:
         """Visit a share, at most `quota` sets; give the rows handed out to the handler; count sets settled and seen."""
         a, tree, head = self._adjacency, self.tree, self._head
         head[:] = 0
-        head[ROOT], head[LEFT] = _root(a, share[0]), quota
+        head[ROOT], head[LEFT] = root_of(a, share[0]), quota
         shape = np.array([a.bits, a.low, a.link(self._size), orders.need, orders.most], dtype=np.int64)
         while True:
             head[USED] = tree.used

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.images import Outcome
-from kgreason.assess.scarcity import Scarce, Scarcity
-from kgreason.assess.space import Space
+from kgreason.assess.space import Scarce, Scarcity, Space
 
 Ints = npt.NDArray[np.int64]
 SHOWN = 5
