@@ -12,7 +12,6 @@ from kgreason.assess.detection import (
     FEWEST,
     NAMES,
     NONE,
-    area_under_curve,
     features,
     telling,
 )
@@ -71,16 +70,6 @@ def test_features_of_some_vertices(graph: KnowledgeGraph, data: st.DataObject) -
             summary = (np.mean(some), min(some), max(some)) if some else (NONE, NONE, NONE)
             told = [seen[f"{what} {name}"] for what in ("mean", "least", "greatest")]
             assert told == pytest.approx(summary)
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=12))
-def test_area_is_the_share_of_pairs_in_order(scored: list[tuple[bool, int]]) -> None:
-    true, false = ([s for t, s in scored if t is kind] for kind in (True, False))
-    if true and false:
-        share = np.mean([(a > b) + (a == b) / 2 for a in true for b in false])
-        truth, score = (np.array(column) for column in zip(*scored, strict=True))
-        assert area_under_curve(truth, score.astype(np.float64)) == pytest.approx(share)
 
 
 def with_more(graph: KnowledgeGraph, more: list[tuple[int, int, float]]) -> KnowledgeGraph:

@@ -75,7 +75,7 @@ def closure_rules(program: CheckedProgram, query: str) -> ClosureRules | None:
         return None
     cycles = all(s[1] for s in steps if s)
     found = [s[0] for s in steps if s and s[0] is not None]
-    heads = [replace(r, head=_renamed(r.head, BASE)) for r in base]
+    heads = [replace(r, head=replace(r.head, predicate=BASE)) for r in base]
     strata = [s for s in program.strata if s is not stratum]
     at = program.strata.index(stratum)
     new = [Stratum(frozenset({BASE}), tuple(heads), recursive=False)]
@@ -88,15 +88,11 @@ def closure_rules(program: CheckedProgram, query: str) -> ClosureRules | None:
     return ClosureRules(whole.restricted(outputs), cycles)
 
 
-def _renamed(atom: CheckedAtom, predicate: str) -> CheckedAtom:
-    return replace(atom, predicate=predicate)
-
-
 def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | None:
     """The rule of the steps that a recursive one goes (none for ``p(X,Z), p(Z,Y)``), and whether in circles, too."""
     here = [a for a in rule.positives if a.predicate == query]
     plain = not (rule.negatives or rule.aggregation or rule.inventions)
-    if not plain or not all(_two_variables(a) for a in (rule.head, *here)):
+    if not plain or not all(len(a.terms) == len(a.variables) == 2 for a in (rule.head, *here)):
         return None
     start, end = (t.name for t in rule.head.terms if isinstance(t, Variable))
     apart = [step for step in rule.before if _unequal(step, start, end)]
@@ -121,18 +117,10 @@ def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | No
     # the pair itself may be told apart: it has nothing in common then; the kept end must not matter otherwise
     turned = [step for step in before if _unequal(step, kept, terms[0] if kept == start else terms[1])]
     before = tuple(step for step in before if step not in turned) if apart else before
-    if kept in used or any(kept in _names(step) for step in before):
+    if kept in used or any(kept in names(step.expression) for step in before):
         return None
     head = CheckedAtom(STEP, tuple(Variable(t) for t in terms), rule.head.span)
     return replace(rule, head=head, positives=rest, before=before), not apart
-
-
-def _two_variables(atom: CheckedAtom) -> bool:
-    return len(atom.terms) == len(atom.variables) == 2
-
-
-def _names(step: Step) -> frozenset[str]:
-    return names(step.expression)
 
 
 def _unequal(step: Step, a: str, b: str) -> bool:

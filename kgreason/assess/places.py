@@ -57,19 +57,6 @@ def least(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> No
         i += 1
 
 
-@kernel
-def tally(width: int, bits: Bytes, mask: Bytes, counts: Ints) -> None:
-    """Count the vertices of a mask that stand at each place."""
-    for place in range(len(counts)):
-        total = 0
-        for b in range(width):
-            byte = bits[place * width + b] & mask[b]
-            if byte:
-                for r in range(8):
-                    total += byte >> r & 1
-        counts[place] = total
-
-
 Bits = npt.NDArray[np.uint8]
 
 SAMPLED = 1 << 6  # subgraphs of each class that are kept
@@ -127,10 +114,11 @@ class Standing:
 
     def counts(self, first: int = 0, stop: int | None = None) -> Ints:
         """How many vertices, of those from `first` to before `stop`, stand at each position."""
-        counts, wanted = np.zeros(self.count, dtype=np.int64), np.zeros(self.n, dtype=np.bool_)
+        wanted = np.zeros(self.n, dtype=np.bool_)
         wanted[first:stop] = True
-        tally(self.width, self.bits, np.packbits(wanted, bitorder="little"), counts)
-        return counts
+        mask = np.packbits(wanted, bitorder="little")
+        bits = self.bits[: self.count * self.width].reshape(self.count, self.width)
+        return np.array([np.bitwise_count(row & mask).sum() for row in bits], dtype=np.int64)
 
     def fewest(self, counts: Ints) -> Ints:
         """The least count of the positions where a vertex stands, shape (n,); -1 if it stands nowhere."""
@@ -230,7 +218,8 @@ def survey(space: Space, size: int, most: int, rng: np.random.Generator, progres
     look = _Look(space, size, rng)
     if size == 1:
         total: int | None = space.graph.n
-        look.take(*_turned(look.catalogue.classify(np.arange(space.graph.n, dtype=np.int64)[:, None])))
+        classes, rows = look.catalogue.classify(np.arange(space.graph.n, dtype=np.int64)[:, None])
+        look.take(rows, classes)
     else:
         progress.step(f"Counting the connected subgraphs of {size} vertices")
         total = count_connected(undirected(space.graph), size, MAX_SUBGRAPHS)
@@ -242,10 +231,6 @@ def survey(space: Space, size: int, most: int, rng: np.random.Generator, progres
     full.reserve()
     found = look.catalogue, look.counts, full, _ground(look.catalogue, full), look.drawn
     return Survey(size, total, looked, *found)
-
-
-def _turned(classified: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    return classified[1], classified[0]
 
 
 class _Look:

@@ -136,7 +136,8 @@ class Search:
         if at == len(self.parts) and self._cut:
             self._rounds.update(dict.fromkeys(mine, GIVEN_UP))
             return
-        loose = [c for c in mine if not self._connected(c)]
+        form = self.catalogue.full.form
+        loose = [c for c in mine if not form(c).connected_ground(self.space.ground_types)]
         if at == len(self.parts):
             if loose or self.size == 1:
                 mine = self._list_all(mine if self.size == 1 else loose, mine)
@@ -145,9 +146,6 @@ class Search:
         for c in mine:
             if self._rounds.get(c) != GIVEN_UP:
                 self._rounds[c] = at + 1
-
-    def _connected(self, number: int) -> bool:
-        return self.catalogue.full.form(number).connected_ground(self.space.ground_types)
 
     def _list_all(self, wanted: list[int], mine: list[int]) -> list[int]:
         """Look at every vertex set, for classes that are not connected."""

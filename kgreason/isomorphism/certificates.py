@@ -114,7 +114,8 @@ def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Cert
         mine = files is not None and not found.complaints  # else it tells nothing of these files
         return replace(found, files=_changed(data["files"], files)) if files and mine else found
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise ReleaseError(f"{path}: is no certificate: {_why(error)}", hint=HINT) from error
+        why = f"the entry {error} is missing" if isinstance(error, KeyError) else error
+        raise ReleaseError(f"{path}: is no certificate: {why}", hint=HINT) from error
 
 
 HINT = "name the certificate.json of the private folder, or verify without a certificate"
@@ -168,10 +169,6 @@ def _beside(recorded: Mapping[str, Any], name: str, path: Path, other: str) -> l
         return differences(recorded, path)
     both = {other: path.parent / other, name: path}
     return differences(recorded, {n: p for n, p in both.items() if n in recorded or p.is_file()})
-
-
-def _why(error: Exception) -> str:
-    return f"the entry {error} is missing" if isinstance(error, KeyError) else str(error)
 
 
 def _certificate(data: Mapping[str, Any], pair: Pair) -> Certificate:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,6 @@ from kgreason.choices import CLUSTERED, Strategy
 from kgreason.data.plain_tables import cell, found_format, indented, width
 from kgreason.data.raw import Raw
 from kgreason.errors import DataError
-from kgreason.graph.labels import fresh
 from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
 from kgreason.graph.links.write import (
     COUNTED,
@@ -39,8 +38,8 @@ from kgreason.graph.links.write import (
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, Counts, Kind, Texts, attribute
 from kgreason.graph.people.parts import texts
-from kgreason.release.contents import BESIDE, README, UNVERIFIED, Contents, files
-from kgreason.release.written import UNCHANGED, check_kind
+from kgreason.release.contents import README, UNVERIFIED, Contents, files, not_drawn, said
+from kgreason.release.written import UNCHANGED, check_files
 from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.toml import parsed
 
@@ -54,7 +53,8 @@ def read_released(folder: Path) -> Released:
         If a file is missing or strange, a table is not whole or its columns are called otherwise, a row stands twice,
         names an unknown node, relation or attribute, or holds a size, count or weight that is none.
     """
-    tables = _check_files(folder)
+    tables = names_of(found_format(folder, NODES))
+    check_files(folder, "links", tables.values())
     described = read_description(folder / SCHEMA)
     nodes = read_rows(folder / tables[NODES], HEADERS[NODES])
     labels = labels_of(nodes, "node")
@@ -64,27 +64,6 @@ def read_released(folder: Path) -> Released:
     header, blank = (COUNTED + WEIGHTED, WEIGHTED) if described.weighted else (COUNTED, ())
     observed = _observed(read_rows(folder / tables[LINKS], header, blank), labels, names, described)
     return Released(LinkGraph(names, observed, attributes, size), described.strategy)
-
-
-def _check_files(folder: Path) -> dict[str, str]:
-    """Name of the file of each table."""
-    files = names_of(found_format(folder, NODES))
-    if not folder.is_dir():
-        hint = f"name a folder with {', '.join(files.values())}"
-        raise DataError(str(folder), "there is no such release folder", hint=hint)
-    check_kind(folder, "links")
-    for name in files.values():
-        if not (folder / name).is_file():
-            hint = "take an unchanged copy of the folder"
-            raise DataError(str(folder / name), "there is no such file", hint=hint)
-    for path in sorted(folder.iterdir()):
-        if path.name not in (*files.values(), *BESIDE):
-            hint = "take it out of the release: what it tells is not looked at"
-            raise DataError(str(path), "this is none of the files of a release of links", hint=hint)
-        if not path.is_file():
-            what = "a link that leads nowhere" if path.is_symlink() else "no file"
-            raise DataError(str(path), f"this is {what}", hint="take an unchanged copy of the folder")
-    return files
 
 
 def _whole(raw: Raw, column: int) -> Counts:
@@ -389,25 +368,10 @@ def form(folder: Path, released: Released) -> Item:
     released
         What was read from it.
     """
-    claimed = _claimed(folder, released)
-    contents = contents_of(released, claimed, found_format(folder, NODES))
-    return files(folder, contents, _told(folder, released, claimed))
-
-
-def _told(folder: Path, released: Released, claimed: int | None) -> Iterator[str]:
-    """Names that say something, and claims that are not so."""
-    yield from (
-        f"{label}: no name that kgreason draws" for label in released.graph.labels if not fresh(label)
-    )
-    if claimed is None or (folder / UNVERIFIED).exists():
-        return
-    if not conditions.clusters(released, claimed)[0].holds:
-        yield f"{README}: it claims clusters of {claimed:,}, and there are smaller ones"
-
-
-def _claimed(folder: Path, released: Released) -> int | None:
-    """Entities of a cluster at least, as README.txt says."""
-    file = folder / README
-    given = file.read_bytes().decode("utf-8", errors="replace") if file.is_file() else ""
-    claim = _CLAIM.search(given)
-    return int(claim[1]) if claim and conditions.shows_clusters(released) else None
+    claim = _CLAIM.search(said(folder))
+    claimed = int(claim[1]) if claim and conditions.shows_clusters(released) else None
+    told = [*not_drawn(released.graph.labels)]
+    believed = claimed is not None and not (folder / UNVERIFIED).exists()
+    if believed and not conditions.clusters(released, claimed)[0].holds:
+        told.append(f"{README}: it claims clusters of {claimed:,}, and there are smaller ones")
+    return files(folder, contents_of(released, claimed, found_format(folder, NODES)), told)

@@ -253,7 +253,7 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         names = conditions.names([*before, one])
         told = {"names", *(item.name for item in series.items)}
         rest = [item for item in single.items if item.name not in told]
-        found = [_other(others)] if others else []
+        found = [Item("earlier releases", False, "; ".join(others), tuple(others))] if others else []
         return replace(series, items=(*series.items, *rest, names, *found), needs_original=())
 
     def _earlier(self) -> Iterator[tuple[Path, Path]]:
@@ -282,10 +282,6 @@ def _series(private: Path) -> tuple[str, str | None]:
 
 def _beside(folder: Path, place: str) -> Path:
     return Path(os.path.normpath(folder / place))
-
-
-def _other(words: list[str]) -> Item:
-    return Item("earlier releases", False, "; ".join(words), tuple(words))
 
 
 def _not_there(folders: list[Path]) -> Item:

@@ -187,12 +187,12 @@ def _series(releases: Sequence[Published], k: int) -> PeopleVerdict:
     """
     over = history([release.graph for release in releases])
     item, figures = shared(over.classes, over.labels, np.full(len(over.labels), k), SERIES)
-    each = _each([_k_ad(release.graph, k) for release in releases], releases)
+    alone = [
+        shared(information(graph), graph.labels, np.full(graph.n, k), INFORMATION, "each release")[0]
+        for graph in (release.graph for release in releases)
+    ]
+    each = _each(alone, releases)
     return PeopleVerdict("kw-tad", k, len(releases), (item, each), figures)
-
-
-def _k_ad(graph: PeopleGraph, k: int) -> Item:
-    return shared(information(graph), graph.labels, np.full(graph.n, k), INFORMATION, "each release")[0]
 
 
 def _besides(release: Published, model: PeopleModel, *, mutual: bool) -> list[Item]:
