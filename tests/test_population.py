@@ -304,7 +304,6 @@ def test_several_sizes_share_a_sample() -> None:
 def test_the_same_seed_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     some = [sets(draw(STAR, (3,), 5, 10**9, np.random.default_rng(8))[3].sets)]
     monkeypatch.setattr("kgreason.cores.cores", lambda: 1)
-    monkeypatch.setattr(population, "SHARES", 7)
     some.append(sets(draw(STAR, (3,), 5, 10**9, np.random.default_rng(8))[3].sets))
     assert some[0] == some[1]
 

@@ -100,6 +100,15 @@ def _least_order(matrices: Rows, permutations: Rows, best: Ints) -> None:
         best[i] = winner
 
 
+def looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
+    """Value of each wanted key, 0 where it is not among the keys, which ascend."""
+    if not len(keys):
+        return np.zeros(len(wanted), dtype=np.int64)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found: Ints = np.where(keys[place] == wanted, values[place], 0)
+    return found
+
+
 class Pairs:
     """The ground edges of a graph by ordered pair of vertices.
 
@@ -130,10 +139,7 @@ class Pairs:
 
     def types_at(self, keys: Ints) -> Ints:
         """Types of ordered pairs by their keys."""
-        if not len(self.keys):
-            return np.zeros(len(keys), dtype=np.int64)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[place] == keys, self._types[place], 0)
+        return looked_up(self.keys, self._types, keys)
 
     def of(self, members: Ints) -> Ints:
         """Types of all ordered pairs within each vertex set (N, x), shape (N, x * x)."""

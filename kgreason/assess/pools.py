@@ -33,7 +33,8 @@ class Pools:
     first
         The first block of each class.
     blocks, members
-        As `stands` takes them, with vertices of the release.
+        The pools: block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, vertices of the release, and is
+        followed by block ``blocks[b, 1]``, or by none if that is negative.
     sampled
         Members that were met, and their classes.
     """

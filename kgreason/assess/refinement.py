@@ -217,7 +217,7 @@ def multisets(owner: Ints, value: Ints, n: int) -> Ints:
     return found
 
 
-def numbered(rows: npt.NDArray[np.int64]) -> Ints:
+def numbered(rows: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> Ints:
     """Number equal rows alike, from 0.
 
     Examples

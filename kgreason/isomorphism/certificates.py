@@ -108,7 +108,7 @@ def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Cert
         If the file cannot be read or is no certificate.
     """
     path = path / "certificate.json" if path.is_dir() else path
-    data = read_json(path)
+    data = _read_json(path)
     try:
         found = _certificate(data, pair)
         mine = files is not None and not found.complaints  # else it tells nothing of these files
@@ -121,14 +121,8 @@ def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Cert
 HINT = "name the certificate.json of the private folder, or verify without a certificate"
 
 
-def read_json(path: Path) -> Mapping[str, Any]:
-    """Read the entries of a certificate.
-
-    Raises
-    ------
-    ReleaseError
-        If the file cannot be read, or is no JSON object of this format.
-    """
+def _read_json(path: Path) -> Mapping[str, Any]:
+    """Entries of a certificate of this format."""
     data = parsed_json(path, "certificate", HINT)
     if not isinstance(data, dict) or "format" not in data:
         raise ReleaseError(f"{path}: is no certificate: the entry 'format' is missing", hint=HINT)

@@ -55,7 +55,7 @@ def read_released(folder: Path) -> Released:
     """
     tables = names_of(found_format(folder, NODES))
     check_files(folder, "links", tables.values())
-    described = read_description(folder / SCHEMA)
+    described = _read_description(folder / SCHEMA)
     nodes = read_rows(folder / tables[NODES], HEADERS[NODES])
     labels = labels_of(nodes, "node")
     size = _whole(nodes, 1)
@@ -106,7 +106,7 @@ def _nodes(raw: Raw) -> str:
     return Path(raw.file).with_stem(NODES).name
 
 
-def _attributes(raw: Raw, labels: object, described: Description) -> dict[str, Attribute]:
+def _attributes(raw: Raw, labels: object, described: _Description) -> dict[str, Attribute]:
     node = places(raw, 0, labels, "node", _nodes(raw))
     names = (*described.numeric, *described.categorical)
     name = _known(raw, 1, names)
@@ -123,7 +123,7 @@ def _attributes(raw: Raw, labels: object, described: Description) -> dict[str, A
     return dict(sorted(found.items()))
 
 
-def _observed(raw: Raw, labels: object, names: Texts, described: Description) -> dict[str, Observations]:
+def _observed(raw: Raw, labels: object, names: Texts, described: _Description) -> dict[str, Observations]:
     source, target = (places(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
     relations = described.relations
     kind, count = _known(raw, 1, relations), _whole(raw, 3)
@@ -189,20 +189,8 @@ _KEYS = {"relations": ("mutual", "directed", "weighted"), "attributes": ("numeri
 
 
 @dataclass(frozen=True)
-class Description:
-    """What ``links.toml`` says of the tables.
-
-    Attributes
-    ----------
-    strategy
-        How the release was made.
-    mutual, directed
-        The relations: whose links have no direction, and the others.
-    weighted
-        Those of them with weights.
-    numeric, categorical
-        The attributes.
-    """
+class _Description:
+    """What ``links.toml`` says of the tables: the strategy, relations of each kind, attributes of each kind."""
 
     strategy: Strategy
     mutual: tuple[str, ...]
@@ -217,14 +205,8 @@ class Description:
         return tuple(sorted((*self.mutual, *self.directed)))
 
 
-def read_description(path: Path) -> Description:
-    """Read ``links.toml``.
-
-    Raises
-    ------
-    DataError
-        If the file is not as `kgreason.graph.links.write` writes it.
-    """
+def _read_description(path: Path) -> _Description:
+    """Read ``links.toml``, which is as `kgreason.graph.links.write` writes it."""
     try:
         text = path.read_text(encoding="utf-8")
         given = parsed(text)
@@ -262,7 +244,7 @@ def read_description(path: Path) -> Description:
             refuse(other, f"{both!r} is in {one} and in {other}")
     for strange in {*lists["weighted"]} - {*lists["mutual"], *lists["directed"]}:
         refuse("weighted", f"{strange!r} is no relation")
-    return Description(given["strategy"], **lists)
+    return _Description(given["strategy"], **lists)
 
 
 # --- what stands in a folder
