@@ -25,9 +25,8 @@ from kgreason.assess.conditions import are_numbers
 from kgreason.assess.images import attacked, decide
 from kgreason.assess.population import Drawn
 from kgreason.assess.space import Space
-from kgreason.assess.verdict import Delta, Item, Verdict
+from kgreason.assess.verdict import Delta, Item, Verdict, listing
 from kgreason.assess.verify import delta_of, examine, senseless, summed
-from kgreason.assess.witness import listing
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import SILENT, Progress
 

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.refinement import Sides, refine
-from kgreason.assess.witness import listing
+from kgreason.assess.verdict import listing
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 
 

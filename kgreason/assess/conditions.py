@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess.verdict import SHOWN, Item, judged, listing
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.imprint import Fault
 
@@ -171,9 +170,11 @@ class Labelled(Protocol):
 def no_label_kept(original: Labelled, released: Labelled, what: str = "label") -> Item:
     """Whether no original label is in the release."""
     kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
-    if kept:
-        return Item("labels", False, f"{len(kept):,} original {what}s are in the release", listing(kept))
-    return Item("labels", True, f"no original {what} is in the release")
+    fails, holds = (
+        f"{len(kept):,} original {what}s are in the release",
+        f"no original {what} is in the release",
+    )
+    return judged("labels", kept, fails, holds)
 
 
 def are_numbers(graph: KnowledgeGraph) -> bool:
@@ -259,14 +260,13 @@ def mapping(
         return Item("mapping", False, detail, listing(words, len(lost)))
     images, count = np.unique(mapping[mapping >= 0], return_counts=True)
     shared = images[count > 1]
-    if len(shared):
-        words = (
-            f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
-            for v in shared[:SHOWN]
-        )
-        detail = f"{len(shared):,} released {who} stand for several originals"
-        return Item("mapping", False, detail, listing(words, len(shared)))
-    return Item("mapping", True, f"each of {len(images):,} {who} has its own among {released.n:,}")
+    words = (
+        f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
+        for v in shared[:SHOWN]
+    )
+    detail = f"{len(shared):,} released {who} stand for several originals"
+    own = f"each of {len(images):,} {who} has its own among {released.n:,}"
+    return judged("mapping", words, detail, own, len(shared))
 
 
 def connected(released: KnowledgeGraph) -> Item:
@@ -309,12 +309,9 @@ def weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertice
     if not usable:
         return Item("weights", False, "not examined: the mapping is broken")
     kept = [w for name in original.relations for w in kept_weights(original, released, mapping, name)]
-    if kept:
-        return Item("weights", False, f"{len(kept):,} original weights are kept", listing(kept))
     count = sum(len(r) for r in original.relations.values() if r.weight is not None)
-    return Item(
-        "weights", True, f"all {count:,} original weights are changed" if count else "there are no weights"
-    )
+    holds = f"all {count:,} original weights are changed" if count else "there are no weights"
+    return judged("weights", kept, f"{len(kept):,} original weights are kept", holds)
 
 
 def weight_range(released: KnowledgeGraph) -> Item:
@@ -326,9 +323,8 @@ def weight_range(released: KnowledgeGraph) -> Item:
             for e in outside:
                 edge = f"{released.labels[r.source[e]]} -> {released.labels[r.target[e]]}"
                 words.append(f"{name}: {edge} has weight {r.weight[e]}")
-    if words:
-        return Item("weight range", False, f"{len(words):,} weights lie outside [0, 1]", listing(words))
-    return Item("weight range", True, "all weights lie in [0, 1]")
+    fails = f"{len(words):,} weights lie outside [0, 1]"
+    return judged("weight range", words, fails, "all weights lie in [0, 1]")
 
 
 def bounds(released: KnowledgeGraph, rules: CheckedProgram) -> list[Item]:
@@ -353,19 +349,15 @@ def incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Ite
     starts = np.searchsorted(relation.target[mine], near)
     sums = [math.fsum(w) for w in np.split(relation.weight[mine], starts[1:])][: len(near)]
     high = [(v, s) for v, s in zip(near.tolist(), sums, strict=True) if not s <= most]
-    if high:
-        words = listing(f"incoming weights of {released.labels[v]} sum to {s}" for v, s in high)
-        return Item(name, False, f"{len(high):,} vertices exceed {bound:g}", words)
-    return Item(name, True, f"incoming weights of every vertex sum to at most {bound:g}")
+    words = (f"incoming weights of {released.labels[v]} sum to {s}" for v, s in high)
+    holds = f"incoming weights of every vertex sum to at most {bound:g}"
+    return judged(name, words, f"{len(high):,} vertices exceed {bound:g}", holds)
 
 
 def files(faults: Sequence[Fault]) -> Item:
     """Whether the files are those that were written, but for what changes nothing."""
     harm = [str(fault) for fault in faults if not fault.harmless]
-    if harm:
-        some = "file is" if len(harm) == 1 else "files are"
-        return Item("files", False, f"{len(harm):,} {some} not as written", listing(harm))
+    some = "file is" if len(harm) == 1 else "files are"
     other = "; ".join(f"{fault.file}: {fault.kind}" for fault in faults)
-    return Item(
-        "files", True, f"they say what was written, but for {other}" if other else "they are as written"
-    )
+    holds = f"they say what was written, but for {other}" if other else "they are as written"
+    return judged("files", harm, f"{len(harm):,} {some} not as written", holds)

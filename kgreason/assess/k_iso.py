@@ -13,8 +13,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess import conditions
 from kgreason.assess.components import Components
 from kgreason.assess.conditions import labels, lost_edges, standing_weights
-from kgreason.assess.verdict import Edits, Item, Verdict
-from kgreason.assess.witness import listing
+from kgreason.assess.verdict import Edits, Item, Verdict, listing
 from kgreason.graph.model import KnowledgeGraph, Vertices
 
 NAMED = 5

@@ -22,9 +22,9 @@ from kgreason.assess.conditions import labels
 from kgreason.assess.images import Outcome, attacked, decide
 from kgreason.assess.population import Drawn, count_connected, small_components
 from kgreason.assess.space import Space
-from kgreason.assess.verdict import Delta, Item, Verdict
+from kgreason.assess.verdict import Delta, Item, Verdict, judged, listing
 from kgreason.assess.visits import ENDLESS
-from kgreason.assess.witness import image_witness, listing
+from kgreason.assess.witness import image_witness
 from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.graph.parts import inside
@@ -260,10 +260,8 @@ def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tu
 
 
 def _certified(faults: tuple[str, ...]) -> Item:
-    if faults:
-        detail = "it does not show all of this; run again without it, and images are searched for"
-        return Item("certificate", False, detail, listing(faults))
-    return Item("certificate", True, "what it names was looked up in the release")
+    fails = "it does not show all of this; run again without it, and images are searched for"
+    return judged("certificate", faults, fails, "what it names was looked up in the release")
 
 
 def _copied(faults: tuple[str, ...], k: int) -> Item:

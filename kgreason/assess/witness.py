@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,23 +9,8 @@ from kgreason.assess.images import Outcome
 from kgreason.assess.space import Scarce, Scarcity, Space
 
 Ints = npt.NDArray[np.int64]
-SHOWN = 5
 DEGREES = "in-degree", "out-degree"
 CHECKED = 1 << 18  # members of a class that a witness is written from
-
-
-def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
-    """The first few of many witnesses, and how many there are more.
-
-    Examples
-    --------
-    >>> listing(f"edge {i}" for i in range(7))
-    ('edge 0', 'edge 1', 'edge 2', 'edge 3', 'edge 4', '... and 2 more')
-    """
-    words = iter(words)
-    shown = tuple(islice(words, SHOWN))
-    more = sum(1 for _ in words) if total is None else total - len(shown)
-    return (*shown, f"... and {more:,} more") if more > 0 else shown
 
 
 def image_witness(

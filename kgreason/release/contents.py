@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason import __version__
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import listing
+from kgreason.assess.verdict import Item, listing
 from kgreason.errors import ReleaseError
 from kgreason.graph.labels import fresh
 from kgreason.imprint import ACCOUNT, BINARY, changes, imprint_of, not_of_account

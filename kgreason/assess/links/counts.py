@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from kgreason.assess.links.verdict import Source
 from kgreason.assess.refinement import numbered
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess.verdict import SHOWN, Item, judged
 from kgreason.choices import CLUSTERED
 from kgreason.graph.links.model import Observations, Released
 from kgreason.graph.model import Vertices
@@ -46,11 +45,10 @@ def links(released: Released, source: Source, percent: float | None) -> Item:
             continue
         words += [f"{name}: {what}" for what in _wrong(released, source, original, found, percent)]
         told.append(f"{name} {original.total:,} -> {found.total:,}")
-    if words:
-        detail = f"the links are not those that {released.strategy} leaves"
-        return Item("links", False, detail, listing(words))
+    fails = f"the links are not those that {released.strategy} leaves"
     rest = "; any share may be missing" if released.strategy == "partial" and percent is None else ""
-    return Item("links", True, f"as {released.strategy} leaves them: {', '.join(told) or 'none'}{rest}")
+    holds = f"as {released.strategy} leaves them: {', '.join(told) or 'none'}{rest}"
+    return judged("links", words, fails, holds)
 
 
 def _wrong(

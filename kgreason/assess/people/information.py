@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from kgreason.assess.people.verdict import Figures
 from kgreason.assess.refinement import multisets, paired
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess.verdict import SHOWN, Item, listing
 from kgreason.graph.people.model import Counts, PeopleGraph
 
 Classes = npt.NDArray[np.int64]

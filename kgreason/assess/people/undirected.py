@@ -18,8 +18,7 @@ from kgreason.assess.people import conditions
 from kgreason.assess.people.information import shared
 from kgreason.assess.people.structure import NONE, linked
 from kgreason.assess.people.verdict import Figures, PeopleVerdict, Published, Source
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess.verdict import SHOWN, Item, judged, listing
 from kgreason.graph.people.model import Counts, PeopleGraph
 
 NAMED = 3  # users of a degree
@@ -114,10 +113,8 @@ def _relation(graph: PeopleGraph, source: Source | None) -> Item:
 def _attributes(graph: PeopleGraph) -> Item:
     """Whether nothing is told besides."""
     names = sorted(graph.attributes)
-    if names:
-        what = f"values of {len(names):,} attribute{'s' * (len(names) > 1)}, which tell users apart"
-        return Item("attributes", False, f"the release tells {what}", listing(names))
-    return Item("attributes", True, "the release tells no values")
+    what = f"values of {len(names):,} attribute{'s' * (len(names) > 1)}, which tell users apart"
+    return judged("attributes", names, f"the release tells {what}", "the release tells no values")
 
 
 def _notes(graph: PeopleGraph, source: Source) -> Iterator[str]:
@@ -142,16 +139,14 @@ def _edges(graph: PeopleGraph, source: Source) -> Item:
         total += ends.shape[1]
         missing += gone.shape[1]
         lost += [f"{a} and {b}" for a, b in original.labels[gone[:, :SHOWN]].T]
-    if missing:
-        detail = f"{missing:,} of {total:,} original edges are not in the release"
-        return Item("edges", False, detail, listing(lost[:SHOWN], missing))
-    return Item("edges", True, f"all {total:,} original edges are in the release")
+    fails = f"{missing:,} of {total:,} original edges are not in the release"
+    return judged("edges", lost[:SHOWN], fails, f"all {total:,} original edges are in the release", missing)
 
 
 def _users(source: Source) -> Item:
     """Whether all original users are released: the method leaves out nobody."""
     lost = np.flatnonzero(source.mapping < 0)
-    if len(lost):
-        detail = f"{len(lost):,} of {len(source.mapping):,} original users are not released, and k-degree removes none"
-        return Item("users", False, detail, listing(map(str, source.graph.labels[lost[:SHOWN]]), len(lost)))
-    return Item("users", True, f"all {len(source.mapping):,} users are released")
+    total = len(source.mapping)
+    fails = f"{len(lost):,} of {total:,} original users are not released, and k-degree removes none"
+    words = map(str, source.graph.labels[lost[:SHOWN]])
+    return judged("users", words, fails, f"all {total:,} users are released", len(lost))

@@ -20,8 +20,7 @@ from kgreason.assess.people import conditions
 from kgreason.assess.people.information import degrees, history, information, shared, shared_by_anyone
 from kgreason.assess.people.undirected import k_degree
 from kgreason.assess.people.verdict import PeopleVerdict, Published, Source
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess.verdict import SHOWN, Item, listing
 from kgreason.choices import PeopleModel
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import Counts, PeopleGraph
