@@ -124,8 +124,8 @@ def anonymize_links(
     run = Run(parameters, seed, sampling=np.random.default_rng(seed))
     chosen = None if folders is None else folders.format
     format = chosen or plain_format(_kept(data, rules))
-    family = Links(original, asked, found, rng, run, format, clock=clock, progress=progress)
-    return pipeline.run(family, folders, seeded=seed is not None)
+    family = Links(original, asked, found, format, rng=rng, run=run, clock=clock, progress=progress)
+    return pipeline.run(family, folders)
 
 
 def _kept(data: object, rules: Rules | None) -> str | None:

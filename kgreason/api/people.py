@@ -146,13 +146,13 @@ def anonymize_people(
     format = plain_format(kept) if folders is None or folders.format is None else folders.format
     clock.lap("read")
     family = People(
-        *(graph, settings, levels, before, rng, run),
-        asked=k or 3,
-        format=format,
+        *(graph, settings, levels, before, k or 3, format),
+        rng=rng,
+        run=run,
         clock=clock,
         progress=progress,
     )
-    return pipeline.run(family, folders, seeded=seed is not None)
+    return pipeline.run(family, folders)
 
 
 def _before(after: Path | str | None, settings: Settings, folders: Folders | None) -> Path | None:
