@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgreason.assess.conditions import no_label_kept
-from kgreason.assess.people import conditions
+from kgreason.assess.people import conditions, undirected
 from kgreason.assess.people.information import degrees, history, information, shared, shared_by_anyone
-from kgreason.assess.people.undirected import k_degree
 from kgreason.assess.people.verdict import PeopleVerdict, Published, Source
 from kgreason.assess.verdict import SHOWN, Item, listing
 from kgreason.choices import PeopleModel
@@ -36,6 +35,13 @@ NEEDED = (
     "labels: whether original names are in the release",
     "fakes: how many released users stand for nobody",
 )
+NEEDED_OF_DEGREES = (
+    "mapping: whether each user has a released user of his own",
+    "labels: whether original names are in the release",
+    "users: whether all users are released",
+    "fakes: how many released users stand for nobody",
+)
+NEEDED_EDGES = "edges: whether all original edges are in the release"
 NEEDED_OVER = "names: whether users keep their released names"
 
 
@@ -134,19 +140,18 @@ def verify_people(
         last = [replace(release, source=None) for release in last]
     if any(release.files is None for release in last):
         last = [replace(release, files=None) for release in last]
-    if model == "k-degree":
-        assert k is not None
-        return k_degree(last[0], k, all_edges=all_edges)
     if demands is not None:
         verdict = _personalized(last[0], demands)
     else:
         assert k is not None
         verdict = _series(last, k) if model == "kw-tad" else _alike(last[0], model, k)
-    mutual = any(conditions.mutual_relations(release) for release in last)
-    columns = zip(*(_besides(release, model, mutual=mutual) for release in last), strict=True)
+    mutual = model != "k-degree" and any(conditions.mutual_relations(release) for release in last)
+    found = (_besides(release, model, mutual=mutual, all_edges=all_edges) for release in last)
+    columns = zip(*found, strict=True)
     items = [*verdict.items, *(_each(column, last) for column in columns)]
     if last[0].source is None:
-        needed = (*verdict.needs_original, *NEEDED, *((NEEDED_OVER,) if model == "kw-tad" else ()))
+        needed = (*verdict.needs_original, *(NEEDED_OF_DEGREES if model == "k-degree" else NEEDED))
+        needed += (NEEDED_OVER,) * (model == "kw-tad") + (NEEDED_EDGES,) * all_edges
         return replace(verdict, items=tuple(items), needs_original=needed)
     if model == "kw-tad":
         items.append(conditions.names(last))
@@ -155,6 +160,8 @@ def verify_people(
 
 def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
     """Whether each user shares with k - 1 others: degrees (Paired k-degree) or values and degrees (k-ad, p-k-ad)."""
+    if model == "k-degree":
+        return undirected.k_degree(release, k)
     graph = release.graph
     alone = model == "paired-k-degree"
     found, what = (degrees(graph), DEGREES) if alone else (information(graph), INFORMATION)
@@ -194,26 +201,29 @@ def _series(releases: Sequence[Published], k: int) -> PeopleVerdict:
     return PeopleVerdict("kw-tad", k, len(releases), (item, each), figures)
 
 
-def _besides(release: Published, model: PeopleModel, *, mutual: bool) -> list[Item]:
+def _besides(release: Published, model: PeopleModel, *, mutual: bool, all_edges: bool) -> list[Item]:
     """What is asked of a release besides the definition; the same items of any release of which as much is known."""
+    graph, source, plain = release.graph, release.source, model == "k-degree"
     items = [conditions.simple(release), *([conditions.mutual(release)] if mutual else [])]
+    if plain:
+        items.append(conditions.both_ways("undirected", graph, graph.relations, "links"))
+        items += [undirected.relation(graph, source), undirected.attributes(graph)]
     items += [release.files] if release.files is not None else []
-    if (source := release.source) is None:
+    if source is None:
         return items
     paired = conditions.mapping(release, source)
-    items += [paired, no_label_kept(source.graph, release.graph, "name")]
+    items += [paired, no_label_kept(source.graph, graph, "name")]
     if not paired.holds:
-        lost = [
-            Item(name, False, "not examined: the mapping is broken", undecided=True)
-            for name in ("users", "values", "fakes")
-        ]
-        return [*items, *lost]
-    items.append(conditions.users(source))
-    if model == "paired-k-degree" and not release.graph.attributes:
+        lost = ("users", "fakes", *(["edges"] * all_edges)) if plain else ("users", "values", "fakes")
+        broken = "not examined: the mapping is broken"
+        return [*items, *(Item(name, False, broken, undecided=True) for name in lost)]
+    items.append(undirected.users(source) if plain else conditions.users(source))
+    if model == "paired-k-degree" and not graph.attributes:
         items.append(Item("values", True, "the release tells no values: the model is of degrees"))
-    else:
+    elif not plain:
         items.append(conditions.values(release, source))
-    return [*items, conditions.fakes(release, source, allowed=model == "kw-tad")]
+    items.append(conditions.fakes(release, source, allowed=model == "kw-tad"))
+    return [*items, *([undirected.edges(graph, source)] if all_edges else [])]
 
 
 def _each(items: Sequence[Item], releases: Sequence[Published]) -> Item:
