@@ -42,9 +42,9 @@ def shared(colours: Vertices) -> npt.NDArray[np.bool_]:
     return alone
 
 
-def same_colours(one: Vertices, other: Vertices) -> bool:
-    """Whether both have as many vertices of each colour."""
-    return Counter(one.tolist()) == Counter(other.tolist())
+def _alike_colours(colours: Vertices, cut: int) -> bool:
+    """Whether as many vertices before `cut` have each colour as from there on."""
+    return np.array_equal(np.sort(colours[:cut]), np.sort(colours[cut:]))
 
 
 BUDGET = 10_000_000  # ties and vertices that all searches together refine; about a minute
@@ -108,7 +108,7 @@ class Components:
         """Decide whether two components are isomorphic: 1, 0, or -1 where the search was given up."""
         a, b = self.members[one], self.members[other]
         colours = self._colours[np.concatenate([a, b])]
-        if not same_colours(*np.split(colours, [len(a)])):
+        if not _alike_colours(colours, len(a)):
             return 0
         return 1 if self._decisive(one) else self._searched(a, b)
 
@@ -131,7 +131,7 @@ class Components:
                 continue
             colours = refine(sides, attempt, sides.n)
             self.left -= len(sides.u) + sides.n
-            if not same_colours(colours[:cut], colours[cut:]):
+            if not _alike_colours(colours, cut):
                 continue
             inner = np.flatnonzero(core[:cut])
             open_ = inner[shared(colours[inner])]
@@ -181,20 +181,11 @@ def faults_of_copies(
     if places.shape[1] != attacked.n or (places < 0).any() or (places >= released.n).any():
         return ("its copies are not of vertices of this release",)
     _, component = attacked.components()
-    return listing(
-        [
-            *_meetings(released, places),
-            *_alike(attacked, released, places),
-            *_differences(component, released, places),
-        ]
-    )
-
-
-def _meetings(released: KnowledgeGraph, places: Ints) -> Iterator[str]:
-    """Vertices that are the places of several."""
     vertices, count = np.unique(places, return_counts=True)
-    for v in vertices[count > 1].tolist():
-        yield f"{released.labels[v]} is the place of several vertices"
+    several = released.labels[vertices[count > 1]].tolist()
+    met = (f"{label} is the place of several vertices" for label in several)
+    alike = _alike(attacked, released, places)
+    return listing([*met, *alike, *_differences(component, released, places)])
 
 
 def _alike(attacked: KnowledgeGraph, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
@@ -214,8 +205,12 @@ def _differences(component: Ints, released: KnowledgeGraph, places: Ints) -> Ite
     for name, relation in released.relations.items():
         first, *others = (_inside(relation, component, row, released.n) for row in places)
         for number, other in enumerate(others, start=1):
-            for source, target, weight in _difference(first, other):
-                ends = " -> ".join(str(released.labels[places[0, v]]) for v in (source, target))
+            if np.array_equal(first, other):
+                continue
+            counts = Counter(map(tuple, first.tolist()))
+            counts.subtract(map(tuple, other.tolist()))
+            for source, target, weight in (row for row, more in counts.items() if more):
+                ends = " -> ".join(str(released.labels[places[0, v]]) for v in (int(source), int(target)))
                 yield f"{name}: {ends} with weight {weight} is not the same in copy {number}"
 
 
@@ -231,14 +226,3 @@ def _inside(relation: Relation, component: Ints, place: Ints, n: int) -> npt.NDA
     rows = np.stack([source, target, weight], axis=1)[same]
     ordered: npt.NDArray[np.float64] = rows[np.lexsort(rows.T[::-1])]
     return ordered
-
-
-def _difference(
-    first: npt.NDArray[np.float64], other: npt.NDArray[np.float64]
-) -> list[tuple[int, int, float]]:
-    """Rows of which the one has more than the other."""
-    if np.array_equal(first, other):
-        return []
-    counts = Counter(map(tuple, first.tolist()))
-    counts.subtract(map(tuple, other.tolist()))
-    return [(int(u), int(v), w) for (u, v, w), count in counts.items() if count]

@@ -53,54 +53,28 @@ def features(graph: KnowledgeGraph, vertices: Vertices) -> Features:
     """
     edges = pairs(graph.n, *graph.ends)
     ins, outs = graph.in_degree(), graph.out_degree()
-    return np.column_stack(
-        [
-            *(ins[vertices], outs[vertices]),
-            *(coreness(graph.n, edges)[vertices], clustering(graph.n, edges)[vertices]),
-            *_ends(graph, vertices, (ins + outs).astype(np.float64)),
-            *_weights(graph, vertices),
-        ]
-    ).astype(np.float64)
+    whole = ins, outs, coreness(graph.n, edges), clustering(graph.n, edges)
+    (source, target), degree = graph.ends, (ins + outs).astype(np.float64)
+    weighted = [(r.source, r.target, r.weight) for r in graph.relations.values() if r.weight is not None]
+    none = source[:0], target[:0], degree[:0]
+    begin, end, weight = (np.concatenate(parts) for parts in zip(none, *weighted, strict=True))
+    sides = (source, degree[target]), (target, degree[source]), (begin, weight), (end, weight)
+    around = [column for own, values in sides for column in _summary(own, values, vertices, graph.n)]
+    return np.column_stack([*(figure[vertices] for figure in whole), *around]).astype(np.float64)
 
 
-def _ends(graph: KnowledgeGraph, vertices: Vertices, degree: Weights) -> list[Features]:
-    source, target = graph.ends
-    found = []
-    for own, other in ((source, target), (target, source)):
-        at, chosen = _places(own, vertices, graph.n)
-        found += _summary(at, degree[other[chosen]], len(vertices))
-    return found
-
-
-def _weights(graph: KnowledgeGraph, vertices: Vertices) -> list[Features]:
-    weighted = [r for r in graph.relations.values() if r.weight is not None]
-    none = np.empty(0, dtype=np.int64)
-    weight = np.concatenate([none.astype(np.float64), *(r.weight for r in weighted if r.weight is not None)])
-    found = []
-    for ends in ([r.source for r in weighted], [r.target for r in weighted]):
-        at, chosen = _places(np.concatenate([none, *ends]), vertices, graph.n)
-        found += _summary(at, weight[chosen], len(vertices))
-    return found
-
-
-def _places(own: Vertices, vertices: Vertices, n: int) -> tuple[Vertices, Vertices]:
-    """Edges at some vertices: the place of the vertex of each among them, and which edges these are."""
+def _summary(own: Vertices, values: Weights, vertices: Vertices, n: int) -> list[Features]:
+    """Mean, least and greatest of the values of the edges at each of some vertices, `own` ends of edges."""
     place = np.full(n, -1, dtype=np.int64)
     place[vertices] = np.arange(len(vertices))
     at = place[own]
-    chosen = np.flatnonzero(at >= 0)
-    return at[chosen], chosen
-
-
-def _summary(at: Vertices, values: Weights, count: int) -> list[Features]:
-    """Mean, least and greatest of the values at each place."""
-    order = np.lexsort((values, at))
+    order = np.lexsort((values, at))[np.count_nonzero(at < 0) :]
     at, values = at[order], values[order]
-    many = np.bincount(at, minlength=count)
+    many = np.bincount(at, minlength=len(vertices))
     end = np.cumsum(many)
     some = many > 0
-    found = [np.full(count, NONE) for _ in range(3)]
-    found[0][some] = (np.bincount(at, weights=values, minlength=count) / np.maximum(many, 1))[some]
+    found = [np.full(len(vertices), NONE) for _ in range(3)]
+    found[0][some] = np.bincount(at, values, len(vertices))[some] / many[some]
     found[1][some] = values[(end - many)[some]]
     found[2][some] = values[end[some] - 1]
     return found

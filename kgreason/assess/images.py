@@ -191,7 +191,9 @@ class _Decision:
             return
         if self.search is not None:
             self._sample(self.search)
-            self.pools.sample(patterns, self._all(), _places(adjacency), QUOTA)
+            self.pools.sample(
+                patterns, np.ones(len(self.catalogue.full), dtype=bool), _places(adjacency), QUOTA
+            )
             self.pools.vary()
         self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
         divided = shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15))
@@ -210,9 +212,6 @@ class _Decision:
             room = WINDOW // max(1, more // batch)
             batch = max(1, min(2 * batch, room))
 
-    def _all(self) -> npt.NDArray[np.bool_]:
-        return np.ones(len(self.catalogue.full), dtype=bool)
-
     def end(self) -> None:
         """Take down what was found."""
         out, none = self.outcome, np.empty((0, self.size), dtype=np.int64)
@@ -226,7 +225,7 @@ class _Decision:
 
     def _sample(self, search: Search) -> None:
         """Fill the pools with members of the release."""
-        release, wanted = search.release, self._all()
+        release, wanted = search.release, np.ones(len(self.catalogue.full), dtype=bool)
         self.pools.sample(release, wanted, _rarest(release.adjacency, self.size), QUOTA << 8)
         self.pools.sample(release, wanted, _places(release.adjacency), QUOTA)
 
@@ -237,16 +236,8 @@ class _Decision:
         number = np.empty(self.space.graph.n, dtype=np.int64)
         number[patterns.adjacency.vertices] = np.arange(self.space.graph.n)
         first = np.append(self.pools.first, [-1, -1])[patterns.classes]
-        orders = Orders(
-            *(
-                jobs,
-                first,
-                patterns.canonical,
-                self.need,
-                self.pools.most,
-            ),
-            *(self.pools.blocks, number[self.pools.members]),
-        )
+        blocks = self.pools.blocks, number[self.pools.members]
+        orders = Orders(jobs, first, patterns.canonical, self.need, self.pools.most, *blocks)
         handed: dict[Share, list[tuple[Ints, Ints]]] = {}
         waiting = deque(parts)
 

@@ -110,7 +110,13 @@ class Search:
         status = np.zeros(len(rows), dtype=np.int64)
         self.attempt(rows, classes, status, np.unique(classes), PATIENCE)
         self.progress.step(f"Searching the release for images of {self.size} vertices")
-        while len(wanted := self._unfinished(classes, status)):
+        while True:
+            left = np.unique(classes[status != 1]).tolist()
+            wanted = np.array(
+                [c for c in left if 0 <= self._rounds.get(c, 0) <= len(self.parts)], dtype=np.int64
+            )
+            if not len(wanted):
+                break
             self._extend(wanted)
             self.attempt(rows, classes, status, wanted, PATIENCE)
         whole = [c for c, rounds in self._rounds.items() if rounds > len(self.parts)]
@@ -120,12 +126,6 @@ class Search:
                 self._hard(int(i), rows, classes, status)
         status[(status == 0) & ~np.isin(classes, whole)] = -1
         return status
-
-    def _unfinished(self, classes: Ints, status: Ints) -> Ints:
-        """Classes in which some are without images and of which the release may hold more members."""
-        open_ = np.unique(classes[status != 1])
-        left = [c for c in open_.tolist() if 0 <= self._rounds.get(c, 0) <= len(self.parts)]
-        return np.array(left, dtype=np.int64)
 
     def _extend(self, wanted: Ints) -> None:
         """Visit the next round of the release for those wanted classes that are furthest behind."""

@@ -113,7 +113,9 @@ def verify(
         items.append(conditions.files(certificate.files))
     if certificate is not None and certificate.copies is not None:
         faults = certificate.complaints or faults_of_copies(kept, released, mapping, certificate.copies, k)
-        shown = (_certified(faults), _copied(faults, k))
+        held = f"the release holds {k} copies of the original, apart from each other"
+        detail = "not examined: the certificate does not show them" if faults else held
+        shown = _certified(faults), Item("images", not faults, detail, undecided=bool(faults))
         delta = None if faults else Delta(0, 0, every=True)
         return Verdict(
             k, x, (*items, *shown), delta, tuple(also), commute, certificate=None if faults else certificate
@@ -262,10 +264,3 @@ def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tu
 def _certified(faults: tuple[str, ...]) -> Item:
     fails = "it does not show all of this; run again without it, and images are searched for"
     return judged("certificate", faults, fails, "what it names was looked up in the release")
-
-
-def _copied(faults: tuple[str, ...], k: int) -> Item:
-    if faults:
-        detail = "not examined: the certificate does not show them"
-        return Item("images", False, detail, undecided=True)
-    return Item("images", True, f"the release holds {k} copies of the original, apart from each other")

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.images import Outcome
-from kgreason.assess.space import Scarce, Scarcity, Space
+from kgreason.assess.space import Scarcity, Space
 
 Ints = npt.NDArray[np.int64]
 DEGREES = "in-degree", "out-degree"
@@ -59,7 +59,11 @@ def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
     number = int(found.classes[row])
     target = found.members[row]
     if number not in found.pools and (scarce := Scarcity(space).of(found.forms.form(number), k)) is not None:
-        return _few_degrees(scarce, str(space.graph.labels[target[scarce.position]]))
+        return (  # the members were not listed
+            f"the vertex in the place of {space.graph.labels[target[scarce.position]]} needs {scarce.ingoing} ingoing "
+            f"and {scarce.outgoing} outgoing edges; vertices of the release that have them differ too little: number "
+            f"of {DEGREES[scarce.trait]}s: {scarce.values}"
+        )
     whole = found.pools.get(number, target[None, :])
     pool = whole[:CHECKED]
     about = "at least " if len(whole) > len(pool) else ""
@@ -82,14 +86,6 @@ def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
     if count >= k - 1:
         return f"{text}, but no {k - 1} of them that are disjoint and different from each other"
     return text + _equal_degrees(space, target, differs)
-
-
-def _few_degrees(scarce: Scarce, label: str) -> str:
-    """Say which degrees are too few; the members were not listed."""
-    return (
-        f"the vertex in the place of {label} needs {scarce.ingoing} ingoing and {scarce.outgoing} outgoing edges; "
-        f"vertices of the release that have them differ too little: number of {DEGREES[scarce.trait]}s: {scarce.values}"
-    )
 
 
 def _equal_degrees(space: Space, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
