@@ -333,6 +333,5 @@ class _Condensed:
         return marks
 
     def diagonal(self, closure: Closure) -> Flags:
-        """Mark the vertices that reach themselves."""
         turning: Flags = self.sizes[self.of] > 1
         return closure.loops | turning if closure.cycles else closure.loops

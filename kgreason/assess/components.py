@@ -119,7 +119,6 @@ class Components:
         return not shared(self._colours[core]).any()
 
     def _searched(self, a: Vertices, b: Vertices) -> int:
-        """Search for an isomorphism, depth first."""
         both = np.concatenate([a, b])
         sides, core, cut = self._sides.within(both), self._layer[both] < 0, len(a)
         waiting = [iter([self._colours[both]])]

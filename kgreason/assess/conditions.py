@@ -206,11 +206,8 @@ def _given_anew(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Ver
 
 
 def _keeping(n: int, among: int, kept: int) -> float:
-    """Bound of the chance that so many of n vertices, or more, keep their number if all are drawn at random.
-
-    There are C(n, kept) choices of those that keep theirs, and each is as likely as that as many given numbers are
-    drawn in their order.
-    """
+    """Bound of the chance that so many of n vertices, or more, keep their number if all are drawn at random."""
+    # C(n, kept) choices of those that keep theirs, each as likely as that so many numbers are drawn in their order
     choices = lgamma(n + 1) - lgamma(kept + 1) - lgamma(n - kept + 1)
     return min(1.0, exp(choices + lgamma(among - kept + 1) - lgamma(among + 1)))
 

@@ -156,7 +156,6 @@ class _Decision:
         self.finder = self.search or Proof(self.catalogue, self.pools, donors or ())
 
     def listed(self, members: Ints) -> None:
-        """Decide sets that are given."""
         self.outcome.total = len(members)
         if not self.need:
             self.outcome.satisfied = len(members)
@@ -213,7 +212,6 @@ class _Decision:
             batch = max(1, min(2 * batch, room))
 
     def end(self) -> None:
-        """Take down what was found."""
         out, none = self.outcome, np.empty((0, self.size), dtype=np.int64)
         rows = [none, *(rows for rows, _ in self.finder.found)]
         images = [np.empty((0, self.need, self.size), np.int64), *(images for _, images in self.finder.found)]
@@ -224,7 +222,6 @@ class _Decision:
             out.given_up = "the certificate shows no images of it"
 
     def _sample(self, search: Search) -> None:
-        """Fill the pools with members of the release."""
         release, wanted = search.release, np.ones(len(self.catalogue.full), dtype=bool)
         self.pools.sample(release, wanted, _rarest(release.adjacency, self.size), QUOTA << 8)
         self.pools.sample(release, wanted, _places(release.adjacency), QUOTA)

@@ -67,7 +67,6 @@ class Pools:
         self._starts = np.concatenate([self._starts, ends.astype(np.int64)])
 
     def _more(self, count: int) -> Ints:
-        """Make blocks; returns their numbers."""
         new = np.arange(len(self.blocks), len(self.blocks) + count)
         self.blocks = np.concatenate([self.blocks, np.tile([0, -1], (count, 1))])
         rows = np.zeros((count * self.most, self._catalogue.size), dtype=np.int64)

@@ -148,7 +148,6 @@ class Search:
                 self._rounds[c] = at + 1
 
     def _list_all(self, wanted: list[int], mine: list[int]) -> list[int]:
-        """Look at every vertex set, for classes that are not connected."""
         n = self.space.graph.n
         if self.size > 1 and math.comb(n, self.size) > ALL_SUBSETS:
             for c in wanted:
@@ -224,7 +223,6 @@ class Search:
         return covered
 
     def _images(self, rows: Ints, number: int, budget: int) -> Ints:
-        """Search the images of attacked subgraphs of a class in its stock; returns their status."""
         from kgreason.assess.kernels import find_images
 
         pool = _spread(self._stock.of(number))
@@ -270,22 +268,18 @@ class _Stock:
         self._members: dict[int, list[Ints]] = {}
 
     def add(self, members: Ints, classes: Ints) -> None:
-        """Take members in."""
         self._new.append((members, classes))
 
     def take(self, parts: list[tuple[Ints, Ints]]) -> None:
-        """Take parts over from their owner."""
         self._new += parts
         parts.clear()
 
     def forget(self, classes: list[int]) -> None:
-        """Drop the members of classes."""
         self._settle()
         for c in classes:
             self._members.pop(c, None)
 
     def _settle(self) -> None:
-        """Sort the new members by class."""
         if not self._new:
             return
         members = np.concatenate([m for m, _ in self._new])
@@ -297,12 +291,10 @@ class _Stock:
                 self._members.setdefault(int(classes[part[0]]), []).append(members[part])
 
     def counts(self) -> dict[int, int]:
-        """Number of members of each class."""
         self._settle()
         return {c: sum(map(len, parts)) for c, parts in self._members.items()}
 
     def of(self, number: int) -> Ints:
-        """Members of a class, in no particular order."""
         self._settle()
         parts = self._members.get(number, [])
         if len(parts) > 1:

@@ -122,7 +122,6 @@ HINT = "name the certificate.json of the private folder, or verify without a cer
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:
-    """Entries of a certificate of this format."""
     data = parsed_json(path, "certificate", HINT)
     if not isinstance(data, dict) or "format" not in data:
         raise ReleaseError(f"{path}: is no certificate: the entry 'format' is missing", hint=HINT)
@@ -212,7 +211,6 @@ def _facts(graph: KnowledgeGraph) -> dict[str, str | int]:
 
 
 def _copies(k: int, places: Ints, mapping: Vertices) -> Certificate:
-    """Copies by original vertex."""
     places = places[np.argsort(places[:, 0])]
     row = np.minimum(np.searchsorted(places[:, 0], mapping), max(len(places) - 1, 0))
     if not len(places) or (places[row, 0] != mapping).any():
@@ -230,7 +228,6 @@ def _donors(data: Mapping[str, Any], k: int, order: Ints) -> Donors:
 
 
 def _array(rows: object, shape: tuple[int, ...], n: int) -> Ints:
-    """Rows of numbers of vertices."""
     if rows == []:
         return np.empty((0, *shape[1:]), dtype=np.int64)
     try:

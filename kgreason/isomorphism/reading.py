@@ -178,7 +178,6 @@ def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> N
 
 
 def _in_folders(tables: Mapping[str, Sequence[SourceSpec]]) -> dict[str, list[SourceSpec]]:
-    """The tables meant where folders are named."""
     return {predicate: [_in_folder(s, predicate) for s in given] for predicate, given in tables.items()}
 
 

@@ -167,7 +167,6 @@ def _weights(raw: Raw, kind: Vertices, weighted: npt.NDArray[np.bool_]) -> npt.N
 
 
 def _numbers(raw: Raw, column: int, rows: Vertices) -> npt.NDArray[np.float64]:
-    """Numbers of a column, in some rows."""
     cells = texts(raw.columns[column]).to_numpy(zero_copy_only=False)[rows]
     numbers = np.array([_number(text) for text in cells.tolist()], dtype=np.float64)
     if (bad := np.flatnonzero(~np.isfinite(numbers))).size:

@@ -317,7 +317,6 @@ def contents_of(released: PeopleGraph, claim: Claim | None, format: str) -> Cont
 
 
 def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
-    """Text of README.txt of users with attributes or without."""
     kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
     return TEXT.format(
         guarantee=claim.asked,

@@ -212,7 +212,6 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         earlier: list[tuple[Path, Path]],
         marks: tuple[str, ...],
     ) -> PeopleVerdict:
-        """What the checker finds of a release, and of a series."""
         model = self.settings.model
         if model != "kw-tad":
             demands = Demands(self.levels) if self.k is None else None

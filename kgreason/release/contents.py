@@ -252,7 +252,6 @@ def _same_duckdb(there: bytes, made: bytes, rows: int) -> bool:
 
 
 def _texts(folder: Path, contents: Contents) -> Iterator[str]:
-    """What is wrong with the other files."""
     marked = (folder / UNVERIFIED).exists()
     if marked and (folder / UNVERIFIED).read_bytes():
         yield f"{UNVERIFIED}: it is not empty"

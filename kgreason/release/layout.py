@@ -155,7 +155,6 @@ def _nodes(first: Stored, name: str) -> Stored:
 
 
 def _plain(table: str, name: str) -> Stored:
-    """A table in a format, or with an extension of one."""
     extension = FORMATS.get(name, name)
     format = _EXTENSIONS[extension]
     if format in DATABASES:

@@ -174,7 +174,6 @@ def _kind(name: str, had: Attribute | None, has: Attribute | None) -> list[str]:
 
 
 def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[tuple[int, str]]:
-    """Which group has which value."""
     if attribute is None:
         return set()
     return set(zip(group[attribute.user].tolist(), attribute.domain[attribute.value].tolist(), strict=True))

@@ -54,7 +54,6 @@ def links(released: Released, source: Source, percent: float | None) -> Item:
 def _wrong(
     released: Released, source: Source, original: Observations, found: Observations, percent: float | None
 ) -> list[str]:
-    """What is wrong with one relation, in words."""
     strategy = released.strategy
     if found.mutual != original.mutual:
         return [f"it is {'mutual' if found.mutual else 'directed'}, and was not"]
@@ -80,7 +79,6 @@ def _wrong(
 def _of_clusters(
     released: Released, source: Source, original: Observations, found: Observations
 ) -> list[str]:
-    """What is wrong with one relation between clusters."""
     expected = _between(original, source.mapping, largest=released.strategy == "constrained")
     mean = expected[2]
     sides = [(a, b, np.zeros(len(a)), many) for a, b, _, many in (expected, _rows(found))]
@@ -97,13 +95,7 @@ def _of_clusters(
 
 
 def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Rows:
-    """Links between nodes, ordered by source, then target: how many, and the mean of their weights.
-
-    Parameters
-    ----------
-    largest
-        Whether the largest number between two entities counts; else the sum of all.
-    """
+    """Links between nodes, ordered, with the mean of their weights: all, or the `largest` number of two entities."""
     a, b, weight, count = _carried(original, mapping)
     pair = numbered(np.column_stack([a, b]))
     many = _sums(pair, count)
@@ -159,7 +151,6 @@ def _surplus(expected: Rows, found: Rows) -> tuple[Rows, Vertices]:
 
 
 def _sums(group: Vertices, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """Sum of the numbers of each group."""
     total = np.zeros(int(group.max(initial=-1)) + 1, dtype=numbers.dtype)
     np.add.at(total, group, numbers)
     return total

@@ -118,7 +118,6 @@ def names(releases: Sequence[Published]) -> Item:
 
 
 def _known(release: Published) -> Iterator[tuple[str, str]]:
-    """Each released original user with his released name."""
     if (source := release.source) is not None:
         kept = np.flatnonzero(source.mapping >= 0)
         yield from zip(
