@@ -40,7 +40,7 @@ def verify(
     rules
         Those whose ``@incoming_sum`` is to be kept; what they derive does not matter.
     x
-        Number of vertices for which δ is told (`kgreason.assess.alone`).
+        Number of vertices for which δ is told (`kgreason.assess.verify.delta`).
     original
         If it is known, no label of it may be in the release.
     mapping
