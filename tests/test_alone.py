@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from kgreason import api
 from kgreason.analysis.check import load_text
-from kgreason.assess.alone import NEEDS_ORIGINAL, verify_alone
 from kgreason.assess.verdict import Delta
-from kgreason.assess.verify import verify
+from kgreason.assess.verify import NEEDS_ORIGINAL, verify, verify_alone
 from kgreason.errors import AnonymizationError, DataError
 from kgreason.graph.model import KnowledgeGraph, Relation
 from tests.examples import inputs

@@ -18,8 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import Folders, __version__, anonymize_links
-from kgreason.assess.links.source import Source
-from kgreason.assess.links.verdict import LinksVerdict
+from kgreason.assess.links.verdict import LinksVerdict, Source
 from kgreason.assess.links.verify import verify_links
 from kgreason.choices import CLUSTERED, Strategy
 from kgreason.errors import DataError

@@ -12,16 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess.people.structure import (
-    clustering,
-    degrees,
-    distances,
-    linked,
-    pairs,
-    rows,
-    spread,
-    triangles,
-)
+from kgreason.assess.measures import degrees, distances, pairs, triangles
+from kgreason.assess.people.structure import clustering, linked
 from kgreason.assess.people.utility import measure
 from kgreason.graph.people.model import Links, PeopleGraph, completed
 from tests.examples import inputs
@@ -60,11 +52,8 @@ def test_triangles_are_weighed(case: tuple[int, list[Edge]], data: st.DataObject
     for a, b, c in combinations(range(n), 3):
         for v in (a, b, c):
             expected[v] += of.get((a, b), 0) * of.get((b, c), 0) * of.get((a, c), 0)
-    start, near, order = rows(n, *ends_of(some))
-    mark, found = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    triangles(start, near, np.array(weights, dtype=np.int64)[order], mark, found)
+    found = triangles(n, ends_of(some), np.array(weights, dtype=np.int64))
     assert found.tolist() == [expected[v] for v in range(n)]
-    assert not mark.any()
 
 
 @several
@@ -107,14 +96,11 @@ def reached(n: int, some: list[Edge], sources: list[int]) -> tuple[int, int]:
 def test_all_sources_spread_at_once(case: tuple[int, list[Edge]], data: st.DataObject) -> None:
     n, some = case
     sources = data.draw(st.lists(st.integers(0, n - 1), unique=True))
-    tail, head = ends_of(some)
-    start, near, _ = rows(n, np.concatenate([tail, head]), np.concatenate([head, tail]))
-    seen, front, coming = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    found = np.zeros(2, dtype=np.int64)
-    chosen = np.array(sources, dtype=np.int64)
-    spread(start, near, chosen, seen, front, coming, np.empty(2 * n, dtype=np.int64), found)
-    assert tuple(found) == reached(n, some, sources)
-    assert not coming.any()
+    total, there = reached(n, some, sources)
+    assert distances(n, ends_of(some), np.array(sources, dtype=np.int64)) == (
+        total / there if there else None,
+        there / (len(sources) * (n - 1)) if sources and n > 1 else None,
+    )
 
 
 @pytest.mark.parametrize("number", [0, 1, 62, 63, 64, 150])

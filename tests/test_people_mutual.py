@@ -17,7 +17,7 @@ import kgreason
 from kgreason import PeopleGraph, anonymize_people, read_people
 from kgreason.anonymizers.people.degree_targets import KEEP
 from kgreason.anonymizers.people.generalize import Generalized, generalize, mutual_links, mutually_alike
-from kgreason.assess.people.published import Published, Source
+from kgreason.assess.people.verdict import Published, Source
 from kgreason.assess.people.verify import verify_people
 from kgreason.cli import app
 from kgreason.errors import DataError, NotRealizable

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from kgreason.api.people import verify_people
 from kgreason.assess.people.information import degrees, history, information, sizes
-from kgreason.assess.people.published import Published, Rows
+from kgreason.assess.people.verdict import Published, Rows
 from kgreason.cli import app
 from kgreason.errors import AnonymizationError, ReleaseError
 from kgreason.graph.people.model import Attribute, Links, PeopleGraph

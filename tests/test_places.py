@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.classes import Pairs
-from kgreason.assess.places import Sample, least, stand, survey, tally
+from kgreason.assess.classes import Classes, Pairs
+from kgreason.assess.places import Sample, Standing, least, stand, survey
 from kgreason.assess.risk import knowledge, of_subgraphs, of_vertices, surveys
 from kgreason.assess.space import Space
 from kgreason.errors import AnonymizationError
@@ -238,9 +238,8 @@ def test_kernels_of_places(data: st.DataObject, n: int, places: int) -> None:
     at = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     stand(at[:, 1:].copy(), at[:, :1].copy(), width, bits)
     first = data.draw(st.integers(0, n))
-    mask = np.packbits(np.arange(n) >= first, bitorder="little")
-    counts = np.zeros(places, dtype=np.int64)
-    tally(width, bits, mask, counts)
+    standing = Standing(n, Classes(1), bits, places)
+    counts = standing.counts(first)
     assert counts.tolist() == [len({v for p, v in pairs if p == q and v >= first}) for q in range(places)]
     found = np.full(8 * width, -1, dtype=np.int64)
     least(np.argsort(counts, kind="stable"), counts, width, bits, found)

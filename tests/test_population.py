@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, hypergeom
 
 from kgreason import api
-from kgreason.assess import population, visits
+from kgreason.assess import population
 from kgreason.assess.adjacency import undirected
-from kgreason.assess.population import Population, draw
+from kgreason.assess.population import Population, draw, pick
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.assess.verify import verify
-from kgreason.assess.visits import pick
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph
 from tests.examples import inputs
@@ -305,7 +304,6 @@ def test_several_sizes_share_a_sample() -> None:
 def test_the_same_seed_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     some = [sets(draw(STAR, (3,), 5, 10**9, np.random.default_rng(8))[3].sets)]
     monkeypatch.setattr("kgreason.cores.cores", lambda: 1)
-    monkeypatch.setattr(visits, "SHARES", 7)
     some.append(sets(draw(STAR, (3,), 5, 10**9, np.random.default_rng(8))[3].sets))
     assert some[0] == some[1]
 

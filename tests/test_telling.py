@@ -12,13 +12,10 @@ from kgreason.assess.detection import (
     FEWEST,
     NAMES,
     NONE,
-    area_under_curve,
-    clustering,
-    coreness,
     features,
     telling,
-    undirected,
 )
+from kgreason.assess.measures import clustering, coreness, pairs
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph, Relation
 from tests import reference
@@ -39,15 +36,12 @@ def neighbours(graph: KnowledgeGraph) -> list[set[int]]:
 @settings(max_examples=inputs(100), deadline=None)
 @given(graphs(most=12, edges=40))
 def test_coreness_and_clustering(graph: KnowledgeGraph) -> None:
-    near, rows = neighbours(graph), undirected(graph)
-    assert [rows[1][a:b].tolist() for a, b in zip(rows[0][:-1], rows[0][1:], strict=True)] == list(
-        map(sorted, near)
-    )
+    near, edges = neighbours(graph), pairs(graph.n, *graph.ends)
     plain = nx.Graph([(u, v) for u in range(graph.n) for v in near[u]])
     plain.add_nodes_from(range(graph.n))
-    assert coreness(*rows).tolist() == reference.coreness(near)
+    assert coreness(graph.n, edges).tolist() == reference.coreness(near)
     assert reference.coreness(near) == [nx.core_number(plain)[v] for v in range(graph.n)]
-    shares = clustering(*rows, np.arange(graph.n))
+    shares = clustering(graph.n, edges)
     counts = [reference.links(near, v) / max(len(near[v]) * (len(near[v]) - 1), 1) for v in range(graph.n)]
     assert shares.tolist() == counts
     assert counts == pytest.approx([nx.clustering(plain)[v] for v in range(graph.n)])
@@ -76,16 +70,6 @@ def test_features_of_some_vertices(graph: KnowledgeGraph, data: st.DataObject) -
             summary = (np.mean(some), min(some), max(some)) if some else (NONE, NONE, NONE)
             told = [seen[f"{what} {name}"] for what in ("mean", "least", "greatest")]
             assert told == pytest.approx(summary)
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=2, max_size=12))
-def test_area_is_the_share_of_pairs_in_order(scored: list[tuple[bool, int]]) -> None:
-    true, false = ([s for t, s in scored if t is kind] for kind in (True, False))
-    if true and false:
-        share = np.mean([(a > b) + (a == b) / 2 for a in true for b in false])
-        truth, score = (np.array(column) for column in zip(*scored, strict=True))
-        assert area_under_curve(truth, score.astype(np.float64)) == pytest.approx(share)
 
 
 def with_more(graph: KnowledgeGraph, more: list[tuple[int, int, float]]) -> KnowledgeGraph:

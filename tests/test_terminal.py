@@ -651,7 +651,7 @@ SAYS_WHAT_CAN_BE = {
     "anonymizers.people.methods": 1,
     "anonymizers.people.settings": 3,
     "arguments": 1,
-    "assess.people.given": 1,
+    "assess.people.verify": 1,
     "attacks.links.disclosure": 1,
     "attacks.setting": 2,
     "graph.generators": 3,

@@ -459,8 +459,8 @@ def test_disconnected_release() -> None:
     ("mapping", "detail", "witness"),
     [
         ([0], "1 entries for 3 original vertices", ()),
-        ([0, 7, 1], "1 original vertices have no released vertex", ("Biber has no released vertex",)),
-        ([-1, 1, 2], "1 original vertices have no released vertex", ("Adler has no released vertex",)),
+        ([0, 7, 1], "1 original vertices have no released ones", ("Biber has none",)),
+        ([-1, 1, 2], "1 original vertices have no released ones", ("Adler has none",)),
         ([3, 3, 6], "1 released vertices stand for several originals", ("Adler, Biber all are r3",)),
     ],
 )

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess import visits
+from kgreason.assess import population, visits
 from kgreason.assess import visits as visit_kernels
 from kgreason.assess.adjacency import Bonds, undirected
 from kgreason.assess.classes import Pairs
-from kgreason.assess.visits import ENDLESS, FREE, Orders, Tree, Walker, count_connected, shares
+from kgreason.assess.population import count_connected
+from kgreason.assess.visits import ENDLESS, FREE, Orders, Tree, Walker, shares
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.situations import Cells, Ties
 from tests.examples import inputs
@@ -57,7 +58,7 @@ def test_every_connected_set_is_visited_once(
         if tiny:
             patch.setattr(visits, "ROWS", 1)
             patch.setattr(visits, "NODES", 1)
-        patch.setattr(visits, "SHARES", parts)
+        patch.setattr(population, "SHARES", parts)
         expected = connected(graph, size)
         rows, _, _ = walked(undirected(graph), size, parts)
         assert sorted(tuple(sorted(row)) for row in rows) == expected

@@ -157,7 +157,7 @@ def verify_alone(
     AnonymizationError, ProgramError, DataError
         As in `verify`.
     """
-    from kgreason.assess import alone
+    from kgreason.assess import verify as checker
 
     sizes = attacked_sizes(x)
     program = anonymizable(load(rules, allow_files=allow_files))
@@ -167,7 +167,7 @@ def verify_alone(
     if model == "k-iso":
         return _k_iso(released, program, k, sizes, max_subgraphs, sample, seed, progress)
     drawn = _drawn(released, sizes, max_subgraphs, sample, seed, progress)
-    return alone.verify_alone(released, program, k, sizes[-1], progress, sizes[:-1], drawn)
+    return checker.verify_alone(released, program, k, sizes[-1], progress, sizes[:-1], drawn)
 
 
 def _k_iso(
@@ -184,7 +184,7 @@ def _k_iso(
 ) -> Verdict:
     """Decide what k-Iso promises, and count δ; the verdict lacks it where there are too many subgraphs."""
     from kgreason.assess import k_iso
-    from kgreason.assess.alone import delta
+    from kgreason.assess.verify import delta
 
     check_numbers(k=(k, 1))
     verdict = replace(k_iso.verify(released, program, k, sizes[-1], original, mapping), also=sizes[:-1])

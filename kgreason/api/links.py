@@ -123,8 +123,8 @@ def anonymize_links(
     run = Run(parameters, seed, sampling=np.random.default_rng(seed))
     chosen = None if folders is None else folders.format
     format = chosen or plain_format(_kept(data, rules))
-    family = Links(original, asked, found, rng, run, format, clock=clock, progress=progress)
-    return pipeline.run(family, folders, seeded=seed is not None)
+    family = Links(original, asked, found, format, rng=rng, run=run, clock=clock, progress=progress)
+    return pipeline.run(family, folders)
 
 
 def _kept(data: object, rules: Rules | None) -> str | None:
@@ -275,7 +275,7 @@ def verify_links(
     DataError, ReleaseError
         If a file is at fault, or the mapping is of another release.
     """
-    from kgreason.assess.links.source import Source
+    from kgreason.assess.links.verdict import Source
     from kgreason.assess.links.verify import verify_links as decide
     from kgreason.links.arguments import (
         check_judged,

@@ -17,9 +17,8 @@ from kgreason.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from kgreason.anonymizers.people.settings import Settings
-    from kgreason.assess.people.published import Published
     from kgreason.assess.people.utility import Utility
-    from kgreason.assess.people.verdict import PeopleVerdict
+    from kgreason.assess.people.verdict import PeopleVerdict, Published
     from kgreason.graph.people.model import Counts, PeopleGraph
     from kgreason.graph.people.sources import Schema
     from kgreason.people.folder import Mapped
@@ -147,13 +146,13 @@ def anonymize_people(
     format = plain_format(kept) if folders is None or folders.format is None else folders.format
     clock.lap("read")
     family = People(
-        *(graph, settings, levels, before, rng, run),
-        asked=k or 3,
-        format=format,
+        *(graph, settings, levels, before, k or 3, format),
+        rng=rng,
+        run=run,
         clock=clock,
         progress=progress,
     )
-    return pipeline.run(family, folders, seeded=seed is not None)
+    return pipeline.run(family, folders)
 
 
 def _before(after: Path | str | None, settings: Settings, folders: Folders | None) -> Path | None:
@@ -274,7 +273,7 @@ def verify_people(
     >>> verify_people(original, model="k-ad", k=2)["classes"].witnesses[0]
     'Ken: 1 user in the class, k = 2'
     """
-    from kgreason.assess.people.given import demands_of
+    from kgreason.assess.people.verify import demands_of
     from kgreason.assess.people.verify import verify_people as decide
 
     _check_asked(model, k, levels is not None, window)
@@ -339,7 +338,7 @@ def _releases(
     removed: Collection[str] | None,
 ) -> list[Published]:
     """Each release with its source."""
-    from kgreason.assess.people.published import Published
+    from kgreason.assess.people.verdict import Published
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.people.folder import read_published, source_of
 

@@ -156,11 +156,13 @@ def anonymize(
         _tell_work(attacked, program, sizes, most, progress, exact=chosen == "exact")
     clock.lap("read")
     family = Isomorphism(
-        *(algorithm, graph, program, rng, run, sizes, None if counted else most, layout),
+        *(algorithm, graph, program, sizes, None if counted else most, layout),
+        rng=rng,
+        run=run,
         clock=clock,
         progress=progress,
     )
-    return pipeline.run(family, folders, seeded=seed is not None)
+    return pipeline.run(family, folders)
 
 
 def _check_large_enough(graph: KnowledgeGraph, k: int, sizes: Sequence[int]) -> None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.classes import Pairs
+from kgreason.assess.classes import Pairs, looked_up
+from kgreason.assess.refinement import paired
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.situations import Ties
 
@@ -110,11 +111,11 @@ class Bonds:
             return cls(n, keys, np.ones(len(keys), dtype=np.int64), np.zeros(n, dtype=np.int64))
         u, v = np.divmod(keys, max(n, 1))
         forth, back = pairs.types_at(keys), pairs.types_at(v * n + u)
-        ties = _numbered(forth, back)
+        ties = paired(forth, back)
         rows = np.repeat(np.arange(n), np.diff(seen.indptr))
-        ties = _numbered(ties, _looked_up(rows * n + seen.neighbour, seen.tie, keys))
+        ties = paired(ties, looked_up(rows * n + seen.neighbour, seen.tie, keys))
         loops = np.arange(n) * (n + 1)
-        kinds = _numbered(pairs.types_at(loops), seen.loop)
+        kinds = paired(pairs.types_at(loops), seen.loop)
         return cls(n, keys, ties + 1, kinds)
 
     def fit(self, size: int) -> bool:
@@ -141,7 +142,7 @@ class Bonds:
         if not np.array_equal(keys, links):  # some are tied and not adjacent, or adjacent and not tied
             both = np.union1d(keys, links)
             linked = 1 << int(tie.max(initial=0)).bit_length()
-            tie = _looked_up(keys, tie, both) + linked * np.isin(both, links)
+            tie = looked_up(keys, tie, both) + linked * np.isin(both, links)
             keys = both
         u, v = np.divmod(keys, max(n, 1))
         return Adjacency.of(_hubs_first(u, n), u, v, tie, self.kinds, linked)
@@ -156,19 +157,3 @@ def _both_ways(source: Ints, target: Ints, n: int) -> Ints:
 
 def _hubs_first(ends: Ints, n: int) -> Ints:
     return np.argsort(-np.bincount(ends, minlength=n), kind="stable")
-
-
-def _numbered(first: Ints, second: Ints) -> Ints:
-    """Number pairs of numbers, (0, 0) is 0 if it occurs at all."""
-    _, numbers = np.unique(first * (int(second.max(initial=0)) + 1) + second, return_inverse=True)
-    dense: Ints = numbers.reshape(-1).astype(np.int64)
-    return dense
-
-
-def _looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
-    """Value of each wanted key, 0 where it is not among the keys, which ascend."""
-    if not len(keys):
-        return np.zeros(len(wanted), dtype=np.int64)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    found: Ints = np.where(keys[place] == wanted, values[place], 0)
-    return found

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.model import KnowledgeGraph
-
-Ints = npt.NDArray[np.int64]
+from kgreason.jit import Ints, Rows, kernel
 
 
 def mixed(values: Ints) -> npt.NDArray[np.uint64]:
@@ -26,6 +25,88 @@ def mixed(values: Ints) -> npt.NDArray[np.uint64]:
 def scrambled(count: int) -> Ints:
     """A fixed order of 0 .. count-1 without apparent pattern."""
     return np.argsort(mixed(np.arange(count)))
+
+
+@kernel
+def _pair_types(members: Rows, indptr: Ints, indices: Ints, types: Ints, out: Rows) -> None:
+    """Type of every ordered pair of vertices of every set, from the sorted successors of each vertex; 0: no edge."""
+    size = members.shape[1]
+    for i in range(len(members)):
+        for a in range(size):
+            first, stop = indptr[members[i, a]], indptr[members[i, a] + 1]
+            for b in range(size):
+                v = members[i, b]
+                low, high = first, stop
+                while low < high:
+                    middle = (low + high) // 2
+                    if indices[middle] < v:
+                        low = middle + 1
+                    else:
+                        high = middle
+                out[i, a * size + b] = types[low] if low < stop and indices[low] == v else 0
+
+
+@kernel
+def _intern(rows: Rows, store: Rows, slots: Ints, used: int, ids: Ints) -> int:
+    """Number the distinct rows by first occurrence, going on from those in `store`; `slots` is a hash table of them."""
+    mask = len(slots) - 1
+    width = rows.shape[1]
+    for i in range(len(rows)):
+        h = 0
+        for j in range(width):
+            h = (h ^ rows[i, j]) * -7046029254386353727
+            h ^= h >> 29
+        slot = h & mask
+        while True:
+            known = slots[slot]
+            if known < 0:
+                for j in range(width):
+                    store[used, j] = rows[i, j]
+                slots[slot] = used
+                ids[i] = used
+                used += 1
+                break
+            same = True
+            for j in range(width):
+                if store[known, j] != rows[i, j]:
+                    same = False
+                    break
+            if same:
+                ids[i] = known
+                break
+            slot = (slot + 1) & mask
+    return used
+
+
+@kernel
+def _least_order(matrices: Rows, permutations: Rows, best: Ints) -> None:
+    """Find for each matrix, a row, the permutation of its vertices that makes it least."""
+    size = permutations.shape[1]
+    for i in range(len(matrices)):
+        winner = 0
+        for p in range(1, len(permutations)):
+            verdict = 0
+            for a in range(size):
+                for b in range(size):
+                    new = matrices[i, permutations[p, a] * size + permutations[p, b]]
+                    old = matrices[i, permutations[winner, a] * size + permutations[winner, b]]
+                    if new != old:
+                        verdict = -1 if new < old else 1
+                        break
+                if verdict != 0:
+                    break
+            if verdict < 0:
+                winner = p
+        best[i] = winner
+
+
+def looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
+    """Value of each wanted key, 0 where it is not among the keys, which ascend."""
+    if not len(keys):
+        return np.zeros(len(wanted), dtype=np.int64)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found: Ints = np.where(keys[place] == wanted, values[place], 0)
+    return found
 
 
 class Pairs:
@@ -58,17 +139,12 @@ class Pairs:
 
     def types_at(self, keys: Ints) -> Ints:
         """Types of ordered pairs by their keys."""
-        if not len(self.keys):
-            return np.zeros(len(keys), dtype=np.int64)
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[place] == keys, self._types[place], 0)
+        return looked_up(self.keys, self._types, keys)
 
     def of(self, members: Ints) -> Ints:
         """Types of all ordered pairs within each vertex set (N, x), shape (N, x * x)."""
-        from kgreason.assess.kernels import pair_types
-
         types = np.empty((len(members), members.shape[1] ** 2), dtype=np.int64)
-        pair_types(np.ascontiguousarray(members), self._indptr, self._indices, self._types, types)
+        _pair_types(np.ascontiguousarray(members), self._indptr, self._indices, self._types, types)
         return types
 
 
@@ -87,22 +163,18 @@ class Interner:
 
     def number(self, rows: Ints) -> Ints:
         """Give each row its number."""
-        from kgreason.assess.kernels import intern
-
         rows = np.ascontiguousarray(rows)
         if self.count + len(rows) > len(self._store):
             self._grow(2 * (self.count + len(rows)))
         ids = np.empty(len(rows), dtype=np.int64)
-        self.count = int(intern(rows, self._store, self._slots, self.count, ids))
+        self.count = int(_intern(rows, self._store, self._slots, self.count, ids))
         return ids
 
     def _grow(self, capacity: int) -> None:
-        from kgreason.assess.kernels import intern
-
         old = self.rows.copy()
         self._store = np.empty((capacity, old.shape[1]), dtype=np.int64)
         self._slots = np.full(1 << (2 * capacity - 1).bit_length(), -1, dtype=np.int64)
-        intern(old, self._store, self._slots, 0, np.empty(len(old), dtype=np.int64))
+        _intern(old, self._store, self._slots, 0, np.empty(len(old), dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -167,10 +239,8 @@ class Classes:
     def _learn(self, fresh: Ints) -> None:
         if not len(fresh):
             return
-        from kgreason.assess.kernels import least_order
-
         best = np.empty(len(fresh), dtype=np.int64)
-        least_order(np.ascontiguousarray(fresh), self._permutations, best)
+        _least_order(np.ascontiguousarray(fresh), self._permutations, best)
         order = self._permutations[best]
         places = (order[:, :, None] * self.size + order[:, None, :]).reshape(len(fresh), -1)
         forms = np.take_along_axis(fresh, places, axis=1)

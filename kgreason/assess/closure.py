@@ -75,7 +75,7 @@ def closure_rules(program: CheckedProgram, query: str) -> ClosureRules | None:
         return None
     cycles = all(s[1] for s in steps if s)
     found = [s[0] for s in steps if s and s[0] is not None]
-    heads = [replace(r, head=_renamed(r.head, BASE)) for r in base]
+    heads = [replace(r, head=replace(r.head, predicate=BASE)) for r in base]
     strata = [s for s in program.strata if s is not stratum]
     at = program.strata.index(stratum)
     new = [Stratum(frozenset({BASE}), tuple(heads), recursive=False)]
@@ -88,15 +88,11 @@ def closure_rules(program: CheckedProgram, query: str) -> ClosureRules | None:
     return ClosureRules(whole.restricted(outputs), cycles)
 
 
-def _renamed(atom: CheckedAtom, predicate: str) -> CheckedAtom:
-    return replace(atom, predicate=predicate)
-
-
 def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | None:
     """The rule of the steps that a recursive one goes (none for ``p(X,Z), p(Z,Y)``), and whether in circles, too."""
     here = [a for a in rule.positives if a.predicate == query]
     plain = not (rule.negatives or rule.aggregation or rule.inventions)
-    if not plain or not all(_two_variables(a) for a in (rule.head, *here)):
+    if not plain or not all(len(a.terms) == len(a.variables) == 2 for a in (rule.head, *here)):
         return None
     start, end = (t.name for t in rule.head.terms if isinstance(t, Variable))
     apart = [step for step in rule.before if _unequal(step, start, end)]
@@ -121,18 +117,10 @@ def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | No
     # the pair itself may be told apart: it has nothing in common then; the kept end must not matter otherwise
     turned = [step for step in before if _unequal(step, kept, terms[0] if kept == start else terms[1])]
     before = tuple(step for step in before if step not in turned) if apart else before
-    if kept in used or any(kept in _names(step) for step in before):
+    if kept in used or any(kept in names(step.expression) for step in before):
         return None
     head = CheckedAtom(STEP, tuple(Variable(t) for t in terms), rule.head.span)
     return replace(rule, head=head, positives=rest, before=before), not apart
-
-
-def _two_variables(atom: CheckedAtom) -> bool:
-    return len(atom.terms) == len(atom.variables) == 2
-
-
-def _names(step: Step) -> frozenset[str]:
-    return names(step.expression)
 
 
 def _unequal(step: Step, a: str, b: str) -> bool:
@@ -177,49 +165,6 @@ def closure(graph: KnowledgeGraph, rules: ClosureRules) -> Closure | None:
     loops = np.zeros(graph.n, dtype=np.bool_)
     loops[base[base[:, 0] == base[:, 1], 0]] = True
     return Closure(graph.n, apart[:, 0].copy(), apart[:, 1].copy(), loops, rules.cycles)
-
-
-@kernel
-def sinks_first(ptr: Ints, before: Ints, out: Ints, order: Ints) -> int:
-    """Order the vertices of an acyclic graph so that each comes after those its edges lead to.
-
-    Parameters
-    ----------
-    ptr, before
-        Edges into vertex v come from ``before[ptr[v]:ptr[v + 1]]``.
-    out
-        Out-degrees; 0 afterwards.
-    order
-        Filled.
-
-    Returns
-    -------
-    int
-        Number of vertices ordered: all of them.
-    """
-    count = 0
-    for v in range(len(out)):
-        if out[v] == 0:
-            order[count] = v
-            count += 1
-    at = 0
-    while at < count:
-        v = order[at]
-        at += 1
-        for i in range(ptr[v], ptr[v + 1]):
-            u = before[i]
-            out[u] -= 1
-            if out[u] == 0:
-                order[count] = u
-                count += 1
-    return count
-
-
-@kernel
-def mark(rows: Ints, columns: Ints, marks: Rows) -> None:
-    """Set a bit in the row of each of some columns."""
-    for i in range(len(rows)):
-        marks[rows[i], columns[i] >> 6] |= 1 << (columns[i] & 63)
 
 
 @kernel
@@ -319,11 +264,8 @@ def compare(before: Closure, after: Closure, mapping: Vertices, effort: int = EF
         ones, twos = (np.arange(c.count, dtype=np.int64) for c in (first, second))
         own = int(old.sum())  # each vertex is marked as reached from itself, which is no pair here
         held = common_bits(first.sizes, ones, marks, ones, marks) - own
-        return (
-            held,
-            common_bits(second.sizes, twos, more, twos, more) - len(here),
-            held if kept else common_bits(sizes, one, marks, other, more) - own,
-        )
+        both = held if kept else common_bits(sizes, one, marks, other, more) - own
+        return held, common_bits(second.sizes, twos, more, twos, more) - len(here), both
 
     counted = np.array(each(block, range(0, len(column), 64 * width)), dtype=np.int64).reshape(-1, 3)
     diagonals = first.diagonal(before), second.diagonal(after)
@@ -375,36 +317,21 @@ class _Condensed:
         ones = np.ones(len(closure.source), dtype=np.int8)
         matrix = coo_array((ones, (closure.source, closure.target)), shape=(n, n))
         count, of = connected_components(matrix, connection="strong")
-        of = of.astype(np.int64)
-        a, b = of[closure.source], of[closure.target]
-        apart = a != b
-        sources, targets, _ = _classes(a[apart], b[apart])
-        order: Ints = np.empty(count, dtype=np.int64)
-        out = np.bincount(sources, minlength=count).astype(np.int64)
-        back = np.argsort(targets, kind="stable")
-        sinks_first(_starts(targets, count), np.ascontiguousarray(sources[back]), out, order)
-        rank: Ints = np.empty(count, dtype=np.int64)
-        rank[order] = np.arange(count)
-        sources, targets = rank[sources], rank[targets]
-        forth = np.argsort(sources, kind="stable")
-        self.ptr: Ints = _starts(sources, count)
-        self.to: Ints = np.ascontiguousarray(targets[forth])
-        self.count, self.of = int(count), rank[of]
-        self.sizes: Ints = np.bincount(self.of, minlength=count).astype(np.int64)
+        self.count, self.of = int(count), of.astype(np.int64)
+        a, b = self.of[closure.source], self.of[closure.target]
+        sources, self.to, _ = _classes(a[a != b], b[a != b])
+        # SciPy numbers components as Pearce's algorithm completes them: those that others lead to first
+        assert (self.to < sources).all()
+        self.ptr: Ints = np.searchsorted(sources, np.arange(self.count + 1)).astype(np.int64)
+        self.sizes: Ints = np.bincount(self.of, minlength=self.count).astype(np.int64)
 
     def reached(self, rows: Ints, columns: Ints, width: int) -> npt.NDArray[np.int64]:
         """Bits of the columns that each component reaches, given the components that they are in."""
         marks = np.zeros((self.count, width), dtype=np.int64)
-        mark(np.ascontiguousarray(rows), columns, marks)
+        np.bitwise_or.at(marks, (rows, columns >> 6), np.int64(1) << (columns & 63))
         spread(self.ptr, self.to, marks)
         return marks
 
     def diagonal(self, closure: Closure) -> Flags:
-        """Mark the vertices that reach themselves."""
         turning: Flags = self.sizes[self.of] > 1
         return closure.loops | turning if closure.cycles else closure.loops
-
-
-def _starts(numbers: Ints, count: int) -> Ints:
-    """Where the entries of each number begin, once they are sorted, shape (count + 1,)."""
-    return np.append(0, np.cumsum(np.bincount(numbers, minlength=count))).astype(np.int64)

@@ -26,122 +26,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.classes import Pairs
-from kgreason.assess.witness import listing
+from kgreason.assess.refinement import Sides, refine
+from kgreason.assess.verdict import listing
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-
-
-@dataclass(frozen=True, eq=False)
-class Arcs:
-    """The ordered pairs of different vertices with edges, as each end sees them.
-
-    Attributes
-    ----------
-    begin
-        Arcs of vertex v are those from ``begin[v]`` to ``begin[v + 1]``; int64, shape (n + 1,).
-    neighbour, kind
-        Who is at the other end, and what the edges are: the same number for as many of each relation in the same
-        direction; int64.
-    loops
-        What the loops of each vertex are, int64, shape (n,).
-    """
-
-    begin: Vertices
-    neighbour: Vertices
-    kind: Vertices
-    loops: Vertices
-
-    @classmethod
-    def of(cls, graph: KnowledgeGraph) -> Arcs:
-        """List the arcs of a graph."""
-        pairs = Pairs(graph)
-        source, target = np.divmod(pairs.keys, max(graph.n, 1))
-        types = pairs.types_at(pairs.keys)
-        straight = source != target
-        source, target, types = source[straight], target[straight], types[straight]
-        end, neighbour = np.concatenate([source, target]), np.concatenate([target, source])
-        kind = np.concatenate([2 * types, 2 * types + 1])
-        order = np.lexsort((neighbour, end))
-        begin = np.searchsorted(end[order], np.arange(graph.n + 1)).astype(np.int64)
-        loops = pairs.types_at(np.arange(graph.n) * (graph.n + 1))
-        return cls(begin, neighbour[order], kind[order], loops)
-
-    def within(self, vertices: Vertices) -> Arcs:
-        """The arcs of whole components, their vertices numbered as they are given."""
-        number = np.empty(len(self.loops), dtype=np.int64)
-        number[vertices] = np.arange(len(vertices))
-        degree = np.diff(self.begin)[vertices]
-        begin = np.concatenate([[0], np.cumsum(degree)]).astype(np.int64)
-        rows = np.arange(begin[-1]) + np.repeat(self.begin[vertices] - begin[:-1], degree)
-        return Arcs(begin, number[self.neighbour[rows]], self.kind[rows], self.loops[vertices])
-
-    def layers(self) -> Vertices:
-        """In which round each vertex is taken off, if all with one neighbour or none go at once; -1 for the core.
-
-        Returns
-        -------
-        ndarray
-            int64, shape (n,).
-
-        Examples
-        --------
-        A path, and a cycle with a leaf:
-
-        >>> edges = [("a", "b"), ("b", "c"), ("p", "q"), ("q", "r"), ("r", "p"), ("p", "s")]
-        >>> Arcs.of(KnowledgeGraph.from_edges(edges)).layers().tolist()
-        [0, 1, 0, -1, -1, -1, 0]
-        """
-        n = len(self.loops)
-        keys = np.unique(np.repeat(np.arange(n), np.diff(self.begin)) * n + self.neighbour)
-        end, other = np.divmod(keys, max(n, 1))
-        layer = np.full(n, -1, dtype=np.int64)
-        number = 0
-        while True:
-            degree = np.bincount(end, minlength=n)
-            leaves = (degree <= 1) & (layer < 0)
-            if not leaves.any():
-                return layer
-            layer[leaves] = number
-            number += 1
-            left = ~(leaves[end] | leaves[other])
-            end, other = end[left], other[left]
-
-    def refined(self, colours: Vertices) -> tuple[Vertices, int]:
-        """Refine colours until nothing changes.
-
-        Returns
-        -------
-        colours, looked_at
-            The colours, int64, shape (n,), and the number of arcs looked at on the way. Colours are numbered by their
-            first vertex, so they are comparable within this graph alone.
-
-        Examples
-        --------
-        >>> path = Arcs.of(KnowledgeGraph.from_edges([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")]))
-        >>> path.refined(np.zeros(3, dtype=np.int64))[0].tolist()
-        [0, 1, 0]
-        """
-        n, looked_at = len(colours), 0
-        owner = np.repeat(np.arange(n), np.diff(self.begin))
-        bounds = self.begin.tolist()
-        found = len(np.unique(colours))
-        while True:
-            looked_at += len(owner) + n
-            seen = self.kind * (int(colours.max(initial=0)) + 1) + colours[self.neighbour]
-            seen = seen[np.lexsort((seen, owner))]
-            told: dict[tuple[int, bytes], int] = {}
-            each = enumerate(colours.tolist())
-            signs = ((colour, seen[bounds[v] : bounds[v + 1]].tobytes()) for v, colour in each)
-            colours = np.array([told.setdefault(sign, len(told)) for sign in signs], dtype=np.int64)
-            if len(told) == found:
-                return colours, looked_at
-            found = len(told)
 
 
 def shared(colours: Vertices) -> npt.NDArray[np.bool_]:
@@ -150,12 +42,12 @@ def shared(colours: Vertices) -> npt.NDArray[np.bool_]:
     return alone
 
 
-def same_colours(one: Vertices, other: Vertices) -> bool:
-    """Whether both have as many vertices of each colour."""
-    return Counter(one.tolist()) == Counter(other.tolist())
+def _alike_colours(colours: Vertices, cut: int) -> bool:
+    """Whether as many vertices before `cut` have each colour as from there on."""
+    return np.array_equal(np.sort(colours[:cut]), np.sort(colours[cut:]))
 
 
-BUDGET = 50_000_000  # arcs that all searches together look at; about a minute
+BUDGET = 10_000_000  # ties and vertices that all searches together refine; about a minute
 
 
 class Components:
@@ -166,7 +58,7 @@ class Components:
     members
         Vertices of each component, ascending.
     left
-        Arcs that searches may still look at.
+        Ties and vertices that searches may still refine.
 
     Examples
     --------
@@ -183,11 +75,9 @@ class Components:
         order = np.argsort(component, kind="stable").astype(np.int64)
         bounds = np.searchsorted(component[order], np.arange(1, count))
         self.members: list[Vertices] = np.split(order, bounds) if count else []
-        self._arcs = Arcs.of(graph)
-        self._layer = self._arcs.layers()
-        loops = self._arcs.loops
-        first = np.unique(self._layer * (loops.max(initial=0) + 1) + loops, return_inverse=True)[1]
-        self._colours, _ = self._arcs.refined(first.reshape(-1).astype(np.int64))
+        self._sides = Sides.of(graph)
+        self._layer = self._sides.layers()
+        self._colours = refine(self._sides, self._layer + 1, graph.n)
         self.left = budget
 
     def alike(self) -> list[list[int]]:
@@ -218,7 +108,7 @@ class Components:
         """Decide whether two components are isomorphic: 1, 0, or -1 where the search was given up."""
         a, b = self.members[one], self.members[other]
         colours = self._colours[np.concatenate([a, b])]
-        if not same_colours(*np.split(colours, [len(a)])):
+        if not _alike_colours(colours, len(a)):
             return 0
         return 1 if self._decisive(one) else self._searched(a, b)
 
@@ -229,9 +119,8 @@ class Components:
         return not shared(self._colours[core]).any()
 
     def _searched(self, a: Vertices, b: Vertices) -> int:
-        """Search for an isomorphism, depth first."""
         both = np.concatenate([a, b])
-        arcs, core, cut = self._arcs.within(both), self._layer[both] < 0, len(a)
+        sides, core, cut = self._sides.within(both), self._layer[both] < 0, len(a)
         waiting = [iter([self._colours[both]])]
         while waiting:
             if self.left < 0:
@@ -239,9 +128,9 @@ class Components:
             if (attempt := next(waiting[-1], None)) is None:
                 waiting.pop()
                 continue
-            colours, looked_at = arcs.refined(attempt)
-            self.left -= looked_at
-            if not same_colours(colours[:cut], colours[cut:]):
+            colours = refine(sides, attempt, sides.n)
+            self.left -= len(sides.u) + sides.n
+            if not _alike_colours(colours, cut):
                 continue
             inner = np.flatnonzero(core[:cut])
             open_ = inner[shared(colours[inner])]
@@ -291,20 +180,11 @@ def faults_of_copies(
     if places.shape[1] != attacked.n or (places < 0).any() or (places >= released.n).any():
         return ("its copies are not of vertices of this release",)
     _, component = attacked.components()
-    return listing(
-        [
-            *_meetings(released, places),
-            *_alike(attacked, released, places),
-            *_differences(component, released, places),
-        ]
-    )
-
-
-def _meetings(released: KnowledgeGraph, places: Ints) -> Iterator[str]:
-    """Vertices that are the places of several."""
     vertices, count = np.unique(places, return_counts=True)
-    for v in vertices[count > 1].tolist():
-        yield f"{released.labels[v]} is the place of several vertices"
+    several = released.labels[vertices[count > 1]].tolist()
+    met = (f"{label} is the place of several vertices" for label in several)
+    alike = _alike(attacked, released, places)
+    return listing([*met, *alike, *_differences(component, released, places)])
 
 
 def _alike(attacked: KnowledgeGraph, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
@@ -324,8 +204,12 @@ def _differences(component: Ints, released: KnowledgeGraph, places: Ints) -> Ite
     for name, relation in released.relations.items():
         first, *others = (_inside(relation, component, row, released.n) for row in places)
         for number, other in enumerate(others, start=1):
-            for source, target, weight in _difference(first, other):
-                ends = " -> ".join(str(released.labels[places[0, v]]) for v in (source, target))
+            if np.array_equal(first, other):
+                continue
+            counts = Counter(map(tuple, first.tolist()))
+            counts.subtract(map(tuple, other.tolist()))
+            for source, target, weight in (row for row, more in counts.items() if more):
+                ends = " -> ".join(str(released.labels[places[0, v]]) for v in (int(source), int(target)))
                 yield f"{name}: {ends} with weight {weight} is not the same in copy {number}"
 
 
@@ -341,14 +225,3 @@ def _inside(relation: Relation, component: Ints, place: Ints, n: int) -> npt.NDA
     rows = np.stack([source, target, weight], axis=1)[same]
     ordered: npt.NDArray[np.float64] = rows[np.lexsort(rows.T[::-1])]
     return ordered
-
-
-def _difference(
-    first: npt.NDArray[np.float64], other: npt.NDArray[np.float64]
-) -> list[tuple[int, int, float]]:
-    """Rows of which the one has more than the other."""
-    if np.array_equal(first, other):
-        return []
-    counts = Counter(map(tuple, first.tolist()))
-    counts.subtract(map(tuple, other.tolist()))
-    return [(int(u), int(v), w) for (u, v, w), count in counts.items() if count]

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from math import exp, lgamma
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import listing
+from kgreason.assess.verdict import SHOWN, Item, judged, listing
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.imprint import Fault
 
@@ -145,16 +145,36 @@ def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
     >>> print(labels(path, path, np.arange(12)).detail)
     labels are the numbers 1 to 12, but 12 of 12 vertices keep theirs
     """
-    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
+    found = no_label_kept(original, released)
     if are_numbers(released):
         if mapping is not None:
             return _given_anew(original, released, mapping)
-        if kept:
+        if not found.holds:
             detail = _GIVEN.format(n=released.n)
             return Item("labels", False, f"{detail}; a mapping would tell if they are new", undecided=True)
-    if kept:
-        return Item("labels", False, f"{len(kept):,} original labels are in the release", listing(kept))
-    return Item("labels", True, "no original label is in the release")
+    return found
+
+
+class Labelled(Protocol):
+    """A graph of any family."""
+
+    @property
+    def labels(self) -> npt.NDArray[np.object_]:
+        """Of its vertices."""
+
+    @property
+    def n(self) -> int:
+        """Number of its vertices."""
+
+
+def no_label_kept(original: Labelled, released: Labelled, what: str = "label") -> Item:
+    """Whether no original label is in the release."""
+    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
+    fails, holds = (
+        f"{len(kept):,} original {what}s are in the release",
+        f"no original {what} is in the release",
+    )
+    return judged("labels", kept, fails, holds)
 
 
 def are_numbers(graph: KnowledgeGraph) -> bool:
@@ -186,11 +206,8 @@ def _given_anew(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Ver
 
 
 def _keeping(n: int, among: int, kept: int) -> float:
-    """Bound of the chance that so many of n vertices, or more, keep their number if all are drawn at random.
-
-    There are C(n, kept) choices of those that keep theirs, and each is as likely as that as many given numbers are
-    drawn in their order.
-    """
+    """Bound of the chance that so many of n vertices, or more, keep their number if all are drawn at random."""
+    # C(n, kept) choices of those that keep theirs, each as likely as that so many numbers are drawn in their order
     choices = lgamma(n + 1) - lgamma(kept + 1) - lgamma(n - kept + 1)
     return min(1.0, exp(choices + lgamma(among - kept + 1) - lgamma(among + 1)))
 
@@ -213,7 +230,6 @@ def _sorted(names: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
 
 ROUGH = 1e-9  # by which, in parts of the sum, a sum in any order may be off
 TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
-WITNESSES = 5
 
 
 def parameters(n: int, k: int, x: int) -> Item:
@@ -228,23 +244,26 @@ def parameters(n: int, k: int, x: int) -> Item:
     return Item("parameters", True, f"k = {k}, x = {x}, {n:,} vertices")
 
 
-def mapping(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Item:
-    """Whether each original vertex has a released one of its own."""
+def mapping(
+    original: Labelled, released: Labelled, mapping: Vertices, who: str = "vertices", least: int = 0
+) -> Item:
+    """Whether each original vertex has a released one of its own; negative numbers from `least` on are of nobody."""
     if len(mapping) != original.n:
-        return Item("mapping", False, f"{len(mapping):,} entries for {original.n:,} original vertices")
-    lost = np.flatnonzero((mapping < 0) | (mapping >= released.n))
+        return Item("mapping", False, f"{len(mapping):,} entries for {original.n:,} original {who}")
+    lost = np.flatnonzero((mapping < least) | (mapping >= released.n))
     if len(lost):
-        words = listing(f"{original.labels[v]} has no released vertex" for v in lost[: WITNESSES + 1])
-        return Item("mapping", False, f"{len(lost):,} original vertices have no released vertex", words)
-    images, count = np.unique(mapping, return_counts=True)
+        words = (f"{original.labels[v]} has none" for v in lost[:SHOWN])
+        detail = f"{len(lost):,} original {who} have no released ones"
+        return Item("mapping", False, detail, listing(words, len(lost)))
+    images, count = np.unique(mapping[mapping >= 0], return_counts=True)
     shared = images[count > 1]
-    if len(shared):
-        words = listing(
-            f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
-            for v in shared[: WITNESSES + 1]
-        )
-        return Item("mapping", False, f"{len(shared):,} released vertices stand for several originals", words)
-    return Item("mapping", True, f"each of {original.n:,} vertices has its own among {released.n:,}")
+    words = (
+        f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
+        for v in shared[:SHOWN]
+    )
+    detail = f"{len(shared):,} released {who} stand for several originals"
+    own = f"each of {len(images):,} {who} has its own among {released.n:,}"
+    return judged("mapping", words, detail, own, len(shared))
 
 
 def connected(released: KnowledgeGraph) -> Item:
@@ -254,7 +273,7 @@ def connected(released: KnowledgeGraph) -> Item:
         return Item("connected", True, "the release is weakly connected")
     sizes = np.bincount(component)
     least = int(sizes.argmin())
-    some = ", ".join(map(str, released.labels[component == least][:WITNESSES]))
+    some = ", ".join(map(str, released.labels[component == least][:SHOWN]))
     words = (f"the smallest component has {sizes[least]:,} vertices, for instance {some}",)
     return Item("connected", False, f"the release has {count:,} weakly connected components", words)
 
@@ -287,12 +306,9 @@ def weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertice
     if not usable:
         return Item("weights", False, "not examined: the mapping is broken")
     kept = [w for name in original.relations for w in kept_weights(original, released, mapping, name)]
-    if kept:
-        return Item("weights", False, f"{len(kept):,} original weights are kept", listing(kept))
     count = sum(len(r) for r in original.relations.values() if r.weight is not None)
-    return Item(
-        "weights", True, f"all {count:,} original weights are changed" if count else "there are no weights"
-    )
+    holds = f"all {count:,} original weights are changed" if count else "there are no weights"
+    return judged("weights", kept, f"{len(kept):,} original weights are kept", holds)
 
 
 def weight_range(released: KnowledgeGraph) -> Item:
@@ -304,9 +320,8 @@ def weight_range(released: KnowledgeGraph) -> Item:
             for e in outside:
                 edge = f"{released.labels[r.source[e]]} -> {released.labels[r.target[e]]}"
                 words.append(f"{name}: {edge} has weight {r.weight[e]}")
-    if words:
-        return Item("weight range", False, f"{len(words):,} weights lie outside [0, 1]", listing(words))
-    return Item("weight range", True, "all weights lie in [0, 1]")
+    fails = f"{len(words):,} weights lie outside [0, 1]"
+    return judged("weight range", words, fails, "all weights lie in [0, 1]")
 
 
 def bounds(released: KnowledgeGraph, rules: CheckedProgram) -> list[Item]:
@@ -331,19 +346,15 @@ def incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Ite
     starts = np.searchsorted(relation.target[mine], near)
     sums = [math.fsum(w) for w in np.split(relation.weight[mine], starts[1:])][: len(near)]
     high = [(v, s) for v, s in zip(near.tolist(), sums, strict=True) if not s <= most]
-    if high:
-        words = listing(f"incoming weights of {released.labels[v]} sum to {s}" for v, s in high)
-        return Item(name, False, f"{len(high):,} vertices exceed {bound:g}", words)
-    return Item(name, True, f"incoming weights of every vertex sum to at most {bound:g}")
+    words = (f"incoming weights of {released.labels[v]} sum to {s}" for v, s in high)
+    holds = f"incoming weights of every vertex sum to at most {bound:g}"
+    return judged(name, words, f"{len(high):,} vertices exceed {bound:g}", holds)
 
 
 def files(faults: Sequence[Fault]) -> Item:
     """Whether the files are those that were written, but for what changes nothing."""
     harm = [str(fault) for fault in faults if not fault.harmless]
-    if harm:
-        some = "file is" if len(harm) == 1 else "files are"
-        return Item("files", False, f"{len(harm):,} {some} not as written", listing(harm))
+    some = "file is" if len(harm) == 1 else "files are"
     other = "; ".join(f"{fault.file}: {fault.kind}" for fault in faults)
-    return Item(
-        "files", True, f"they say what was written, but for {other}" if other else "they are as written"
-    )
+    holds = f"they say what was written, but for {other}" if other else "they are as written"
+    return judged("files", harm, f"{len(harm):,} {some} not as written", holds)

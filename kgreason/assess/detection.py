@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.assess.measures import clustering, coreness, pairs
 from kgreason.assess.population import NORMAL
 from kgreason.graph.model import KnowledgeGraph, Vertices, Weights
-from kgreason.jit import Ints, Shorts, kernel
 
 Features = npt.NDArray[np.float64]
-Neighbours = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
 
 NONE = -1.0  # where there is nothing to take a mean of
 
@@ -52,163 +51,33 @@ def features(graph: KnowledgeGraph, vertices: Vertices) -> Features:
     >>> dict(zip(NAMES, features(graph, np.array([0]))[0].round(2).tolist()))["clustering"]
     0.33
     """
-    neighbours = undirected(graph)
+    edges = pairs(graph.n, *graph.ends)
     ins, outs = graph.in_degree(), graph.out_degree()
-    return np.column_stack(
-        [
-            *(ins[vertices], outs[vertices]),
-            *(coreness(*neighbours)[vertices], clustering(*neighbours, vertices)),
-            *_ends(graph, vertices, (ins + outs).astype(np.float64)),
-            *_weights(graph, vertices),
-        ]
-    ).astype(np.float64)
+    whole = ins, outs, coreness(graph.n, edges), clustering(graph.n, edges)
+    (source, target), degree = graph.ends, (ins + outs).astype(np.float64)
+    weighted = [(r.source, r.target, r.weight) for r in graph.relations.values() if r.weight is not None]
+    none = source[:0], target[:0], degree[:0]
+    begin, end, weight = (np.concatenate(parts) for parts in zip(none, *weighted, strict=True))
+    sides = (source, degree[target]), (target, degree[source]), (begin, weight), (end, weight)
+    around = [column for own, values in sides for column in _summary(own, values, vertices, graph.n)]
+    return np.column_stack([*(figure[vertices] for figure in whole), *around]).astype(np.float64)
 
 
-def undirected(graph: KnowledgeGraph) -> Neighbours:
-    """Compressed rows, ascending, of the undirected simple graph under all relations, loops left out."""
-    from scipy.sparse import coo_array
-
-    source, target = graph.ends
-    proper = source != target
-    ones = np.ones(int(proper.sum()), dtype=np.bool_)
-    ends = coo_array((ones, (source[proper], target[proper])), shape=(graph.n, graph.n)).tocsr()
-    both = (ends + ends.T).tocsr()
-    both.sum_duplicates()
-    return both.indptr.astype(np.int64), both.indices.astype(np.int32)
-
-
-def coreness(indptr: npt.NDArray[np.int64], neighbours: npt.NDArray[np.int32]) -> Vertices:
-    """Core number of each vertex: the greatest c for which it is in a subgraph of degrees >= c."""
-    core = np.diff(indptr)
-    order = np.argsort(core, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    start = np.searchsorted(core[order], np.arange(core.max(initial=0) + 1)).astype(np.int64)
-    peel(indptr, neighbours, core, order, place, start)
-    return core
-
-
-def clustering(
-    indptr: npt.NDArray[np.int64], neighbours: npt.NDArray[np.int32], vertices: Vertices
-) -> npt.NDArray[np.float64]:
-    """Share of the pairs of neighbours of a vertex that are neighbours themselves; 0 with fewer than two."""
-    links = np.zeros(len(vertices), dtype=np.int64)
-    count_links(indptr, neighbours, np.ascontiguousarray(vertices, dtype=np.int64), links)
-    degree = np.diff(indptr)[vertices]
-    found: npt.NDArray[np.float64] = links / np.maximum(degree * (degree - 1), 1)
-    return found
-
-
-def _ends(graph: KnowledgeGraph, vertices: Vertices, degree: Weights) -> list[Features]:
-    source, target = graph.ends
-    found = []
-    for own, other in ((source, target), (target, source)):
-        at, chosen = _places(own, vertices, graph.n)
-        found += _summary(at, degree[other[chosen]], len(vertices))
-    return found
-
-
-def _weights(graph: KnowledgeGraph, vertices: Vertices) -> list[Features]:
-    weighted = [r for r in graph.relations.values() if r.weight is not None]
-    none = np.empty(0, dtype=np.int64)
-    weight = np.concatenate([none.astype(np.float64), *(r.weight for r in weighted if r.weight is not None)])
-    found = []
-    for ends in ([r.source for r in weighted], [r.target for r in weighted]):
-        at, chosen = _places(np.concatenate([none, *ends]), vertices, graph.n)
-        found += _summary(at, weight[chosen], len(vertices))
-    return found
-
-
-def _places(own: Vertices, vertices: Vertices, n: int) -> tuple[Vertices, Vertices]:
-    """Edges at some vertices: the place of the vertex of each among them, and which edges these are."""
+def _summary(own: Vertices, values: Weights, vertices: Vertices, n: int) -> list[Features]:
+    """Mean, least and greatest of the values of the edges at each of some vertices, `own` ends of edges."""
     place = np.full(n, -1, dtype=np.int64)
     place[vertices] = np.arange(len(vertices))
     at = place[own]
-    chosen = np.flatnonzero(at >= 0)
-    return at[chosen], chosen
-
-
-def _summary(at: Vertices, values: Weights, count: int) -> list[Features]:
-    """Mean, least and greatest of the values at each place."""
-    order = np.lexsort((values, at))
+    order = np.lexsort((values, at))[np.count_nonzero(at < 0) :]
     at, values = at[order], values[order]
-    many = np.bincount(at, minlength=count)
+    many = np.bincount(at, minlength=len(vertices))
     end = np.cumsum(many)
     some = many > 0
-    found = [np.full(count, NONE) for _ in range(3)]
-    found[0][some] = (np.bincount(at, weights=values, minlength=count) / np.maximum(many, 1))[some]
+    found = [np.full(len(vertices), NONE) for _ in range(3)]
+    found[0][some] = np.bincount(at, values, len(vertices))[some] / many[some]
     found[1][some] = values[(end - many)[some]]
     found[2][some] = values[end[some] - 1]
     return found
-
-
-@kernel
-def peel(indptr: Ints, neighbours: Shorts, core: Ints, order: Ints, place: Ints, start: Ints) -> None:
-    """Turn degrees into core numbers: take away vertices of least degree, one by one.
-
-    Parameters
-    ----------
-    indptr, neighbours
-        Undirected simple graph in compressed rows.
-    core
-        Degrees before, core numbers after.
-    order, place
-        Vertices by ascending degree, and where each stands; kept so while degrees fall.
-    start
-        Where the vertices of each degree begin in `order`.
-
-    References
-    ----------
-    V. Batagelj, M. Zaveršnik: An O(m) algorithm for cores decomposition of networks (2003).
-    """
-    for i in range(len(order)):
-        v = order[i]
-        for e in range(indptr[v], indptr[v + 1]):
-            u = neighbours[e]
-            if core[u] > core[v]:  # to the front of its degree, which then begins behind it
-                front = start[core[u]]
-                other = order[front]
-                order[front], order[place[u]] = u, other
-                place[other], place[u] = place[u], front
-                start[core[u]] = front + 1
-                core[u] -= 1
-
-
-@kernel
-def _holds(neighbours: Shorts, low: int, end: int, wanted: int) -> bool:
-    """Whether ``neighbours[low:end]``, ascending, holds a vertex."""
-    high = end
-    while low < high:
-        middle = (low + high) >> 1
-        if neighbours[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low < end and neighbours[low] == wanted
-
-
-@kernel
-def count_links(indptr: Ints, neighbours: Shorts, vertices: Ints, links: Ints) -> None:
-    """Count for some vertices the ordered pairs of neighbours that are neighbours of each other.
-
-    Parameters
-    ----------
-    indptr, neighbours
-        As in `peel`, each row ascending.
-    vertices, links
-        Vertices and their counts, of the same length.
-    """
-    for i in range(len(vertices)):
-        v = vertices[i]
-        count = 0
-        for e in range(indptr[v], indptr[v + 1]):
-            u = neighbours[e]
-            few, many = u, v
-            if indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]:
-                few, many = v, u
-            for f in range(indptr[few], indptr[few + 1]):
-                count += _holds(neighbours, indptr[many], indptr[many + 1], neighbours[f])
-        links[i] = count
 
 
 FEWEST = 10  # synthetic vertices; of fewer, halves tell nothing
@@ -299,6 +168,7 @@ def telling(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Generato
 def _area(seen: Features, truth: Truth, rng: np.random.Generator) -> float:
     """Mean area of two classifiers, each trained on one half and tested on the other."""
     from sklearn.ensemble import ExtraTreesClassifier
+    from sklearn.metrics import roc_auc_score
 
     half = np.zeros(len(truth), dtype=np.bool_)
     for kind in (np.flatnonzero(truth), np.flatnonzero(~truth)):
@@ -312,23 +182,8 @@ def _area(seen: Features, truth: Truth, rng: np.random.Generator) -> float:
             random_state=int(rng.integers(2**32)),
         )
         trees.fit(seen[train], truth[train])
-        areas.append(area_under_curve(truth[~train], trees.predict_proba(seen[~train])[:, 1]))
+        areas.append(roc_auc_score(truth[~train], trees.predict_proba(seen[~train])[:, 1]))
     return float(np.mean(areas))
-
-
-def area_under_curve(truth: Truth, score: npt.NDArray[np.float64]) -> float:
-    """Share of pairs of a true and a false one in which the true one has the higher score; ties count half.
-
-    Examples
-    --------
-    >>> area_under_curve(np.array([True, True, False]), np.array([0.9, 0.4, 0.4]))
-    0.75
-    """
-    from scipy.stats import rankdata
-
-    positive, negative = int(truth.sum()), int((~truth).sum())
-    ranks = float(rankdata(score)[truth].sum())
-    return (ranks - positive * (positive + 1) / 2) / (positive * negative)
 
 
 def _standard_error(auc: float, positive: int, negative: int) -> float:

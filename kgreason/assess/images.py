@@ -24,7 +24,7 @@ from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Pools
 from kgreason.assess.population import small_components
 from kgreason.assess.proof import Proof
 from kgreason.assess.search import Search
-from kgreason.assess.space import Catalogue, Space
+from kgreason.assess.space import Catalogue, Scarcity, Space
 from kgreason.assess.visits import CHECKED, ENDLESS, FREE, SHARES, Orders, Share, Walker, shares
 from kgreason.cores import together
 from kgreason.graph.model import KnowledgeGraph
@@ -118,9 +118,7 @@ def decide(
     hurried
         Whether hard sets are soon given up.
     """
-    decision = _Decision(space, size, k, progress, donors, most)
-    if hurried and decision.search is not None:
-        decision.search.budget, decision.search.left = HURRIED
+    decision = _Decision(space, size, k, progress, donors, most, hurried=hurried)
     if isinstance(where, Adjacency):
         decision.visited(where)
     else:
@@ -137,13 +135,20 @@ def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> Ints
     ndarray
         int64, shape (N,): 1 if there are images, 0 if there are none, -1 if that was given up.
     """
-    decision = _Decision(space, members.shape[1], k, progress, None, ENDLESS)
-    return decision.each(members)
+    return _Decision(space, members.shape[1], k, progress, None, ENDLESS, hurried=True).listed(members)
 
 
 class _Decision:
     def __init__(
-        self, space: Space, size: int, k: int, progress: Progress, donors: Sequence[Donors] | None, most: int
+        self,
+        space: Space,
+        size: int,
+        k: int,
+        progress: Progress,
+        donors: Sequence[Donors] | None,
+        most: int,
+        *,
+        hurried: bool,
     ) -> None:
         self.space, self.size, self.progress = space, size, progress
         # more disjoint images than vertices do not exist: no array need be longer
@@ -153,33 +158,26 @@ class _Decision:
         none = np.empty(0, dtype=np.int64)
         self.outcome = Outcome(self.catalogue.full, np.empty((0, size), dtype=np.int64), none, none)
         self.search = Search(self.catalogue, self.pools, progress, most) if donors is None else None
+        if hurried and self.search is not None:
+            self.search.budget, self.search.left = HURRIED
         self.finder = self.search or Proof(self.catalogue, self.pools, donors or ())
 
-    def listed(self, members: Ints) -> None:
-        """Decide sets that are given."""
+    def listed(self, members: Ints) -> Ints:
+        """Decide sets that are given; returns their status."""
         self.outcome.total = len(members)
+        status = np.ones(len(members), dtype=np.int64)
         if not self.need:
             self.outcome.satisfied = len(members)
-            return
+            return status
         classes, rows = self.catalogue.classify(members)
+        open_ = np.ones(len(members), dtype=bool)
         if self.search is None:
-            settled = self.pools.settled(rows, classes)
-            self.outcome.satisfied = int(settled.sum())
-            rows, classes = rows[~settled], classes[~settled]
+            open_ = ~self.pools.settled(rows, classes)
+            self.outcome.satisfied = int((~open_).sum())
         elif self.size > 1:
             self._sample(self.search)
-        self._remain(rows, classes)
-
-    def each(self, members: Ints) -> Ints:
-        """Status of each of some sets, where hard ones are soon given up."""
-        if not self.need:
-            return np.ones(len(members), dtype=np.int64)
-        assert self.search is not None
-        self.search.budget, self.search.left = HURRIED
-        classes, rows = self.catalogue.classify(members)
-        if self.size > 1:
-            self._sample(self.search)
-        return self.search.decide(rows, classes)
+        status[open_] = self._remain(rows[open_], classes[open_])
+        return status
 
     def visited(self, adjacency: Adjacency) -> None:
         """Decide the connected sets of an adjacency."""
@@ -191,7 +189,9 @@ class _Decision:
             return
         if self.search is not None:
             self._sample(self.search)
-            self.pools.sample(patterns, self._all(), _places(adjacency), QUOTA)
+            self.pools.sample(
+                patterns, np.ones(len(self.catalogue.full), dtype=bool), _places(adjacency), QUOTA
+            )
             self.pools.vary()
         self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
         divided = shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15))
@@ -210,11 +210,7 @@ class _Decision:
             room = WINDOW // max(1, more // batch)
             batch = max(1, min(2 * batch, room))
 
-    def _all(self) -> npt.NDArray[np.bool_]:
-        return np.ones(len(self.catalogue.full), dtype=bool)
-
     def end(self) -> None:
-        """Take down what was found."""
         out, none = self.outcome, np.empty((0, self.size), dtype=np.int64)
         rows = [none, *(rows for rows, _ in self.finder.found)]
         images = [np.empty((0, self.need, self.size), np.int64), *(images for _, images in self.finder.found)]
@@ -225,8 +221,7 @@ class _Decision:
             out.given_up = "the certificate shows no images of it"
 
     def _sample(self, search: Search) -> None:
-        """Fill the pools with members of the release."""
-        release, wanted = search.release, self._all()
+        release, wanted = search.release, np.ones(len(self.catalogue.full), dtype=bool)
         self.pools.sample(release, wanted, _rarest(release.adjacency, self.size), QUOTA << 8)
         self.pools.sample(release, wanted, _places(release.adjacency), QUOTA)
 
@@ -237,16 +232,8 @@ class _Decision:
         number = np.empty(self.space.graph.n, dtype=np.int64)
         number[patterns.adjacency.vertices] = np.arange(self.space.graph.n)
         first = np.append(self.pools.first, [-1, -1])[patterns.classes]
-        orders = Orders(
-            *(
-                jobs,
-                first,
-                patterns.canonical,
-                self.need,
-                self.pools.most,
-            ),
-            *(self.pools.blocks, number[self.pools.members]),
-        )
+        blocks = self.pools.blocks, number[self.pools.members]
+        orders = Orders(jobs, first, patterns.canonical, self.need, self.pools.most, *blocks)
         handed: dict[Share, list[tuple[Ints, Ints]]] = {}
         waiting = deque(parts)
 
@@ -273,7 +260,7 @@ class _Decision:
             found.append((rows[~open_], classes[~open_]))
         return found
 
-    def _remain(self, rows: Ints, classes: Ints) -> None:
+    def _remain(self, rows: Ints, classes: Ints) -> Ints:
         """Search for the images of sets that have none in the pools."""
         status = self.finder.decide(rows, classes)
         out = self.outcome
@@ -291,6 +278,7 @@ class _Decision:
         lacking = np.bincount(classes[status != 1], minlength=len(out.lacking))
         lacking[: len(out.lacking)] += out.lacking
         out.lacking = lacking
+        return status
 
 
 def _some(classes: Ints, status: Ints) -> Ints:
@@ -320,3 +308,93 @@ def _rarest(adjacency: Adjacency, size: int) -> list[Share]:
     first = len(u) - int(np.searchsorted(done, RAREST))
     parts = [(max(first, e), min(e + 64, len(u))) for e in range(max(first, 0), len(u), 64)]
     return parts[::-1]
+
+
+DEGREES = "in-degree", "out-degree"
+LOOKED_AT = 1 << 18  # members of a class that a witness is written from
+
+
+def image_witness(
+    space: Space, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_] | None
+) -> str:
+    """Describe an attacked subgraph and why it lacks images.
+
+    Parameters
+    ----------
+    row
+        Which of the attacked subgraphs.
+    originals
+        For each released vertex the label of its original, `None` for synthetic ones; `None` if nobody knows.
+    """
+    vertices = found.members[row].tolist()
+    labels = space.graph.labels
+    names = [
+        str(labels[v]) if originals is None else f"{labels[v]} (original {originals[v]})" for v in vertices
+    ]
+    lines = [f"subgraph of {', '.join(names)}", *_edges(space, found, row)]
+    if found.status[row] == -1:
+        return "\n  ".join([*lines, f"not decided: {found.given_up}"])
+    return "\n  ".join([*lines, _reason(space, found, row, k)])
+
+
+def _edges(space: Space, found: Outcome, row: int) -> list[str]:
+    labels = space.graph.labels[found.members[row]]
+    types = found.forms.form(int(found.classes[row])).types
+    ground, derived = [], []
+    for a, b in np.argwhere(types):
+        counts = space.pairs.counts[types[a, b] % space.ground_types]
+        bits = int(types[a, b]) // space.ground_types
+        for name, count in zip(space.graph.relations, counts.tolist(), strict=True):
+            if count:
+                ground.append(f"{name}: {labels[a]} -> {labels[b]}" + f" ({count} edges)" * (count > 1))
+        for number, name in enumerate(space.rules.derived):
+            if bits >> number & 1:
+                derived.append(f"{name}: {labels[a]} -> {labels[b]}")
+    return [
+        f"edges: {'; '.join(ground) or 'none'}",
+        f"derived edges: {'; '.join(derived) or 'none'}",
+    ]
+
+
+def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
+    number = int(found.classes[row])
+    target = found.members[row]
+    if number not in found.pools and (scarce := Scarcity(space).of(found.forms.form(number), k)) is not None:
+        return (  # the members were not listed
+            f"the vertex in the place of {space.graph.labels[target[scarce.position]]} needs {scarce.ingoing} ingoing "
+            f"and {scarce.outgoing} outgoing edges; vertices of the release that have them differ too little: number "
+            f"of {DEGREES[scarce.trait]}s: {scarce.values}"
+        )
+    whole = found.pools.get(number, target[None, :])
+    pool = whole[:LOOKED_AT]
+    about = "at least " if len(whole) > len(pool) else ""
+    disjoint = pool[~np.isin(pool, target).any(axis=1)]
+    same = max(len(whole) - 1, 0)
+    text = (
+        f"KG-isomorphic to {same:,} other subgraphs of the release; "
+        f"{about}{len(disjoint):,} share no vertex with it"
+    )
+    if len(disjoint) < 1:
+        return text
+    turns = found.forms.form(number).automorphisms
+    placed = disjoint[:, turns].reshape(-1, len(target))
+    differs = space.traits[placed] != space.traits[target][None, :, :]
+    fits = differs.all(axis=(1, 2))
+    count = int(fits.reshape(len(disjoint), -1).any(axis=1).sum())
+    text += (
+        f"; of these {about}{count:,} can have all labels, in-degrees and out-degrees different from its own"
+    )
+    if count >= k - 1:
+        return f"{text}, but no {k - 1} of them that are disjoint and different from each other"
+    return text + _equal_degrees(space, target, differs)
+
+
+def _equal_degrees(space: Space, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
+    """Name the vertex whose degree is the most common obstacle."""
+    equal = (~differs[:, :, :2]).mean(axis=0)
+    position, trait = np.unravel_index(int(equal.argmax()), equal.shape)
+    degree = space.traits[target[position], trait]
+    word = DEGREES[int(trait)]
+    label = space.graph.labels[target[position]]
+    share = equal[position, trait]
+    return f"; in {share:.0%} of the placements the vertex in the place of {label} has its {word}, {degree}"

@@ -13,8 +13,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess import conditions
 from kgreason.assess.components import Components
 from kgreason.assess.conditions import labels, lost_edges, standing_weights
-from kgreason.assess.verdict import Edits, Item, Verdict
-from kgreason.assess.witness import listing
+from kgreason.assess.verdict import Edits, Item, Verdict, listing
 from kgreason.graph.model import KnowledgeGraph, Vertices
 
 NAMED = 5
@@ -41,7 +40,7 @@ def verify(
     rules
         Those whose ``@incoming_sum`` is to be kept; what they derive does not matter.
     x
-        Number of vertices for which δ is told (`kgreason.assess.alone`).
+        Number of vertices for which δ is told (`kgreason.assess.verify.delta`).
     original
         If it is known, no label of it may be in the release.
     mapping
@@ -69,8 +68,13 @@ edges, for instance e
         if mapping is not None and paired is not None:
             items.append(paired)
             if paired.holds:
-                items.append(_weights(original, released, mapping))
-                edits = _edits(original, released, mapping)
+                pair = original, released, mapping
+                kept = [words for name in original.relations for words in standing_weights(*pair, name)]
+                detail = "no edge has a weight that the original has between its ends"
+                detail = f"{len(kept):,} original weights are kept" if kept else detail
+                items.append(Item("weights", not kept, detail, listing(kept)))
+                deleted = lost_edges(*pair)
+                edits = Edits(released.n - original.n, released.m - original.m + deleted, deleted)
     items += conditions.bounds(released, rules)
     alone = () if original is not None else NEEDS_ORIGINAL
     return Verdict(k, x, tuple(items), None, needs_original=alone, model="k-iso", edits=edits)
@@ -114,15 +118,3 @@ def _described(graph: KnowledgeGraph, vertices: Vertices, number: int, sure: boo
     names = ", ".join(map(str, graph.labels[vertices[:NAMED]])) + ", ..." * (len(vertices) > NAMED)
     kind = "isomorphic components" if sure else "components, the search for more was given up,"
     return f"{number:,} {kind} of {len(vertices):,} vertices and {edges:,} edges, for instance {names}"
-
-
-def _weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Item:
-    kept = [w for name in original.relations for w in standing_weights(original, released, mapping, name)]
-    if kept:
-        return Item("weights", False, f"{len(kept):,} original weights are kept", listing(kept))
-    return Item("weights", True, "no edge has a weight that the original has between its ends")
-
-
-def _edits(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Edits:
-    deleted = lost_edges(original, released, mapping)
-    return Edits(released.n - original.n, released.m - original.m + deleted, deleted)

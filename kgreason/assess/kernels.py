@@ -1,4 +1,4 @@
-"""Compiled loops of the checker; each has a plain twin in ``tests/test_verify.py``."""
+"""The search for the images of attacked subgraphs, compiled; its plain twin is in ``tests/test_verify.py``."""
 
 from __future__ import annotations
 
@@ -8,95 +8,6 @@ import numpy.typing as npt
 from kgreason.jit import allocating
 
 Ints = npt.NDArray[np.int64]
-
-
-@allocating
-def pair_types(members: Ints, indptr: Ints, indices: Ints, types: Ints, out: Ints) -> None:
-    """Look up the type of every ordered pair of vertices of every set.
-
-    Parameters
-    ----------
-    members
-        Shape (N, x).
-    indptr, indices, types
-        For each vertex its sorted successors, and the type (at least 1) of each of these pairs.
-    out
-        Written; shape (N, x * x), 0 where there is no edge.
-    """
-    size = members.shape[1]
-    for i in range(len(members)):
-        for a in range(size):
-            first, stop = indptr[members[i, a]], indptr[members[i, a] + 1]
-            for b in range(size):
-                v = members[i, b]
-                low, high = first, stop
-                while low < high:
-                    middle = (low + high) // 2
-                    if indices[middle] < v:
-                        low = middle + 1
-                    else:
-                        high = middle
-                out[i, a * size + b] = types[low] if low < stop and indices[low] == v else 0
-
-
-@allocating
-def intern(rows: Ints, store: Ints, slots: Ints, used: int, ids: Ints) -> int:
-    """Number the distinct rows by first occurrence, going on from the `used` rows in `store`.
-
-    `slots` is a hash table of row numbers, its length a power of two, -1 where empty; `store` and `slots`
-    must have room for all `rows`. Returns the number of rows stored.
-    """
-    mask = len(slots) - 1
-    width = rows.shape[1]
-    for i in range(len(rows)):
-        h = 0
-        for j in range(width):
-            h = (h ^ rows[i, j]) * 0x9E3779B97F4A7C1
-            h ^= h >> 29
-        slot = h & mask
-        while True:
-            known = slots[slot]
-            if known < 0:
-                store[used] = rows[i]
-                slots[slot] = used
-                ids[i] = used
-                used += 1
-                break
-            same = True
-            for j in range(width):
-                if store[known, j] != rows[i, j]:
-                    same = False
-                    break
-            if same:
-                ids[i] = known
-                break
-            slot = (slot + 1) & mask
-    return used
-
-
-@allocating
-def least_order(matrices: Ints, permutations: Ints, best: Ints) -> None:
-    """Find for each x by x matrix the permutation of its vertices that makes it least, row by row.
-
-    `matrices` has shape (N, x * x), `permutations` (x!, x), `best` (N,) is written.
-    """
-    size = permutations.shape[1]
-    for i in range(len(matrices)):
-        winner = 0
-        for p in range(1, len(permutations)):
-            verdict = 0
-            for a in range(size):
-                for b in range(size):
-                    new = matrices[i, permutations[p, a] * size + permutations[p, b]]
-                    old = matrices[i, permutations[winner, a] * size + permutations[winner, b]]
-                    if new != old:
-                        verdict = -1 if new < old else 1
-                        break
-                if verdict != 0:
-                    break
-            if verdict < 0:
-                winner = p
-        best[i] = winner
 
 
 @allocating

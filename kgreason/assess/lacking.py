@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.classes import scrambled
-from kgreason.assess.images import Outcome, decide, decide_each
+from kgreason.assess.images import decide, decide_each
 from kgreason.assess.places import Survey
 from kgreason.assess.population import NORMAL, small_components
 from kgreason.assess.space import Space
@@ -71,7 +71,9 @@ def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
     found, low, high = _estimated(surveyed.counts, of, status)
     without = np.bincount(of[status != 1], minlength=len(forms))
     if low < high and found <= FEW:
-        every = _all(space, surveyed.size, k, progress)
+        size, everywhere = surveyed.size, np.arange(space.graph.n, dtype=np.int64)
+        where = space.bonds(size).attacked(space.graph, everywhere) if size > 1 else everywhere[:, None]
+        every = decide(space, size, where, k, progress, hurried=True)
         forms, without = every.forms, every.lacking
         found = high = float(every.total - every.satisfied)
         low = found - every.undecided
@@ -116,13 +118,6 @@ def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float,
         return found, found, found
     most = float((counts - looked + without).sum())
     return found, max(float(without.sum()), found - margin), min(most, found + margin)
-
-
-def _all(space: Space, size: int, k: int, progress: Progress) -> Outcome:
-    """What is found about all connected sets."""
-    everywhere = np.arange(space.graph.n, dtype=np.int64)
-    where = space.bonds(size).attacked(space.graph, everywhere) if size > 1 else everywhere[:, None]
-    return decide(space, size, where, k, progress, hurried=True)
 
 
 def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float, float, float]:

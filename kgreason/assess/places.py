@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,8 +18,9 @@ import numpy.typing as npt
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.classes import Classes, scrambled
 from kgreason.assess.patterns import Patterns
+from kgreason.assess.population import count_connected
 from kgreason.assess.space import Catalogue, Space
-from kgreason.assess.visits import ENDLESS, HANDED, SHARES, Orders, Walker, count_connected, shares
+from kgreason.assess.visits import ENDLESS, HANDED, SHARES, Orders, Walker, shares
 from kgreason.choices import MAX_SUBGRAPHS
 from kgreason.cores import together
 from kgreason.errors import AnonymizationError
@@ -54,19 +56,6 @@ def least(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> No
                         found[v] = counts[place]
                         left -= 1
         i += 1
-
-
-@kernel
-def tally(width: int, bits: Bytes, mask: Bytes, counts: Ints) -> None:
-    """Count the vertices of a mask that stand at each place."""
-    for place in range(len(counts)):
-        total = 0
-        for b in range(width):
-            byte = bits[place * width + b] & mask[b]
-            if byte:
-                for r in range(8):
-                    total += byte >> r & 1
-        counts[place] = total
 
 
 Bits = npt.NDArray[np.uint8]
@@ -126,10 +115,11 @@ class Standing:
 
     def counts(self, first: int = 0, stop: int | None = None) -> Ints:
         """How many vertices, of those from `first` to before `stop`, stand at each position."""
-        counts, wanted = np.zeros(self.count, dtype=np.int64), np.zeros(self.n, dtype=np.bool_)
+        wanted = np.zeros(self.n, dtype=np.bool_)
         wanted[first:stop] = True
-        tally(self.width, self.bits, np.packbits(wanted, bitorder="little"), counts)
-        return counts
+        mask = np.packbits(wanted, bitorder="little")
+        bits = self.bits[: self.count * self.width].reshape(self.count, self.width)
+        return np.array([np.bitwise_count(row & mask).sum() for row in bits], dtype=np.int64)
 
     def fewest(self, counts: Ints) -> Ints:
         """The least count of the positions where a vertex stands, shape (n,); -1 if it stands nowhere."""
@@ -226,81 +216,75 @@ def survey(space: Space, size: int, most: int, rng: np.random.Generator, progres
     AnonymizationError
         If they have too many kinds.
     """
-    look = _Look(space, size, rng)
+    n, catalogue = space.graph.n, Catalogue(space, size)
+    full, counts = Standing(n, catalogue.full), np.zeros(0, dtype=np.int64)
+    drawn = Sample(size, rng.integers(0, 2**64, n, dtype=np.uint64))
+
+    def take(classes: Ints, rows: Ints) -> None:
+        nonlocal counts
+        more = np.bincount(classes, minlength=len(catalogue.full))
+        more[: len(counts)] += counts
+        counts = more
+        full.add(rows, classes)
+        drawn.add(rows, classes)
+
     if size == 1:
-        total: int | None = space.graph.n
-        look.take(*_turned(look.catalogue.classify(np.arange(space.graph.n, dtype=np.int64)[:, None])))
+        total = n
+        take(*catalogue.classify(np.arange(n, dtype=np.int64)[:, None]))
     else:
         progress.step(f"Counting the connected subgraphs of {size} vertices")
         total = count_connected(undirected(space.graph), size, MAX_SUBGRAPHS)
-        look.visit(total, most, progress)
-        total = total if total <= MAX_SUBGRAPHS else None
-    look.drawn.settle()
-    looked = int(look.counts.sum())
-    full = look.standing
+        _visit(catalogue, take, total, most, rng, progress)
+    drawn.settle()
     full.reserve()
-    found = look.catalogue, look.counts, full, _ground(look.catalogue, full), look.drawn
-    return Survey(size, total, looked, *found)
+    known = total if size == 1 or total <= MAX_SUBGRAPHS else None
+    found = catalogue, counts, full, _ground(catalogue, full), drawn
+    return Survey(size, known, int(counts.sum()), *found)
 
 
-def _turned(classified: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    return classified[1], classified[0]
+def _visit(
+    catalogue: Catalogue,
+    take: Callable[[Ints, Ints], None],
+    total: int,
+    most: int,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> None:
+    """Visit all sets, or those of random shares if there are too many."""
+    space, size = catalogue.space, catalogue.size
+    adjacency = space.bonds(size).attacked(space.graph, np.arange(space.graph.n))
+    divided = shares(adjacency, size, max(SHARES, min(total, MAX_SUBGRAPHS) // PART))
+    quota = ENDLESS
+    if total <= most:
+        chosen = [divided[i] for i in scrambled(len(divided))]
+    else:
+        some = max(1, len(divided) * most // total)
+        chosen = [divided[i] for i in rng.permutation(len(divided))[:some]]
+        quota = max(1, most // some)
+    progress.step(f"Listing the patterns of {size} vertices")
+    patterns = Patterns(adjacency, catalogue)
+    patterns.learn(chosen, quota)
+    progress.step(f"Looking where vertices stand among {size}", min(total, most))
+    jobs = patterns.jobs(np.full(len(catalogue.full), HANDED), all_open=True)
+    orders = Orders(jobs, np.zeros_like(jobs), patterns.canonical)
+    waiting, lock = deque(chosen), threading.Lock()
 
+    def handle(rows: Ints, nodes: Ints) -> None:
+        with lock:
+            take(*patterns.resolve(rows, nodes.copy()))
+            progress.advance(len(rows))
 
-class _Look:
-    """What the visits to sets leave behind."""
+    def work() -> None:
+        walker = Walker(adjacency, patterns.traits, size, patterns.tree)
+        while waiting:
+            try:
+                share = waiting.popleft()
+            except IndexError:
+                return
+            walker.walk(share, orders, handle, quota)
 
-    def __init__(self, space: Space, size: int, rng: np.random.Generator) -> None:
-        self.space, self.size, self.rng = space, size, rng
-        self.catalogue = Catalogue(space, size)
-        self.standing = Standing(space.graph.n, self.catalogue.full)
-        self.drawn = Sample(size, rng.integers(0, 2**64, space.graph.n, dtype=np.uint64))
-        self.counts = np.zeros(0, dtype=np.int64)
-
-    def take(self, rows: Ints, classes: Ints) -> None:
-        """Take note of sets in canonical order."""
-        counts = np.bincount(classes, minlength=len(self.catalogue.full))
-        counts[: len(self.counts)] += self.counts
-        self.counts = counts
-        self.standing.add(rows, classes)
-        self.drawn.add(rows, classes)
-
-    def visit(self, total: int, most: int, progress: Progress) -> None:
-        """Visit all sets, or those of random shares if there are too many."""
-        adjacency = self.space.bonds(self.size).attacked(self.space.graph, np.arange(self.space.graph.n))
-        divided = shares(adjacency, self.size, max(SHARES, min(total, MAX_SUBGRAPHS) // PART))
-        quota = ENDLESS
-        if total <= most:
-            chosen = [divided[i] for i in scrambled(len(divided))]
-        else:
-            some = max(1, len(divided) * most // total)
-            chosen = [divided[i] for i in self.rng.permutation(len(divided))[:some]]
-            quota = max(1, most // some)
-        progress.step(f"Listing the patterns of {self.size} vertices")
-        patterns = Patterns(adjacency, self.catalogue)
-        patterns.learn(chosen, quota)
-        progress.step(f"Looking where vertices stand among {self.size}", min(total, most))
-        jobs = patterns.jobs(np.full(len(self.catalogue.full), HANDED), all_open=True)
-        orders = Orders(jobs, np.zeros_like(jobs), patterns.canonical)
-        waiting, lock = deque(chosen), threading.Lock()
-
-        def take(rows: Ints, nodes: Ints) -> None:
-            with lock:
-                classes, rows = patterns.resolve(rows, nodes.copy())
-                self.take(rows, classes)
-                progress.advance(len(rows))
-
-        def work() -> None:
-            walker = Walker(adjacency, patterns.traits, self.size, patterns.tree)
-            while waiting:
-                try:
-                    share = waiting.popleft()
-                except IndexError:
-                    return
-                walker.walk(share, orders, take, quota)
-
-        if chosen and total:
-            together(work, len(chosen), waiting.clear)
+    if chosen and total:
+        together(work, len(chosen), waiting.clear)
 
 
 def _ground(catalogue: Catalogue, full: Standing) -> Standing:

@@ -33,7 +33,8 @@ class Pools:
     first
         The first block of each class.
     blocks, members
-        As `stands` takes them, with vertices of the release.
+        The pools: block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, vertices of the release, and is
+        followed by block ``blocks[b, 1]``, or by none if that is negative.
     sampled
         Members that were met, and their classes.
     """
@@ -66,7 +67,6 @@ class Pools:
         self._starts = np.concatenate([self._starts, ends.astype(np.int64)])
 
     def _more(self, count: int) -> Ints:
-        """Make blocks; returns their numbers."""
         new = np.arange(len(self.blocks), len(self.blocks) + count)
         self.blocks = np.concatenate([self.blocks, np.tile([0, -1], (count, 1))])
         rows = np.zeros((count * self.most, self._catalogue.size), dtype=np.int64)
@@ -139,17 +139,8 @@ class Pools:
         """Tell for each row whether it has its images in the pool of its class."""
         self.reserve()
         status = np.zeros(len(rows), dtype=np.int64)
-        settle(
-            *(
-                np.ascontiguousarray(rows),
-                self.first[classes],
-                self.most,
-                self.blocks,
-                self.members,
-                self.need,
-            ),
-            *(self._catalogue.space.traits, status),
-        )
+        pools = self.first[classes], self.most, self.blocks, self.members, self.need
+        settle(np.ascontiguousarray(rows), *pools, self._catalogue.space.traits, status)
         return np.equal(status, 1)
 
     def sample(self, patterns: Patterns, wanted: Flags, places: list[Share], quota: int) -> None:
@@ -172,9 +163,13 @@ class Pools:
             nonlocal open_
             classes, rows = patterns.resolve(rows, nodes)
             self.reserve()
-            mine = np.flatnonzero(_at(open_, classes))
+            flags = np.append(open_, False)  # classes that are new have none
+            mine = np.flatnonzero(flags[np.minimum(classes, len(open_))])
             self.add(rows[mine], classes[mine])
-            self._keep(rows[mine], classes[mine])
+            rows, classes = rows[mine], classes[mine]
+            kept = _ranks(classes) + self._kept[classes] < KEPT
+            self.sampled.append((rows[kept], classes[kept]))
+            self._kept += np.bincount(classes[kept], minlength=len(self._kept))
             still = open_ & ~self.full()[: len(open_)]
             if (still != open_).any():
                 open_ = still
@@ -185,17 +180,6 @@ class Pools:
         walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree.copy())
         for share in places:
             walker.walk(share, orders, keep, quota)
-
-    def _keep(self, rows: Ints, classes: Ints) -> None:
-        rank = _ranks(classes) + self._kept[classes]
-        kept = rank < KEPT
-        self.sampled.append((rows[kept], classes[kept]))
-        self._kept += np.bincount(classes[kept], minlength=len(self._kept))
-
-
-def _at(flags: Flags, numbers: Ints) -> Flags:
-    """Flags of numbers, those beyond the end have none."""
-    return (numbers < len(flags)) & flags[np.minimum(numbers, len(flags) - 1)]
 
 
 def _ranks(classes: Ints) -> Ints:

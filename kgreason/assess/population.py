@@ -7,22 +7,161 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.assess.adjacency import Adjacency, undirected
-from kgreason.assess.visits import SHARES, Share, count_connected, pick, shares
+from kgreason.assess.visits import SHARES, Share, root_of, shares
 from kgreason.cores import each
 from kgreason.errors import TooLargeError
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.jit import Ints, Rows, Shorts, kernel
 
 CONFIDENCE = 0.95
 NORMAL = 1.959963984540054  # standard errors on either side of a normal mean that hold so much of it
 
-
-Ints = npt.NDArray[np.int64]
-
 MOST = 1 << 63  # a rank is a word
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
+CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `count_sets`
+
+
+@kernel
+def _last_to_join(
+    indptr: Ints, neighbour: Shorts, w: int, seen: Shorts, opened: Shorts, begin: int, stop: int, number: int
+) -> int:
+    """Which vertex joins last, of those that wait at ``opened[begin:stop]`` and the neighbours that w opens."""
+    if begin + number < stop:
+        return int(opened[begin + number])
+    number -= stop - begin
+    e = indptr[w + 1] - 1
+    while seen[neighbour[e]] != 0 or number > 0:
+        number -= 1 - seen[neighbour[e]]
+        e -= 1
+    return int(neighbour[e])
+
+
+@kernel
+def _count_sets(
+    indptr: Ints,
+    neighbour: Shorts,
+    first: int,
+    stop: int,
+    root: int,
+    path: Rows,
+    seen: Shorts,
+    opened: Shorts,
+    ranks: Ints,
+    out: Rows,
+) -> int:
+    """Count the sets of a share, and hand out some of them; the vertices that join last are counted, not visited.
+
+    The share begins at a vertex, `root`. `path`, `seen` and `opened` are scratch of (4, x + 1), n and n + 1 numbers;
+    `seen` is zero before and after.
+    """
+    size = path.shape[1] - 1
+    total = 0
+    given = 0
+    while root < len(indptr) - 1 and indptr[root] < stop:
+        high = 0
+        begin = 0
+        end = 0
+        for e in range(indptr[root + 1] - 1, indptr[root] - 1, -1):
+            u = neighbour[e]
+            if u <= root:
+                break
+            seen[u] = 1
+            opened[high] = u
+            high += 1
+            if e >= stop:
+                begin = high
+            if e >= first:
+                end = high
+        if size == 2:
+            while given < len(ranks) and ranks[given] < total + end - begin:
+                out[given, 0] = root
+                out[given, 1] = opened[begin + ranks[given] - total]
+                given += 1
+            total += end - begin
+        depth = 1 if size > 2 else 0
+        path[CHOSEN, 0] = root
+        path[NEXT, 1] = begin
+        path[END, 1] = high
+        path[LIMIT, 1] = end
+        while depth >= 1:
+            if path[NEXT, depth] == path[LIMIT, depth]:
+                depth -= 1
+                for i in range(path[END, depth], path[END, depth + 1]):
+                    if depth >= 1:
+                        seen[opened[i]] = 0
+                continue
+            w = opened[path[NEXT, depth]]
+            path[CHOSEN, depth] = w
+            path[NEXT, depth] += 1
+            stand = path[END, depth]
+            e = indptr[w + 1] - 1
+            if depth == size - 2:
+                more = stand - path[NEXT, depth]
+                while e >= indptr[w] and neighbour[e] > root:
+                    more += 1 - seen[neighbour[e]]
+                    e -= 1
+                while given < len(ranks) and ranks[given] < total + more:
+                    for p in range(size - 1):
+                        out[given, p] = path[CHOSEN, p]
+                    out[given, size - 1] = _last_to_join(
+                        indptr, neighbour, w, seen, opened, path[NEXT, depth], stand, ranks[given] - total
+                    )
+                    given += 1
+                total += more
+                continue
+            while e >= indptr[w] and neighbour[e] > root:
+                u = neighbour[e]
+                if seen[u] == 0:
+                    seen[u] = 1
+                    opened[stand] = u
+                    stand += 1
+                e -= 1
+            depth += 1
+            path[NEXT, depth] = path[NEXT, depth - 1]
+            path[END, depth] = stand
+            path[LIMIT, depth] = stand
+        for i in range(high):
+            seen[opened[i]] = 0
+        root += 1
+    return total
+
+
+def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
+    """Count the connected vertex sets; stops soon after the limit."""
+    found: dict[int, int] = {}
+
+    def some(share: Share) -> None:
+        if sum(found.values()) <= limit:
+            found[share[0]] = pick(adjacency, size, share)[0]
+
+    each(some, shares(adjacency, size, SHARES))
+    return sum(found.values())
+
+
+def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
+    """Count the connected vertex sets of a share, and list those of some ranks.
+
+    Parameters
+    ----------
+    ranks
+        Numbers of sets in the order of the count, ascending and without doubles; `None` for none.
+
+    Returns
+    -------
+    total
+        Number of sets.
+    rows
+        Vertices of each set that was asked for, int64 (len(ranks), size).
+    """
+    ranks = np.empty(0, dtype=np.int64) if ranks is None else ranks
+    n = len(adjacency.vertices)
+    seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
+    path, out = np.zeros((4, size + 1), dtype=np.int64), np.empty((len(ranks), size), dtype=np.int64)
+    where = adjacency.indptr, adjacency.neighbour, *share, root_of(adjacency, share[0])
+    total = _count_sets(*where, path, seen, opened, ranks, out)
+    return total, adjacency.vertices[out]
 
 
 def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Ints]], bool]:

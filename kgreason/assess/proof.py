@@ -44,7 +44,6 @@ class Proof:
         """Nothing is listed."""
 
     def _fill(self, pools: Pools, blocks: Sequence[Ints]) -> None:
-        """Put blocks into the pools of their classes."""
         if not blocks:
             return
         rows = np.concatenate(blocks)
@@ -74,7 +73,6 @@ class Proof:
             pools.adopt(rows[mine], int(number[mine][0]))
 
     def _keep(self, donors: Donors) -> None:
-        """Keep the attacked subgraphs with images of their own."""
         targets, images = donors.targets, donors.images[:, : self._need]
         if not len(targets) or images.shape[1] < self._need:
             return
@@ -91,7 +89,6 @@ class Proof:
         self.found.append((targets[good], images[good]))
 
     def _known(self, rows: Ints) -> Flags:
-        """Which rows hold different vertices of the release."""
         ordered = np.sort(rows, axis=1)
         inside = ((rows >= 0) & (rows < self._space.graph.n)).all(axis=1)
         known: Flags = inside & (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)

@@ -10,11 +10,12 @@ neighborhood attacks, ICDE 2008.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.classes import Pairs, mixed
+from kgreason.assess.classes import Pairs
 from kgreason.graph.model import KnowledgeGraph
 
 Ints = npt.NDArray[np.int64]
@@ -45,6 +46,42 @@ class Sides:
         forth, back = pairs.types_at(keys), pairs.types_at(v * n + u)
         return cls(graph.n, u, v, forth * len(pairs.counts) + back)
 
+    @cached_property
+    def starts(self) -> Ints:
+        """Where the entries of each vertex begin, shape (n + 1,)."""
+        return np.searchsorted(self.u, np.arange(self.n + 1))
+
+    def within(self, vertices: Ints) -> Sides:
+        """The ties of whole components, their vertices numbered as they are given."""
+        number = np.empty(self.n, dtype=np.int64)
+        number[vertices] = np.arange(len(vertices))
+        entry, place = _entries(self.starts, vertices)
+        return Sides(len(vertices), place, number[self.v[entry]], self.kind[entry])
+
+    def layers(self) -> Ints:
+        """In which round each vertex is taken off, if all with one neighbour or none go at once; -1 for the core.
+
+        Examples
+        --------
+        A path, and a cycle with a leaf:
+
+        >>> edges = [("a", "b"), ("b", "c"), ("p", "q"), ("q", "r"), ("r", "p"), ("p", "s")]
+        >>> Sides.of(KnowledgeGraph.from_edges(edges)).layers().tolist()
+        [0, 1, 0, -1, -1, -1, 0]
+        """
+        proper = self.u != self.v
+        end, other = self.u[proper], self.v[proper]
+        layer = np.full(self.n, -1, dtype=np.int64)
+        number = 0
+        while True:
+            leaves = (np.bincount(end, minlength=self.n) <= 1) & (layer < 0)
+            if not leaves.any():
+                return layer
+            layer[leaves] = number
+            number += 1
+            left = ~(leaves[end] | leaves[other])
+            end, other = end[left], other[left]
+
 
 def degrees(graph: KnowledgeGraph) -> Ints:
     """Number each vertex by its in- and out-degree over all relations; shape (n,)."""
@@ -67,19 +104,11 @@ def refined(graph: KnowledgeGraph, rounds: int) -> Ints:
 
 
 def refine(sides: Sides, colours: Ints, rounds: int) -> Ints:
-    """Refine colours by those of neighbours, until nothing changes or for some rounds.
-
-    Multisets of neighbours are compared by two sums of 64-bit hashes.
-    """
-    begins = np.flatnonzero(np.diff(sides.u, prepend=-1))
-    owner = sides.u[begins]
+    """Refine colours by those of neighbours, until nothing changes or for some rounds; nothing is hashed."""
+    colours = paired(colours, np.zeros_like(colours))
     for _ in range(rounds):
-        seen = numbered(np.stack([sides.kind, colours[sides.v]], axis=1))
-        sums = np.zeros((sides.n, 2), dtype=np.uint64)
-        if len(begins):
-            for i in range(2):
-                sums[owner, i] = np.add.reduceat(mixed(2 * seen + i), begins)
-        finer = numbered(np.column_stack([colours, sums.view(np.int64)]))
+        seen = paired(sides.kind, colours[sides.v])
+        finer = paired(colours, multisets(sides.u, seen, sides.n))
         if finer.max(initial=-1) == colours.max(initial=-1):
             return finer
         colours = finer
@@ -125,7 +154,7 @@ def _work(sides: Sides, numbers: Ints) -> Ints:
 
 def _egos(sides: Sides, roots: Ints) -> tuple[Sides, Ints]:
     """The induced graphs of some vertices with their neighbours side by side, and where each of these stands."""
-    n, starts = sides.n, np.searchsorted(sides.u, np.arange(sides.n + 1))
+    n, starts = sides.n, sides.starts
     own = np.arange(len(roots)) * n + roots
     entry, ego = _entries(starts, roots)
     keys = np.union1d(own, ego * n + sides.v[entry])
@@ -145,7 +174,50 @@ def _entries(starts: Ints, vertices: Ints) -> tuple[Ints, Ints]:
     return starts[vertices][owner] + np.arange(len(owner)) - (np.cumsum(count) - count)[owner], owner
 
 
-def numbered(rows: npt.NDArray[np.int64]) -> Ints:
+def paired(left: Ints, right: Ints) -> Ints:
+    """Number pairs of numbers that are not negative: 0 and up, equal just if the pairs are.
+
+    Examples
+    --------
+    >>> paired(np.array([7, 0, 7]), np.array([2, 2, 2])).tolist()
+    [1, 0, 1]
+    """
+    # Both are numbers of vertices or of rows, far below the root of 2**63.
+    numbers: Ints = np.unique(left * (int(right.max(initial=0)) + 1) + right, return_inverse=True)[1]
+    return numbers.astype(np.int64)
+
+
+def multisets(owner: Ints, value: Ints, n: int) -> Ints:
+    """Number the multisets of values of n owners: equal just if the multisets are, 0 for who has no value.
+
+    Sorted values are folded two by two into numbers of pairs, until one number is left of each owner.
+
+    Examples
+    --------
+    >>> multisets(np.array([0, 0, 1, 3, 3]), np.array([5, 2, 2, 2, 5]), 4).tolist()
+    [4, 3, 0, 4]
+    """
+    order = np.lexsort((value, owner))
+    owner, value = owner[order], value[order]
+    found = np.zeros(n, dtype=np.int64)
+    named = 1
+    while len(owner):
+        first = np.append(True, owner[1:] != owner[:-1])
+        alone = first & np.append(first[1:], True)
+        if alone.any():
+            # what is folded in the same round differs in its numbers; in other rounds it is of another size
+            found[owner[alone]] = named + value[alone]
+            named += int(value[alone].max()) + 1
+        owner, value, starts = owner[~alone], value[~alone], np.flatnonzero(first[~alone])
+        rank = np.arange(len(owner)) - np.repeat(starts, np.diff(np.append(starts, len(owner))))
+        left = np.flatnonzero(rank % 2 == 0)
+        right = np.append(value, 0)[left + 1] + 1
+        right[np.append(rank, 0)[left + 1] == 0] = 0  # the next entry is another owner's: no neighbour
+        owner, value = owner[left], paired(value[left], right)
+    return found
+
+
+def numbered(rows: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> Ints:
     """Number equal rows alike, from 0.
 
     Examples

@@ -14,9 +14,9 @@ from kgreason.assess.classes import scrambled
 from kgreason.assess.packing import packs, placements, tokens
 from kgreason.assess.patterns import Patterns
 from kgreason.assess.pools import Pools
-from kgreason.assess.scarcity import Scarcity
-from kgreason.assess.space import Catalogue
-from kgreason.assess.visits import ENDLESS, HANDED, SKIPPED, Orders, Share, Walker, pick, shares
+from kgreason.assess.population import pick
+from kgreason.assess.space import Catalogue, Scarcity
+from kgreason.assess.visits import ENDLESS, HANDED, SKIPPED, Orders, Share, Walker, shares
 from kgreason.cores import each
 from kgreason.progress import Progress
 
@@ -110,7 +110,13 @@ class Search:
         status = np.zeros(len(rows), dtype=np.int64)
         self.attempt(rows, classes, status, np.unique(classes), PATIENCE)
         self.progress.step(f"Searching the release for images of {self.size} vertices")
-        while len(wanted := self._unfinished(classes, status)):
+        while True:
+            left = np.unique(classes[status != 1]).tolist()
+            wanted = np.array(
+                [c for c in left if 0 <= self._rounds.get(c, 0) <= len(self.parts)], dtype=np.int64
+            )
+            if not len(wanted):
+                break
             self._extend(wanted)
             self.attempt(rows, classes, status, wanted, PATIENCE)
         whole = [c for c, rounds in self._rounds.items() if rounds > len(self.parts)]
@@ -121,12 +127,6 @@ class Search:
         status[(status == 0) & ~np.isin(classes, whole)] = -1
         return status
 
-    def _unfinished(self, classes: Ints, status: Ints) -> Ints:
-        """Classes in which some are without images and of which the release may hold more members."""
-        open_ = np.unique(classes[status != 1])
-        left = [c for c in open_.tolist() if 0 <= self._rounds.get(c, 0) <= len(self.parts)]
-        return np.array(left, dtype=np.int64)
-
     def _extend(self, wanted: Ints) -> None:
         """Visit the next round of the release for those wanted classes that are furthest behind."""
         at = min(self._rounds.get(c, 0) for c in wanted.tolist())
@@ -136,7 +136,8 @@ class Search:
         if at == len(self.parts) and self._cut:
             self._rounds.update(dict.fromkeys(mine, GIVEN_UP))
             return
-        loose = [c for c in mine if not self._connected(c)]
+        form = self.catalogue.full.form
+        loose = [c for c in mine if not form(c).connected_ground(self.space.ground_types)]
         if at == len(self.parts):
             if loose or self.size == 1:
                 mine = self._list_all(mine if self.size == 1 else loose, mine)
@@ -146,11 +147,7 @@ class Search:
             if self._rounds.get(c) != GIVEN_UP:
                 self._rounds[c] = at + 1
 
-    def _connected(self, number: int) -> bool:
-        return self.catalogue.full.form(number).connected_ground(self.space.ground_types)
-
     def _list_all(self, wanted: list[int], mine: list[int]) -> list[int]:
-        """Look at every vertex set, for classes that are not connected."""
         n = self.space.graph.n
         if self.size > 1 and math.comb(n, self.size) > ALL_SUBSETS:
             for c in wanted:
@@ -226,7 +223,6 @@ class Search:
         return covered
 
     def _images(self, rows: Ints, number: int, budget: int) -> Ints:
-        """Search the images of attacked subgraphs of a class in its stock; returns their status."""
         from kgreason.assess.kernels import find_images
 
         pool = _spread(self._stock.of(number))
@@ -272,22 +268,18 @@ class _Stock:
         self._members: dict[int, list[Ints]] = {}
 
     def add(self, members: Ints, classes: Ints) -> None:
-        """Take members in."""
         self._new.append((members, classes))
 
     def take(self, parts: list[tuple[Ints, Ints]]) -> None:
-        """Take parts over from their owner."""
         self._new += parts
         parts.clear()
 
     def forget(self, classes: list[int]) -> None:
-        """Drop the members of classes."""
         self._settle()
         for c in classes:
             self._members.pop(c, None)
 
     def _settle(self) -> None:
-        """Sort the new members by class."""
         if not self._new:
             return
         members = np.concatenate([m for m, _ in self._new])
@@ -299,12 +291,10 @@ class _Stock:
                 self._members.setdefault(int(classes[part[0]]), []).append(members[part])
 
     def counts(self) -> dict[int, int]:
-        """Number of members of each class."""
         self._settle()
         return {c: sum(map(len, parts)) for c, parts in self._members.items()}
 
     def of(self, number: int) -> Ints:
-        """Members of a class, in no particular order."""
         self._settle()
         parts = self._members.get(number, [])
         if len(parts) > 1:

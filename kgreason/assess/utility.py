@@ -199,7 +199,6 @@ def _compared(before: Vertices, after: Vertices) -> QueryUtility:
 
 
 def _missing(there: Vertices, rows: Vertices) -> Vertices:
-    """Those rows that are not `there`."""
     both = np.concatenate([there, rows])
     new = first_rows(list(np.ascontiguousarray(both.T)))
     return rows[new[len(there) :]]

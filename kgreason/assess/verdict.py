@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
 from kgreason.assess.certificate import Certificate
@@ -11,6 +13,7 @@ from kgreason.assess.population import CONFIDENCE
 from kgreason.choices import Model
 from kgreason.displayed import Displayed
 
+SHOWN = 5  # witnesses
 State = Literal["holds", "given up", "undecided", "fails"]
 
 
@@ -63,6 +66,26 @@ class Item:
         state = self.state
         head = f"{state if self.holds else state.upper()}  {self.name}: {self.detail}"
         return "\n".join([head, *("    " + line for w in self.witnesses for line in w.splitlines())])
+
+
+def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
+    """The first few of many witnesses, and how many there are more.
+
+    Examples
+    --------
+    >>> listing(f"edge {i}" for i in range(7))
+    ('edge 0', 'edge 1', 'edge 2', 'edge 3', 'edge 4', '... and 2 more')
+    """
+    words = iter(words)
+    shown = tuple(islice(words, SHOWN))
+    more = sum(1 for _ in words) if total is None else total - len(shown)
+    return (*shown, f"... and {more:,} more") if more > 0 else shown
+
+
+def judged(name: str, words: Iterable[str], fails: str, holds: str, total: int | None = None) -> Item:
+    """A condition that fails if there are witnesses, as `listing` takes them, and else holds."""
+    shown = listing(words, total)
+    return Item(name, not shown, fails if shown else holds, shown)
 
 
 class Examined:

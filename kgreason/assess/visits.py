@@ -14,18 +14,16 @@ from itertools import pairwise
 import numpy as np
 
 from kgreason.assess.adjacency import Adjacency
-from kgreason.assess.count_kernels import count_sets
-from kgreason.cores import each
 from kgreason.jit import Ints, Rows, Shorts, kernel
 
 FREE, CHECKED, HANDED, SKIPPED = range(4)  # what is done with the sets of a pattern
-DONE, OUT_FULL, TABLE_FULL = range(3)  # why `visit` returns
-ROOT, DEPTH, USED, SETTLED, SEEN, LEFT = range(6)  # places in the head of `visit`
-CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `visit`
+DONE, OUT_FULL, TABLE_FULL = range(3)  # why `_visit` returns
+ROOT, DEPTH, USED, SETTLED, SEEN, LEFT = range(6)  # places in the head of `_visit`
+CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `_visit`
 
 
 @kernel
-def slot_of(table: Ints, parent: int, value: int) -> int:
+def _slot_of(table: Ints, parent: int, value: int) -> int:
     """Where (parent, value, node) of the child of a node with a value stands in the table of nodes, or would stand."""
     h = (parent * -7046029254386353131 ^ value) * -4417276706812531889
     mask = (len(table) >> 2) - 1
@@ -36,9 +34,9 @@ def slot_of(table: Ints, parent: int, value: int) -> int:
 
 
 @kernel
-def add_node(table: Ints, nodes: Rows, parent: int, value: int, used: int) -> int:
+def _add_node(table: Ints, nodes: Rows, parent: int, value: int, used: int) -> int:
     """Number the child of a node with a value, `used` if it is new; ``nodes[i]`` is the parent and value of node i."""
-    slot = slot_of(table, parent, value)
+    slot = _slot_of(table, parent, value)
     if table[slot + 2] < 0:
         table[slot] = parent
         table[slot + 1] = value
@@ -49,23 +47,22 @@ def add_node(table: Ints, nodes: Rows, parent: int, value: int, used: int) -> in
 
 
 @kernel
-def add_nodes(table: Ints, nodes: Rows, used: int, others: Rows, begin: int, stop: int, numbers: Ints) -> int:
-    """Add nodes ``others[begin:stop]`` of a tree that has the nodes before `begin` in common.
-
-    ``numbers[i]`` becomes the number of the other tree's node i. Returns how many nodes there are then.
-    """
+def _add_nodes(
+    table: Ints, nodes: Rows, used: int, others: Rows, begin: int, stop: int, numbers: Ints
+) -> int:
+    """Add nodes ``others[begin:stop]`` of a tree with those before in common; `numbers` tells their numbers here."""
     for i in range(begin, stop):
         parent = others[i, 0]
         if parent >= 0:
             parent = numbers[parent]
-        numbers[i] = add_node(table, nodes, parent, others[i, 1], used)
+        numbers[i] = _add_node(table, nodes, parent, others[i, 1], used)
         if numbers[i] == used:
             used += 1
     return used
 
 
 @kernel
-def apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool:
+def _apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool:
     """Whether a row and ``others[begin]`` share no vertex and, position by position, no trait."""
     size = rows.shape[1]
     for p in range(size):
@@ -81,7 +78,7 @@ def apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool:
 
 
 @kernel
-def stands(
+def _stands(
     rows: Rows, row: int, pool: int, most: int, blocks: Rows, members: Rows, need: int, traits: Rows
 ) -> bool:
     """Whether `need` members of one block of a pool are apart from a row.
@@ -95,7 +92,7 @@ def stands(
         found = 0
         i = 0
         while found < need and found + count - i >= need:
-            if apart(rows, row, members, b * most + i, traits):
+            if _apart(rows, row, members, b * most + i, traits):
                 found += 1
             i += 1
         if found >= need:
@@ -105,7 +102,7 @@ def stands(
 
 
 @kernel
-def visit(
+def _visit(
     indptr: Ints,
     neighbour: Shorts,
     tie: Shorts,
@@ -129,37 +126,12 @@ def visit(
 ) -> int:
     """Go on visiting the sets of a share: learn new patterns, look for images in pools, hand out what is asked for.
 
-    Each vertex holds its kind and its ties to the chosen vertices, kept up to date as they join and leave. The
-    pattern of a set is the path in a tree (nodes by parent and what the vertex that joins holds), which grows.
-
-    Parameters
-    ----------
-    indptr, neighbour, tie
-        For each vertex its neighbours, ascending, and its ties to them as the neighbours see them.
-    first, stop
-        The share.
-    shape
-        Bits of a tie, bits of a kind, bits of `held` that are set if a chosen vertex is adjacent, images needed, most
-        members of a block.
-    held, opened
-        `held` is the kind of each vertex, before and after; `opened` is scratch of n + 1 numbers.
-    head, path
-        State between calls: where the walk stands, nodes used, sets settled, sets seen, sets that may still be seen.
-    table, nodes
-        The tree of patterns.
-    jobs, pools, orders
-        For each node what to do with its sets, their pool, and the order of the chosen vertices that is canonical.
-    traits
-        In-degree, out-degree and label of each vertex, shape (n, 3).
-    blocks, members
-        The pools, as `stands` takes them.
-    out, patterns
-        Rows handed out, in canonical order where that is known, and their nodes; ``head[LEFT + 1]`` tells how many.
-
-    Returns
-    -------
-    int
-        Why it returns.
+    Each vertex holds its kind and its ties to the chosen vertices, kept up to date as they join and leave (`held`; its
+    bits `link` are set if a chosen vertex is adjacent). The pattern of a set is the path in a tree (`nodes` by parent
+    and what the vertex that joins holds, numbered by `table`), which grows. For each node, `jobs` says what to do with
+    its sets, `pools` their pool, and `orders` the canonical order of the chosen vertices. `head` and `path` are the
+    state between calls; rows handed out, in canonical order where that is known, go to `out`, their nodes to
+    `patterns`, and their number to ``head[LEFT + 1]``. Returns why it returns.
     """
     bits, low, link, need, most = shape[0], shape[1], shape[2], shape[3], shape[4]
     size = out.shape[1]
@@ -169,13 +141,13 @@ def visit(
     why = DONE
     while why == DONE and (depth > 0 or (root < len(indptr) - 1 and indptr[root] < stop)):
         if depth == 0:
-            slot = slot_of(table, -1, held[root])
+            slot = _slot_of(table, -1, held[root])
             if table[slot + 2] < 0:
                 if used == len(nodes):
                     why = TABLE_FULL
                     continue
                 used += 1
-                add_node(table, nodes, -1, held[root], used - 1)
+                _add_node(table, nodes, -1, held[root], used - 1)
             node = table[slot + 2]
             path[NEXT, 1] = 0
             path[LIMIT, 1] = 0
@@ -207,7 +179,7 @@ def visit(
             while at < limit and left > 0:
                 u = opened[at]
                 if held[u] != last:
-                    slot = slot_of(table, path[NODE, depth], held[u])
+                    slot = _slot_of(table, path[NODE, depth], held[u])
                     node = table[slot + 2]
                     job = jobs[node] if node >= 0 else HANDED
                     last = held[u]
@@ -222,7 +194,7 @@ def visit(
                             why = TABLE_FULL
                             break
                         used += 1
-                        node = add_node(table, nodes, path[NODE, depth], held[u], used - 1)
+                        node = _add_node(table, nodes, path[NODE, depth], held[u], used - 1)
                         job = jobs[node]
                         settled += 1
                         for p in range(depth):
@@ -235,7 +207,7 @@ def visit(
                             q = orders[node, p]
                             out[count, p] = u if q == depth else path[CHOSEN, q]
                         pool = pools[node]
-                        if job == CHECKED and stands(out, count, pool, most, blocks, members, need, traits):
+                        if job == CHECKED and _stands(out, count, pool, most, blocks, members, need, traits):
                             settled += 1
                         else:
                             patterns[count] = node
@@ -248,13 +220,13 @@ def visit(
                 continue
         elif at < limit and left > 0:
             w = opened[at]
-            slot = slot_of(table, path[NODE, depth], held[w])
+            slot = _slot_of(table, path[NODE, depth], held[w])
             if table[slot + 2] < 0:
                 if used == len(nodes):
                     why = TABLE_FULL
                     continue
                 used += 1
-                add_node(table, nodes, path[NODE, depth], held[w], used - 1)
+                _add_node(table, nodes, path[NODE, depth], held[w], used - 1)
             path[NEXT, depth] = at + 1
             if jobs[table[slot + 2]] == SKIPPED:
                 continue
@@ -300,7 +272,7 @@ def settle(
 ) -> None:
     """Set the status of rows to 1 where `need` members of a block of their pool are apart from them."""
     for i in range(len(rows)):
-        if status[i] != 1 and stands(rows, i, pools[i], most, blocks, members, need, traits):
+        if status[i] != 1 and _stands(rows, i, pools[i], most, blocks, members, need, traits):
             status[i] = 1
 
 
@@ -333,7 +305,7 @@ def fill(
                 members[place, p] = rows[i, turns[t, p]]
             free = True
             for j in range(count):
-                if not apart(members, place, members, b * most + j, traits):
+                if not _apart(members, place, members, b * most + j, traits):
                     free = False
                     break
             if free:
@@ -369,43 +341,8 @@ def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
     return [(int(a), int(b)) for a, b in pairwise(cuts)]
 
 
-def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
-    """Count the connected vertex sets; stops soon after the limit."""
-    found: dict[int, int] = {}
-
-    def some(share: Share) -> None:
-        if sum(found.values()) <= limit:
-            found[share[0]] = pick(adjacency, size, share)[0]
-
-    each(some, shares(adjacency, size, SHARES))
-    return sum(found.values())
-
-
-def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
-    """Count the connected vertex sets of a share, and list those of some ranks.
-
-    Parameters
-    ----------
-    ranks
-        Numbers of sets in the order of the count, ascending and without doubles; `None` for none.
-
-    Returns
-    -------
-    total
-        Number of sets.
-    rows
-        Vertices of each set that was asked for, int64 (len(ranks), size).
-    """
-    ranks = np.empty(0, dtype=np.int64) if ranks is None else ranks
-    n = len(adjacency.vertices)
-    seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-    path, out = np.zeros((4, size + 1), dtype=np.int64), np.empty((len(ranks), size), dtype=np.int64)
-    where = adjacency.indptr, adjacency.neighbour, *share, _root(adjacency, share[0])
-    total = count_sets(*where, path, seen, opened, ranks, out)
-    return total, adjacency.vertices[out]
-
-
-def _root(adjacency: Adjacency, entry: int) -> int:
+def root_of(adjacency: Adjacency, entry: int) -> int:
+    """Vertex of an entry."""
     return int(np.searchsorted(adjacency.indptr, entry, side="right")) - 1
 
 
@@ -415,7 +352,7 @@ class Tree:
     Attributes
     ----------
     table, nodes, used
-        As `visit` takes them.
+        Numbers of nodes by parent and value, these of each node, and how many there are.
     """
 
     def __init__(self) -> None:
@@ -436,13 +373,13 @@ class Tree:
         old = self.nodes[: self.used]
         self.nodes = np.zeros((1 << (count - 1).bit_length(), 2), dtype=np.int64)
         self.table = _empty(len(self.nodes))
-        add_nodes(self.table, self.nodes, 0, old, 0, self.used, np.empty(self.used, dtype=np.int64))
+        _add_nodes(self.table, self.nodes, 0, old, 0, self.used, np.empty(self.used, dtype=np.int64))
 
     def merge(self, other: Tree, begin: int) -> Ints:
         """Take over the nodes of a tree that has those before `begin` in common; their numbers here."""
         numbers = np.arange(other.used)
         self.reserve(self.used + other.used - begin)
-        self.used = add_nodes(self.table, self.nodes, self.used, other.nodes, begin, other.used, numbers)
+        self.used = _add_nodes(self.table, self.nodes, self.used, other.nodes, begin, other.used, numbers)
         return numbers
 
     def paths(self, leaves: Ints, size: int) -> Ints:
@@ -517,11 +454,11 @@ class Walker:
         """Visit a share, at most `quota` sets; give the rows handed out to the handler; count sets settled and seen."""
         a, tree, head = self._adjacency, self.tree, self._head
         head[:] = 0
-        head[ROOT], head[LEFT] = _root(a, share[0]), quota
+        head[ROOT], head[LEFT] = root_of(a, share[0]), quota
         shape = np.array([a.bits, a.low, a.link(self._size), orders.need, orders.most], dtype=np.int64)
         while True:
             head[USED] = tree.used
-            why = visit(
+            why = _visit(
                 *(a.indptr, a.neighbour, a.tie, *share, shape, self._held, self._opened, head, self._path),
                 *(tree.table, tree.nodes, orders.jobs, orders.pools, orders.canonical, self._traits),
                 *(orders.blocks, orders.members, self._out, self._patterns),

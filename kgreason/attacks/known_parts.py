@@ -14,6 +14,7 @@ from kgreason.analysis.weights import only_gains
 from kgreason.assess.adjacency import Adjacency, undirected
 from kgreason.assess.classes import Classes, Form, scrambled
 from kgreason.assess.patterns import Patterns
+from kgreason.assess.population import count_connected, pick
 from kgreason.assess.refinement import numbered
 from kgreason.assess.space import Catalogue, Space
 from kgreason.assess.visits import (
@@ -25,8 +26,6 @@ from kgreason.assess.visits import (
     Share,
     Tree,
     Walker,
-    count_connected,
-    pick,
     shares,
 )
 from kgreason.attacks.results import Filtered

@@ -108,26 +108,20 @@ def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Cert
         If the file cannot be read or is no certificate.
     """
     path = path / "certificate.json" if path.is_dir() else path
-    data = read_json(path)
+    data = _read_json(path)
     try:
         found = _certificate(data, pair)
         mine = files is not None and not found.complaints  # else it tells nothing of these files
         return replace(found, files=_changed(data["files"], files)) if files and mine else found
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-        raise ReleaseError(f"{path}: is no certificate: {_why(error)}", hint=HINT) from error
+        why = f"the entry {error} is missing" if isinstance(error, KeyError) else error
+        raise ReleaseError(f"{path}: is no certificate: {why}", hint=HINT) from error
 
 
 HINT = "name the certificate.json of the private folder, or verify without a certificate"
 
 
-def read_json(path: Path) -> Mapping[str, Any]:
-    """Read the entries of a certificate.
-
-    Raises
-    ------
-    ReleaseError
-        If the file cannot be read, or is no JSON object of this format.
-    """
+def _read_json(path: Path) -> Mapping[str, Any]:
     data = parsed_json(path, "certificate", HINT)
     if not isinstance(data, dict) or "format" not in data:
         raise ReleaseError(f"{path}: is no certificate: the entry 'format' is missing", hint=HINT)
@@ -168,10 +162,6 @@ def _beside(recorded: Mapping[str, Any], name: str, path: Path, other: str) -> l
         return differences(recorded, path)
     both = {other: path.parent / other, name: path}
     return differences(recorded, {n: p for n, p in both.items() if n in recorded or p.is_file()})
-
-
-def _why(error: Exception) -> str:
-    return f"the entry {error} is missing" if isinstance(error, KeyError) else str(error)
 
 
 def _certificate(data: Mapping[str, Any], pair: Pair) -> Certificate:
@@ -221,7 +211,6 @@ def _facts(graph: KnowledgeGraph) -> dict[str, str | int]:
 
 
 def _copies(k: int, places: Ints, mapping: Vertices) -> Certificate:
-    """Copies by original vertex."""
     places = places[np.argsort(places[:, 0])]
     row = np.minimum(np.searchsorted(places[:, 0], mapping), max(len(places) - 1, 0))
     if not len(places) or (places[row, 0] != mapping).any():
@@ -239,7 +228,6 @@ def _donors(data: Mapping[str, Any], k: int, order: Ints) -> Donors:
 
 
 def _array(rows: object, shape: tuple[int, ...], n: int) -> Ints:
-    """Rows of numbers of vertices."""
     if rows == []:
         return np.empty((0, *shape[1:]), dtype=np.int64)
     try:

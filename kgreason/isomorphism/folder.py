@@ -16,11 +16,10 @@ from kgreason.anonymizers.base import Guarantee
 from kgreason.arguments import anonymizable
 from kgreason.assess.verdict import Item
 from kgreason.errors import ReleaseError
-from kgreason.graph.labels import fresh
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.isomorphism.tables import COLUMNS, safe_names, write_tables
 from kgreason.lang.ast import Constant, Variable
-from kgreason.release.contents import FILES, README, Contents, files, is_of_kgreason
+from kgreason.release.contents import FILES, Contents, files, is_of_kgreason, not_drawn, said
 from kgreason.release.layout import LISTING, Layout, Stored, found_edges, found_nodes
 
 RULES = "rules.vada"
@@ -158,30 +157,16 @@ def form(
     nodes = found_nodes(folder, edges.values())
     assert nodes is not None
     layout = Layout(edges, nodes)
-    given, file = folder / RULES, folder / README
-    if (
-        is_of_kgreason(folder)
-        and given.is_file()
-        and given.read_bytes() != public_rules(program, layout).encode()
-    ):
+    given, ours = folder / RULES, is_of_kgreason(folder)
+    if ours and given.is_file() and given.read_bytes() != public_rules(program, layout).encode():
         return Item(FILES, False, OTHER_RULES, undecided=True)
-    claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
-    found = contents_of(program, layout, released, claim)
-    return files(folder, found, _names_told(folder, released, layout, original))
-
-
-def _names_told(
-    folder: Path, released: KnowledgeGraph, layout: Layout, original: KnowledgeGraph | None
-) -> Iterator[str]:
-    """Names that say something: of vertices that kgreason did not draw, of columns that the original does not have."""
-    if is_of_kgreason(folder) and not layout.numbered:
-        labels = (label for label in released.labels.tolist() if not fresh(label))
-        yield from (f"{label}: no name that kgreason draws" for label in labels)
+    told = [] if layout.numbered or not ours else [*not_drawn(released.labels.tolist())]
     for name, known in original.relations.items() if original is not None else ():
         columns = released.relations[name].columns
         if not {*columns} <= {*known.columns, *safe_names(known.columns), *COLUMNS}:
             named = f"{', '.join(columns)}, in the original {', '.join(known.columns)}"
-            yield f"{layout.edges[name].file}: columns are called {named}"
+            told.append(f"{layout.edges[name].file}: columns are called {named}")
+    return files(folder, contents_of(program, layout, released, claim_of(said(folder))), told)
 
 
 def _readme(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from kgreason.release.written import (
     read_pairs,
 )
 
+RELEASE = "file or folder", "name a release folder or its table"
 LISTED = "vertices of the release"  # a predicate that no rules can name
 
 
@@ -78,7 +80,7 @@ def read_pair(
         If a file is at fault or the mapping does not fit the graphs.
     """
     _need(original, "file", "name a table of the original graph")
-    _need_release(released)
+    _need(released, *RELEASE)
     names = read_mapping(mapping)
     tables = _in_folders(original)
     graph = _with_isolated(load_graph(program, tables, progress), tables, names, progress)
@@ -100,8 +102,8 @@ def read_released(
     DataError
         If a file is at fault.
     """
-    _need_release(released)
-    for folder in {source.path for given in released.values() for source in given if source.path.is_dir()}:
+    _need(released, *RELEASE)
+    for folder in {source.path for source in chain(*released.values()) if source.path.is_dir()}:
         check_kind(folder, "rules")
         check_folder(folder, program.edges)
     tables = _in_folders(released)
@@ -110,7 +112,7 @@ def read_released(
 
 def _nodes(tables: Mapping[str, Sequence[SourceSpec]]) -> SourceSpec | None:
     """Table of the vertices beside the first table of edges that has one."""
-    for source in (s for given in tables.values() for s in given if not s.server):
+    for source in (s for s in chain(*tables.values()) if not s.server):
         edges = Stored(source.kind("csv"), source.path.name, source.options)
         if found := found_nodes(source.path.parent, [edges]):
             return found.source(source.path.parent)
@@ -127,7 +129,7 @@ def _released(
     bare = replace(program, binds=(), queries_bound=(), mappings=(), facts=())
     sources = {predicate: [_with_header(source) for source in given] for predicate, given in tables.items()}
     with as_written():
-        for source in (source for given in tables.values() for source in given):
+        for source in chain(*tables.values()):
             if not source.server and source.kind() not in BINARY and "encoding" not in source.options:
                 check_whole(source.path, empty=source.kind() in MAYBE_EMPTY)
         if nodes is not None and nodes.kind() not in BINARY:
@@ -152,7 +154,7 @@ def _with_isolated(
 ) -> KnowledgeGraph:
     """The original with the vertices that only its mapping names; they are told, for a row may be lost."""
     if not graph.m:
-        files = [source.file for given in tables.values() for source in given]
+        files = [source.file for source in chain(*tables.values())]
         raise DataError(
             files[0] if files else names.file,
             "the original has no edges",
@@ -168,19 +170,14 @@ def _with_isolated(
     return whole
 
 
-def _need_release(tables: Mapping[str, Sequence[SourceSpec]]) -> None:
-    _need(tables, "file or folder", "name a release folder or its table")
-
-
 def _need(tables: Mapping[str, Sequence[SourceSpec]], what: str, hint: str) -> None:
-    for source in (source for given in tables.values() for source in given):
+    for source in chain(*tables.values()):
         if not source.server and not parts_of(source.path)[0].exists():
             hint = similar(source.path) or hint
             raise DataError(source.file, f"there is no such {what}", hint=hint)
 
 
 def _in_folders(tables: Mapping[str, Sequence[SourceSpec]]) -> dict[str, list[SourceSpec]]:
-    """The tables meant where folders are named."""
     return {predicate: [_in_folder(s, predicate) for s in given] for predicate, given in tables.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 from kgreason.displayed import Displayed
 from kgreason.isomorphism.reading import Pair, read_release, renumbered
 from kgreason.progress import SILENT, Progress
-from kgreason.release.pipeline import Clock, Family, Result
+from kgreason.release.pipeline import Family, Result
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.anonymizers.base import Anonymizer, Release
     from kgreason.assess.detection import Telling
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from kgreason.release.layout import Layout
     from kgreason.release.publication import Folders
     from kgreason.report.data import Report
-    from kgreason.report.run import Run
 
 
 @dataclass(frozen=True)
@@ -65,10 +62,6 @@ class Anonymization(Result):
         Utility, fidelity, and whether synthetic vertices can be told.
     derived
         The derived predicates that the guarantee covers besides the ground edges.
-    seconds
-        Time of each stage by name.
-    run
-        How it was called.
     """
 
     original: KnowledgeGraph
@@ -76,8 +69,6 @@ class Anonymization(Result):
     verdict: Verdict
     score: Score
     derived: tuple[str, ...]
-    seconds: Mapping[str, float]
-    run: Run
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
@@ -116,30 +107,20 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
         What anonymizes.
     graph, program
         The original and its rules.
-    rng
-        Of the algorithm.
-    run
-        How it was called.
     sizes
         Numbers of vertices of the parts that are verified.
     most
         Subgraphs above which graphs are not verified; `None`: they were counted before.
     layout
         The tables of the release; `None`: nothing is written.
-    clock, progress
-        As in `Family`.
     """
 
     algorithm: Anonymizer
     graph: KnowledgeGraph
     program: CheckedProgram
-    rng: np.random.Generator
-    run: Run
     sizes: Sequence[int]
     most: int | None
     layout: Layout | None
-    clock: Clock
-    progress: Progress
 
     def anonymize(self) -> Release:
         """Augment the graph, and give it random labels or, where a format wants them, numbers."""
@@ -148,7 +129,7 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
         augmented = self.algorithm.augment(self.graph, self.program, self.rng, self.progress)
         numbered = self.layout is not None and self.layout.numbered
         labels = None if numbered else frozenset(self.graph.labels.tolist())
-        return publish(augmented, labels, None if self.run.seed is None else self.rng)
+        return publish(augmented, labels, self.secret)
 
     def held(self, made: Release) -> Pair:
         """The release in memory, with its original."""
@@ -200,8 +181,8 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
         self.clock.lap("verify")
         found = score(*graphs, self.program, progress=self.progress)
         self.clock.lap("score")
-        derived, laps = self.program.derived, self.clock.laps
-        return Anonymization(read.original, made, verdict, found, derived, laps, self.run)
+        told = verdict, read.original, made, found, self.program.derived
+        return Anonymization(*told, seconds=self.clock.laps, run=self.run)
 
     def contents(self, found: Anonymization, read: Pair) -> Contents:
         """What the public folder holds."""

@@ -72,17 +72,13 @@ def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Lay
     crowded = [
         name
         for name, relation in released.relations.items()
-        if layout.edges[name].format == "mtx" and _parallel(relation)
+        if layout.edges[name].format == "mtx" and not first_rows([relation.source, relation.target]).all()
     ]
     for name in crowded:
         progress.note(
             f"{name} has parallel edges, and a matrix one entry for each pair: it is released as KONECT"
         )
     return layout.instead(dict.fromkeys(crowded, "konect"))
-
-
-def _parallel(relation: Relation) -> bool:
-    return not first_rows([relation.source, relation.target]).all()
 
 
 def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str) -> None:

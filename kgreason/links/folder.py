@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,6 @@ from kgreason.choices import CLUSTERED, Strategy
 from kgreason.data.plain_tables import cell, found_format, indented, width
 from kgreason.data.raw import Raw
 from kgreason.errors import DataError
-from kgreason.graph.labels import fresh
 from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
 from kgreason.graph.links.write import (
     COUNTED,
@@ -39,8 +38,8 @@ from kgreason.graph.links.write import (
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, Counts, Kind, Texts, attribute
 from kgreason.graph.people.parts import texts
-from kgreason.release.contents import BESIDE, README, UNVERIFIED, Contents, files
-from kgreason.release.written import UNCHANGED, check_kind
+from kgreason.release.contents import README, UNVERIFIED, Contents, files, not_drawn, said
+from kgreason.release.written import UNCHANGED, check_files
 from kgreason.rows import coded, labels_of, later, places, read_rows
 from kgreason.toml import parsed
 
@@ -54,8 +53,9 @@ def read_released(folder: Path) -> Released:
         If a file is missing or strange, a table is not whole or its columns are called otherwise, a row stands twice,
         names an unknown node, relation or attribute, or holds a size, count or weight that is none.
     """
-    tables = _check_files(folder)
-    described = read_description(folder / SCHEMA)
+    tables = names_of(found_format(folder, NODES))
+    check_files(folder, "links", tables.values())
+    described = _read_description(folder / SCHEMA)
     nodes = read_rows(folder / tables[NODES], HEADERS[NODES])
     labels = labels_of(nodes, "node")
     size = _whole(nodes, 1)
@@ -64,27 +64,6 @@ def read_released(folder: Path) -> Released:
     header, blank = (COUNTED + WEIGHTED, WEIGHTED) if described.weighted else (COUNTED, ())
     observed = _observed(read_rows(folder / tables[LINKS], header, blank), labels, names, described)
     return Released(LinkGraph(names, observed, attributes, size), described.strategy)
-
-
-def _check_files(folder: Path) -> dict[str, str]:
-    """Name of the file of each table."""
-    files = names_of(found_format(folder, NODES))
-    if not folder.is_dir():
-        hint = f"name a folder with {', '.join(files.values())}"
-        raise DataError(str(folder), "there is no such release folder", hint=hint)
-    check_kind(folder, "links")
-    for name in files.values():
-        if not (folder / name).is_file():
-            hint = "take an unchanged copy of the folder"
-            raise DataError(str(folder / name), "there is no such file", hint=hint)
-    for path in sorted(folder.iterdir()):
-        if path.name not in (*files.values(), *BESIDE):
-            hint = "take it out of the release: what it tells is not looked at"
-            raise DataError(str(path), "this is none of the files of a release of links", hint=hint)
-        if not path.is_file():
-            what = "a link that leads nowhere" if path.is_symlink() else "no file"
-            raise DataError(str(path), f"this is {what}", hint="take an unchanged copy of the folder")
-    return files
 
 
 def _whole(raw: Raw, column: int) -> Counts:
@@ -127,7 +106,7 @@ def _nodes(raw: Raw) -> str:
     return Path(raw.file).with_stem(NODES).name
 
 
-def _attributes(raw: Raw, labels: object, described: Description) -> dict[str, Attribute]:
+def _attributes(raw: Raw, labels: object, described: _Description) -> dict[str, Attribute]:
     node = places(raw, 0, labels, "node", _nodes(raw))
     names = (*described.numeric, *described.categorical)
     name = _known(raw, 1, names)
@@ -144,7 +123,7 @@ def _attributes(raw: Raw, labels: object, described: Description) -> dict[str, A
     return dict(sorted(found.items()))
 
 
-def _observed(raw: Raw, labels: object, names: Texts, described: Description) -> dict[str, Observations]:
+def _observed(raw: Raw, labels: object, names: Texts, described: _Description) -> dict[str, Observations]:
     source, target = (places(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
     relations = described.relations
     kind, count = _known(raw, 1, relations), _whole(raw, 3)
@@ -188,7 +167,6 @@ def _weights(raw: Raw, kind: Vertices, weighted: npt.NDArray[np.bool_]) -> npt.N
 
 
 def _numbers(raw: Raw, column: int, rows: Vertices) -> npt.NDArray[np.float64]:
-    """Numbers of a column, in some rows."""
     cells = texts(raw.columns[column]).to_numpy(zero_copy_only=False)[rows]
     numbers = np.array([_number(text) for text in cells.tolist()], dtype=np.float64)
     if (bad := np.flatnonzero(~np.isfinite(numbers))).size:
@@ -210,20 +188,8 @@ _KEYS = {"relations": ("mutual", "directed", "weighted"), "attributes": ("numeri
 
 
 @dataclass(frozen=True)
-class Description:
-    """What ``links.toml`` says of the tables.
-
-    Attributes
-    ----------
-    strategy
-        How the release was made.
-    mutual, directed
-        The relations: whose links have no direction, and the others.
-    weighted
-        Those of them with weights.
-    numeric, categorical
-        The attributes.
-    """
+class _Description:
+    """What ``links.toml`` says of the tables: the strategy, relations of each kind, attributes of each kind."""
 
     strategy: Strategy
     mutual: tuple[str, ...]
@@ -238,14 +204,8 @@ class Description:
         return tuple(sorted((*self.mutual, *self.directed)))
 
 
-def read_description(path: Path) -> Description:
-    """Read ``links.toml``.
-
-    Raises
-    ------
-    DataError
-        If the file is not as `kgreason.graph.links.write` writes it.
-    """
+def _read_description(path: Path) -> _Description:
+    """Read ``links.toml``, which is as `kgreason.graph.links.write` writes it."""
     try:
         text = path.read_text(encoding="utf-8")
         given = parsed(text)
@@ -283,7 +243,7 @@ def read_description(path: Path) -> Description:
             refuse(other, f"{both!r} is in {one} and in {other}")
     for strange in {*lists["weighted"]} - {*lists["mutual"], *lists["directed"]}:
         refuse("weighted", f"{strange!r} is no relation")
-    return Description(given["strategy"], **lists)
+    return _Description(given["strategy"], **lists)
 
 
 # --- what stands in a folder
@@ -389,25 +349,10 @@ def form(folder: Path, released: Released) -> Item:
     released
         What was read from it.
     """
-    claimed = _claimed(folder, released)
-    contents = contents_of(released, claimed, found_format(folder, NODES))
-    return files(folder, contents, _told(folder, released, claimed))
-
-
-def _told(folder: Path, released: Released, claimed: int | None) -> Iterator[str]:
-    """Names that say something, and claims that are not so."""
-    yield from (
-        f"{label}: no name that kgreason draws" for label in released.graph.labels if not fresh(label)
-    )
-    if claimed is None or (folder / UNVERIFIED).exists():
-        return
-    if not conditions.clusters(released, claimed)[0].holds:
-        yield f"{README}: it claims clusters of {claimed:,}, and there are smaller ones"
-
-
-def _claimed(folder: Path, released: Released) -> int | None:
-    """Entities of a cluster at least, as README.txt says."""
-    file = folder / README
-    given = file.read_bytes().decode("utf-8", errors="replace") if file.is_file() else ""
-    claim = _CLAIM.search(given)
-    return int(claim[1]) if claim and conditions.shows_clusters(released) else None
+    claim = _CLAIM.search(said(folder))
+    claimed = int(claim[1]) if claim and conditions.shows_clusters(released) else None
+    told = [*not_drawn(released.graph.labels)]
+    believed = claimed is not None and not (folder / UNVERIFIED).exists()
+    if believed and not conditions.clusters(released, claimed)[0].holds:
+        told.append(f"{README}: it claims clusters of {claimed:,}, and there are smaller ones")
+    return files(folder, contents_of(released, claimed, found_format(folder, NODES)), told)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgreason.assess.links.source import Source
-from kgreason.assess.links.verdict import LinksVerdict
+from kgreason.assess.links.verdict import LinksVerdict, Source
 from kgreason.assess.links.verify import verify_links
 from kgreason.graph.links.write import write_links
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released
 from kgreason.progress import SILENT, Progress
 from kgreason.release.mapping import write_mapping
-from kgreason.release.pipeline import Clock, Family, Result
+from kgreason.release.pipeline import Family, Result
 
 if TYPE_CHECKING:
     from kgreason.anonymizers.links.strategies import LinksRelease
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from kgreason.graph.model import Vertices
     from kgreason.release.contents import Contents
     from kgreason.report.data import Report
-    from kgreason.report.run import Run
 
 
 @dataclass(frozen=True)
@@ -68,10 +65,6 @@ class LinksAnonymization(Result):
         Cluster of each entity, int64, shape (n,): part of the secret; `None` where none were made.
     verdict
         What the independent checker found.
-    seconds
-        Time of each stage by name.
-    run
-        How it was called.
     """
 
     original: Original
@@ -79,8 +72,6 @@ class LinksAnonymization(Result):
     asked: Asked
     clusters: Vertices | None
     verdict: LinksVerdict
-    seconds: Mapping[str, float]
-    run: Run
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
@@ -175,24 +166,14 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
         How they are anonymized.
     clusters
         Cluster of each entity; `None` where none are made.
-    rng
-        Of the anonymization.
-    run
-        How it was called.
     format
         Of the tables that are published.
-    clock, progress
-        As in `Family`.
     """
 
     original: Original
     asked: Asked
     clusters: Vertices | None
-    rng: np.random.Generator
-    run: Run
     format: str
-    clock: Clock
-    progress: Progress
 
     def anonymize(self) -> LinksRelease:
         """Leave out what the strategy leaves out, and give nodes random labels."""
@@ -201,7 +182,7 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
         graph, strategy = self.original.graph, self.asked.strategy
         alone = np.arange(graph.n) if self.clusters is None else self.clusters
         made, node = apply(graph, alone, strategy, self.asked.percent or 0, self.rng)
-        return publish(made, strategy, node, graph.labels, None if self.run.seed is None else self.rng)
+        return publish(made, strategy, node, graph.labels, self.secret)
 
     def held(self, made: LinksRelease) -> Judged:
         """The release in memory, with its mapping."""
@@ -234,8 +215,8 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
             form=read.files,
         )
         self.clock.lap("verify")
-        laps = self.clock.laps
-        return LinksAnonymization(self.original, made, asked, self.clusters, verdict, laps, self.run)
+        told = verdict, self.original, made, asked, self.clusters
+        return LinksAnonymization(*told, seconds=self.clock.laps, run=self.run)
 
     def contents(self, found: LinksAnonymization, read: Judged) -> Contents:
         """What the public folder holds."""

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgreason.assess.people.information import distinct, paired
-from kgreason.assess.people.published import Published, Rows, Source
+from kgreason.assess.people.information import distinct
+from kgreason.assess.people.verdict import Published, Rows, Source
+from kgreason.assess.refinement import paired
 from kgreason.assess.verdict import Item
 from kgreason.choices import Construction, PeopleModel
 from kgreason.data.plain_tables import cell, found_format, indented, row_of, width
 from kgreason.data.raw import Raw
 from kgreason.errors import DataError
-from kgreason.graph.labels import fresh
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links
 from kgreason.graph.people.read import read_people
@@ -31,9 +31,9 @@ from kgreason.graph.people.schema import read_schema
 from kgreason.graph.people.sources import Schema
 from kgreason.graph.people.write import HEADERS, SCHEMA, TABLES, USERS, write_people
 from kgreason.progress import SILENT, Progress
-from kgreason.release.contents import BESIDE, README, Contents, files, is_of_kgreason
+from kgreason.release.contents import Contents, files, is_of_kgreason, not_drawn, said
 from kgreason.release.mapping import REMOVED, UNLISTED, Names, names_of, numbers_of, read_mapping
-from kgreason.release.written import UNCHANGED, check_kind
+from kgreason.release.written import UNCHANGED, check_files
 from kgreason.rows import coded, labels_of, later, places, read_rows
 
 if TYPE_CHECKING:
@@ -123,7 +123,9 @@ def source_of(
 
 
 def _read(folder: Path) -> Published:
-    tables = _check_files(folder)
+    format = found_format(folder, USERS)
+    tables = {name: f"{name}.{format}" for name in TABLES}
+    check_files(folder, "people", (*tables.values(), SCHEMA))
     schema = read_schema(folder / SCHEMA)
     named = {file.spec.path.name for file in schema.files}
     if strange := sorted(named - set(tables.values())):
@@ -165,26 +167,6 @@ def _read(folder: Path) -> Published:
     )
     rows = Rows(len(again), len(own), tuple([*again, *own][:SHOWN]))
     return Published(graph, rows=rows, name=str(folder), files=form(folder, graph))
-
-
-def _check_files(folder: Path) -> dict[str, str]:
-    """Name of the file of each table."""
-    format = found_format(folder, USERS)
-    files = {name: f"{name}.{format}" for name in TABLES}
-    if not folder.is_dir():
-        hint = f"name a folder with {', '.join(files.values())} and {SCHEMA}"
-        raise DataError(str(folder), "there is no such release folder", hint=hint)
-    check_kind(folder, "people")
-    for name in (*files.values(), SCHEMA):
-        if not (folder / name).is_file():
-            raise DataError(
-                str(folder / name), "there is no such file", hint="take an unchanged copy of the folder"
-            )
-    for path in sorted(folder.iterdir()):
-        if path.name not in (*files.values(), SCHEMA, *BESIDE):
-            hint = "take it out of the release: what it tells of users is not looked at"
-            raise DataError(str(path), "this is none of the files of a release of people", hint=hint)
-    return files
 
 
 def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric: bool) -> Attribute:
@@ -334,7 +316,6 @@ def contents_of(released: PeopleGraph, claim: Claim | None, format: str) -> Cont
 
 
 def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
-    """Text of README.txt of users with attributes or without."""
     kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
     return TEXT.format(
         guarantee=claim.asked,
@@ -360,8 +341,6 @@ def form(folder: Path, released: PeopleGraph) -> Item:
     released
         What was read from it.
     """
-    file = folder / README
-    claim = Claim.found(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
     labels = released.labels.tolist() if is_of_kgreason(folder) else []
-    told = (f"{label}: no name that kgreason draws" for label in labels if not fresh(label))
-    return files(folder, contents_of(released, claim, found_format(folder, USERS)), told)
+    contents = contents_of(released, Claim.found(said(folder)), found_format(folder, USERS))
+    return files(folder, contents, not_drawn(labels))

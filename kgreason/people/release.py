@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kgreason.anonymizers.people.history import fingerprint, read_history, write_history
 from kgreason.assess.people import conditions
-from kgreason.assess.people.published import Published, Source
 from kgreason.assess.people.utility import Utility, measure
-from kgreason.assess.people.verdict import PeopleVerdict
+from kgreason.assess.people.verdict import PeopleVerdict, Published, Source
 from kgreason.assess.people.verify import Demands, verify_people
 from kgreason.assess.verdict import Item
 from kgreason.errors import DataError, KgreasonError
@@ -23,7 +20,7 @@ from kgreason.graph.people.write import write_people
 from kgreason.people.folder import Claim, contents_of, read_named, read_published
 from kgreason.progress import SILENT, Progress
 from kgreason.release.mapping import write_mapping
-from kgreason.release.pipeline import Clock, Family, Result
+from kgreason.release.pipeline import Family, Result
 
 if TYPE_CHECKING:
     from kgreason.anonymizers.people.generalize import PeopleRelease
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from kgreason.release.contents import Contents
     from kgreason.release.publication import Folders
     from kgreason.report.data import Report
-    from kgreason.report.run import Run
 
 
 @dataclass(frozen=True)
@@ -52,10 +48,6 @@ class PeopleAnonymization(Result):
         What the independent checker found.
     utility
         What information was lost; `None` if that could not be measured.
-    seconds
-        Time of each stage by name.
-    run
-        How it was called.
     """
 
     original: PeopleGraph
@@ -63,8 +55,6 @@ class PeopleAnonymization(Result):
     settings: Settings
     verdict: PeopleVerdict
     utility: Utility | None
-    seconds: Mapping[str, float]
-    run: Run
 
     def __repr__(self) -> str:
         found = "holds" if self.holds else "DOES NOT HOLD"
@@ -137,28 +127,18 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         The k of each user, int64, shape (n,).
     after
         Private folder of the release before, for ``"ctkga"``.
-    rng
-        Of the algorithm.
-    run
-        How it was called.
     asked
         The k where there is nobody to ask for one.
     format
         Of the tables that are published.
-    clock, progress
-        As in `Family`.
     """
 
     graph: PeopleGraph
     settings: Settings
     levels: Counts
     after: Path | None
-    rng: np.random.Generator
-    run: Run
     asked: int
     format: str
-    clock: Clock
-    progress: Progress
 
     @property
     def k(self) -> int | None:
@@ -203,8 +183,8 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         self.progress.step("Measuring what is lost")
         utility = self._measured(read.graph, read.source.mapping, self.progress)
         self.clock.lap("verify")
-        laps = self.clock.laps
-        return PeopleAnonymization(self.graph, made, self.settings, verdict, utility, laps, self.run)
+        told = verdict, self.graph, made, self.settings, utility
+        return PeopleAnonymization(*told, seconds=self.clock.laps, run=self.run)
 
     def contents(self, found: PeopleAnonymization, read: Published) -> Contents:
         """What the public folder holds."""
@@ -232,7 +212,6 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         earlier: list[tuple[Path, Path]],
         marks: tuple[str, ...],
     ) -> PeopleVerdict:
-        """What the checker finds of a release, and of a series."""
         model = self.settings.model
         if model != "kw-tad":
             demands = Demands(self.levels) if self.k is None else None
@@ -254,7 +233,7 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         names = conditions.names([*before, one])
         told = {"names", *(item.name for item in series.items)}
         rest = [item for item in single.items if item.name not in told]
-        found = [_other(others)] if others else []
+        found = [Item("earlier releases", False, "; ".join(others), tuple(others))] if others else []
         return replace(series, items=(*series.items, *rest, names, *found), needs_original=())
 
     def _earlier(self) -> Iterator[tuple[Path, Path]]:
@@ -283,10 +262,6 @@ def _series(private: Path) -> tuple[str, str | None]:
 
 def _beside(folder: Path, place: str) -> Path:
     return Path(os.path.normpath(folder / place))
-
-
-def _other(words: list[str]) -> Item:
-    return Item("earlier releases", False, "; ".join(words), tuple(words))
 
 
 def _not_there(folders: list[Path]) -> Item:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason import __version__
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import listing
+from kgreason.assess.verdict import Item, listing
 from kgreason.errors import ReleaseError
+from kgreason.graph.labels import fresh
 from kgreason.imprint import ACCOUNT, BINARY, changes, imprint_of, not_of_account
 
 if TYPE_CHECKING:
@@ -109,6 +109,17 @@ class Contents:
 def is_of_kgreason(folder: Path) -> bool:
     """Whether a folder has one of the texts that kgreason writes beside the tables of a release."""
     return any((folder / name).exists() for name in (*BESIDE, "rules.vada"))
+
+
+def said(folder: Path) -> str:
+    """Text of the README.txt of a release folder, empty where there is none."""
+    file = folder / README
+    return file.read_bytes().decode("utf-8", errors="replace") if file.is_file() else ""
+
+
+def not_drawn(labels: Iterable[str]) -> Iterator[str]:
+    """Labels that are none of kgreason, in words."""
+    return (f"{label}: no name that kgreason draws" for label in labels if not fresh(label))
 
 
 def files(folder: Path, contents: Contents, told: Iterable[str] = ()) -> Item:
@@ -241,7 +252,6 @@ def _same_duckdb(there: bytes, made: bytes, rows: int) -> bool:
 
 
 def _texts(folder: Path, contents: Contents) -> Iterator[str]:
-    """What is wrong with the other files."""
     marked = (folder / UNVERIFIED).exists()
     if marked and (folder / UNVERIFIED).read_bytes():
         yield f"{UNVERIFIED}: it is not empty"

@@ -29,7 +29,6 @@ MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})
 DATABASES = frozenset({"sqlite", "duckdb"})
 """Formats whose tables stand in one file."""
 BINARY = frozenset({"parquet", *DATABASES})
-_EXTENSION_OF: Mapping[str, str] = {name: extension for name, extension in FORMATS.items()}  # noqa: C416
 _EXTENSIONS = {**{e: format for format, e in FORMATS.items() if format != "neo4j"}, "ttl": "rdf"}
 EXTENSIONS = tuple(f".{extension}" for extension in _EXTENSIONS)
 """What the name of a table of a release ends with, if it does not begin as that of a KONECT file."""
@@ -138,7 +137,11 @@ def _edges(predicate: str, name: str) -> Stored:
     if name == "neo4j":
         return Stored(name, f"{predicate}.csv")
     stored = _plain(predicate, name)
-    return replace(stored, options={**stored.options, "predicate": predicate}) if _triples(stored) else stored
+    return (
+        replace(stored, options={**stored.options, "predicate": predicate})
+        if stored.format == "rdf"
+        else stored
+    )
 
 
 def _nodes(first: Stored, name: str) -> Stored:
@@ -148,16 +151,11 @@ def _nodes(first: Stored, name: str) -> Stored:
     if first.beside is not None:
         return Stored(first.format, first.beside)
     stored = _plain(NODES, "csv" if first.format in EDGES_ALONE else name)
-    return replace(stored, options={**stored.options, "class": NODES}) if _triples(stored) else stored
-
-
-def _triples(stored: Stored) -> bool:
-    return stored.format == "rdf"
+    return replace(stored, options={**stored.options, "class": NODES}) if stored.format == "rdf" else stored
 
 
 def _plain(table: str, name: str) -> Stored:
-    """A table in a format, or with an extension of one."""
-    extension = _EXTENSION_OF.get(name, name)
+    extension = FORMATS.get(name, name)
     format = _EXTENSIONS[extension]
     if format in DATABASES:
         return Stored(format, f"{DATABASE}.{extension}", {"table": table})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -16,6 +17,8 @@ from kgreason.progress import SILENT, Progress
 from kgreason.release.publication import Folders, staged
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from kgreason.assess.verdict import Examined
     from kgreason.release.contents import Contents
     from kgreason.report.data import Report
@@ -36,6 +39,7 @@ class Clock:
         self._last = now
 
 
+@dataclass(frozen=True, kw_only=True)
 class Result(Displayed, ABC):
     """What an anonymization returns, whatever the family.
 
@@ -100,19 +104,31 @@ Read = TypeVar("Read")  # what is judged
 Found = TypeVar("Found", bound=Result)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Family(ABC, Generic[Made, Read, Found]):
     """One anonymization of a family of releases, as `run` calls it.
 
     Attributes
     ----------
+    rng
+        Of the anonymization.
+    run
+        How it was called.
     clock
         Where the time goes.
     progress
         Is told the steps.
     """
 
+    rng: np.random.Generator
+    run: Run
     clock: Clock
     progress: Progress
+
+    @property
+    def secret(self) -> np.random.Generator | None:
+        """Of random labels: the system's, or in an experiment the one that can be repeated."""
+        return None if self.run.seed is None else self.rng
 
     @abstractmethod
     def anonymize(self) -> Made:
@@ -146,14 +162,8 @@ class Family(ABC, Generic[Made, Read, Found]):
         return {}
 
 
-def run(family: Family[Made, Read, Found], folders: Folders | None, *, seeded: bool) -> Found:
-    """Anonymize, and publish what was made; without folders, only judge it.
-
-    Parameters
-    ----------
-    seeded
-        Whether the release can be computed again.
-    """
+def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
+    """Anonymize, and publish what was made; without folders, only judge it."""
     from kgreason.report.write import write_report
 
     clock, progress = family.clock, family.progress
@@ -167,6 +177,7 @@ def run(family: Family[Made, Read, Found], folders: Folders | None, *, seeded: b
         progress.step("Reading what was written")
         read = family.read(made, public, private)
         found = family.judge(made, read)
+        seeded = family.run.seed is not None
         family.contents(found, read).publish(public, holds=found.holds, seeded=seeded)
         family.certify(found, read, public, private)
         report = found.report(progress)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from kgreason.data.source import SourceSpec
 from kgreason.data.sqlite import sqlite_tables
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.release.contents import BESIDE
 from kgreason.release.layout import (
     DATABASES,
     HEADED,
@@ -131,6 +132,31 @@ def check_kind(folder: Path, kind: str) -> None:
     for other, (file, words, hint) in KINDS.items():
         if other != kind and (folder / file).is_file():
             raise DataError(str(folder), f"this is a release of {words}, not of {KINDS[kind][1]}", hint=hint)
+
+
+def check_files(folder: Path, kind: str, files: Collection[str]) -> None:
+    """Refuse a folder that lacks one of the files of a release of a kind, or holds others.
+
+    Raises
+    ------
+    DataError
+        Naming the file.
+    """
+    unchanged = "take an unchanged copy of the folder"
+    if not folder.is_dir():
+        hint = f"name a folder with {', '.join(files)}"
+        raise DataError(str(folder), "there is no such release folder", hint=hint)
+    check_kind(folder, kind)
+    for name in files:
+        if not (folder / name).is_file():
+            raise DataError(str(folder / name), "there is no such file", hint=unchanged)
+    for path in sorted(folder.iterdir()):
+        if path.name not in (*files, *BESIDE):
+            hint = "take it out of the release: what it tells is not looked at"
+            raise DataError(str(path), f"this is none of the files of a release of {kind}", hint=hint)
+        if not path.is_file():
+            what = "a link that leads nowhere" if path.is_symlink() else "no file"
+            raise DataError(str(path), f"this is {what}", hint=unchanged)
 
 
 def check_folder(folder: Path, edges: Sequence[str]) -> None:

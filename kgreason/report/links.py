@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason.assess.links.conditions import classes as classes_of_values
 from kgreason.assess.links.verdict import LinksVerdict
-from kgreason.assess.people.information import paired
+from kgreason.assess.refinement import paired
 from kgreason.choices import CLUSTERED
 from kgreason.graph.links.model import LinkGraph, Observations, Released
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices

@@ -8,12 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.links.source import Source
-from kgreason.assess.links.verdict import Nodes
+from kgreason.assess.links.verdict import Nodes, Source
 from kgreason.assess.people.information import shared
 from kgreason.assess.people.information import values as classes_of_values
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess.verdict import SHOWN, Item, judged, listing
 from kgreason.choices import CLUSTERED, Strategy
 from kgreason.graph.links.model import LinkGraph, Observations, Released
 from kgreason.graph.model import Vertices
@@ -32,13 +30,8 @@ def sensitive(graph: LinkGraph, name: str) -> Item:
     """
     word = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
     found = [f"{where} is {said}" for where, said in _said(graph) if word.search(said)]
-    if found:
-        return Item("sensitive", False, "the release names the sensitive relation", listing(found))
-    return Item(
-        "sensitive",
-        True,
-        "no link of the sensitive relation is released, nor is its name in any name or value",
-    )
+    holds = "no link of the sensitive relation is released, nor is its name in any name or value"
+    return judged("sensitive", found, "the release names the sensitive relation", holds)
 
 
 def _said(graph: LinkGraph) -> Iterator[tuple[str, str]]:
@@ -60,9 +53,10 @@ def simple(graph: LinkGraph) -> Item:
     ]
     for name, found in graph.observed.items():
         words += _malformed(graph, name, found)
-    if words:
-        return Item("simple", False, f"{len(words):,} rows are none of a graph of links", listing(words))
-    return Item("simple", True, "each pair stands once with its count, between nodes that are there")
+    fails = f"{len(words):,} rows are none of a graph of links"
+    return judged(
+        "simple", words, fails, "each pair stands once with its count, between nodes that are there"
+    )
 
 
 def _malformed(graph: LinkGraph, name: str, found: Observations) -> list[str]:
@@ -104,18 +98,10 @@ def mapping(released: Released, source: Source) -> Item:
         detail = f"{len(wrong):,} nodes stand for other numbers of entities than they say"
         return Item("mapping", False, detail, listing(some, len(wrong)))
     several = np.flatnonzero(members > 1)
-    if released.strategy not in CLUSTERED and len(several):
-        detail = f"{len(several):,} nodes stand for several entities, which {released.strategy} does not do"
-        return Item("mapping", False, detail, listing(map(str, graph.labels[several[:SHOWN]]), len(several)))
-    return Item("mapping", True, f"{source.graph.n:,} entities are in {graph.n:,} nodes, as these say")
-
-
-def labels(released: Released, source: Source) -> Item:
-    """Whether no original name is a name in the release."""
-    kept = sorted(set(map(str, source.graph.labels)) & set(map(str, released.graph.labels)))
-    if kept:
-        return Item("labels", False, f"{len(kept):,} original names are in the release", listing(kept))
-    return Item("labels", True, "no original name is in the release")
+    several = several[:0] if released.strategy in CLUSTERED else several
+    fails = f"{len(several):,} nodes stand for several entities, which {released.strategy} does not do"
+    holds = f"{source.graph.n:,} entities are in {graph.n:,} nodes, as these say"
+    return judged("mapping", map(str, graph.labels[several[:SHOWN]]), fails, holds, len(several))
 
 
 def shows_clusters(released: Released) -> bool:
@@ -173,16 +159,9 @@ def values(released: Released, source: Source) -> Item:
         who = {int(group[u]): str(graph.labels[u]) for u in range(graph.n)} if had != has else {}
         words += [f"{who[u]} lacks {name} = {text}" for u, text in sorted(had - has)]
         words += [f"{who[u]} has {name} = {text}, which is of nobody there" for u, text in sorted(has - had)]
-    if words:
-        return Item(
-            "values",
-            False,
-            f"{len(words):,} values or attributes are lost, invented or of another kind",
-            listing(words),
-        )
-    return Item(
-        "values", True, f"nodes have the {total:,} values of those they stand for" if total else "no values"
-    )
+    fails = f"{len(words):,} values or attributes are lost, invented or of another kind"
+    holds = f"nodes have the {total:,} values of those they stand for" if total else "no values"
+    return judged("values", words, fails, holds)
 
 
 def _kind(name: str, had: Attribute | None, has: Attribute | None) -> list[str]:
@@ -195,7 +174,6 @@ def _kind(name: str, had: Attribute | None, has: Attribute | None) -> list[str]:
 
 
 def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[tuple[int, str]]:
-    """Which group has which value."""
     if attribute is None:
         return set()
     return set(zip(group[attribute.user].tolist(), attribute.domain[attribute.value].tolist(), strict=True))

@@ -14,9 +14,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.links.source import Source
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess.links.verdict import Source
+from kgreason.assess.refinement import numbered
+from kgreason.assess.verdict import SHOWN, Item, judged
 from kgreason.choices import CLUSTERED
 from kgreason.graph.links.model import Observations, Released
 from kgreason.graph.model import Vertices
@@ -45,17 +45,15 @@ def links(released: Released, source: Source, percent: float | None) -> Item:
             continue
         words += [f"{name}: {what}" for what in _wrong(released, source, original, found, percent)]
         told.append(f"{name} {original.total:,} -> {found.total:,}")
-    if words:
-        detail = f"the links are not those that {released.strategy} leaves"
-        return Item("links", False, detail, listing(words))
+    fails = f"the links are not those that {released.strategy} leaves"
     rest = "; any share may be missing" if released.strategy == "partial" and percent is None else ""
-    return Item("links", True, f"as {released.strategy} leaves them: {', '.join(told) or 'none'}{rest}")
+    holds = f"as {released.strategy} leaves them: {', '.join(told) or 'none'}{rest}"
+    return judged("links", words, fails, holds)
 
 
 def _wrong(
     released: Released, source: Source, original: Observations, found: Observations, percent: float | None
 ) -> list[str]:
-    """What is wrong with one relation, in words."""
     strategy = released.strategy
     if found.mutual != original.mutual:
         return [f"it is {'mutual' if found.mutual else 'directed'}, and was not"]
@@ -81,10 +79,10 @@ def _wrong(
 def _of_clusters(
     released: Released, source: Source, original: Observations, found: Observations
 ) -> list[str]:
-    """What is wrong with one relation between clusters."""
     expected = _between(original, source.mapping, largest=released.strategy == "constrained")
     mean = expected[2]
-    rows, surplus = _surplus(_weightless(expected), _weightless(_rows(found)))
+    sides = [(a, b, np.zeros(len(a)), many) for a, b, _, many in (expected, _rows(found))]
+    rows, surplus = _surplus(*sides)
     words = _named(released, rows, np.flatnonzero(surplus < 0), "more links than the entities have")
     words += _named(released, rows, np.flatnonzero(surplus > 0), "fewer links than the entities have")
     if words or found.weight is None:
@@ -97,19 +95,13 @@ def _of_clusters(
 
 
 def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Rows:
-    """Links between nodes, ordered by source, then target: how many, and the mean of their weights.
-
-    Parameters
-    ----------
-    largest
-        Whether the largest number between two entities counts; else the sum of all.
-    """
+    """Links between nodes, ordered, with the mean of their weights: all, or the `largest` number of two entities."""
     a, b, weight, count = _carried(original, mapping)
-    pair = _grouped(a, b)
+    pair = numbered(np.column_stack([a, b]))
     many = _sums(pair, count)
     mean = _means(pair, weight, count)
     if largest:
-        entities = _grouped(original.source, original.target)
+        entities = numbered(np.column_stack([original.source, original.target]))
         single = _sums(entities, original.count)
         many = np.zeros(len(mean), dtype=np.int64)
         np.maximum.at(many, pair, single[entities])
@@ -148,33 +140,17 @@ def _rows(found: Observations) -> Rows:
     return found.source, found.target, weight, found.count
 
 
-def _weightless(rows: Rows) -> Rows:
-    return rows[0], rows[1], np.zeros(len(rows[0])), rows[3]
-
-
 def _surplus(expected: Rows, found: Rows) -> tuple[Rows, Vertices]:
     """Each pair (and weight) of either, and how many links more are expected than found, int64."""
     source, target, weight = (np.concatenate([x, y]) for x, y in zip(expected[:3], found[:3], strict=True))
     count = np.concatenate([expected[3], -found[3]])
-    group = _grouped(source, target, weight)
+    group = numbered(np.column_stack([source, target, weight]))
     first = np.unique(group, return_index=True)[1]
     surplus = _sums(group, count)
     return (source[first], target[first], weight[first], surplus), surplus
 
 
-def _grouped(*columns: npt.NDArray[np.int64] | Doubles) -> Vertices:
-    """Number of each row among the different rows, in their order."""
-    order = np.lexsort(columns[::-1])
-    new = np.zeros(len(order), dtype=np.bool_)
-    for column in columns:
-        new[1:] |= column[order[1:]] != column[order[:-1]]
-    group = np.empty(len(order), dtype=np.int64)
-    group[order] = np.cumsum(new)
-    return group
-
-
 def _sums(group: Vertices, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """Sum of the numbers of each group."""
     total = np.zeros(int(group.max(initial=-1)) + 1, dtype=numbers.dtype)
     np.add.at(total, group, numbers)
     return total

@@ -1,4 +1,4 @@
-"""What the checker of releases of links finds: each condition, and for each violated one where it fails."""
+"""What the checker of releases of links looks at, and what it finds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ from typing import Any
 from kgreason.assess.verdict import Examined, Item
 from kgreason.choices import Strategy
 from kgreason.displayed import Displayed
+from kgreason.graph.links.model import LinkGraph
+from kgreason.graph.model import Vertices
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The original of a release, and who is who.
+
+    Attributes
+    ----------
+    graph
+        The observed links of the original.
+    mapping
+        Entity u is in the released node ``mapping[u]``; int64, shape (n,), -1: in none.
+    """
+
+    graph: LinkGraph
+    mapping: Vertices
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ LINKS, section 4.
 
 from __future__ import annotations
 
+from kgreason.assess.conditions import no_label_kept
 from kgreason.assess.links import conditions
 from kgreason.assess.links.conditions import sensitive
 from kgreason.assess.links.counts import links
-from kgreason.assess.links.source import Source
-from kgreason.assess.links.verdict import LinksVerdict
+from kgreason.assess.links.verdict import LinksVerdict, Source
 from kgreason.assess.verdict import Item
 from kgreason.choices import Strategy
 from kgreason.graph.links.model import Released
@@ -84,7 +84,7 @@ def verify_links(
     if source is None:
         return LinksVerdict(released.strategy, k, tuple(items), nodes, (*needed, *NEEDED))
     paired = conditions.mapping(released, source)
-    items += [paired, conditions.labels(released, source)]
+    items += [paired, no_label_kept(source.graph, released.graph, "name")]
     if paired.holds and simple.holds:
         items += [conditions.values(released, source), links(released, source, percent)]
     else:

@@ -9,9 +9,9 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.people.published import Published, Rows, Source
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess import conditions
+from kgreason.assess.people.verdict import Published, Rows, Source
+from kgreason.assess.verdict import SHOWN, Item, judged
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph
 from kgreason.release.mapping import REMOVED, UNLISTED
@@ -22,33 +22,14 @@ def simple(release: Published) -> Item:
     rows = release.rows or Rows()
     again, own = _repeated(release.graph), _loops(release.graph)
     repeated, loops = rows.repeated + len(again), rows.loops + len(own)
-    if repeated or loops:
-        detail = f"{repeated:,} rows stand again, {loops:,} links go from a user to himself"
-        words = [*rows.examples, *again, *own][:SHOWN]
-        return Item("simple", False, detail, listing(words, repeated + loops))
-    return Item("simple", True, "no triple stands twice, no user has a link to himself")
+    detail = f"{repeated:,} rows stand again, {loops:,} links go from a user to himself"
+    holds = "no triple stands twice, no user has a link to himself"
+    return judged("simple", [*rows.examples, *again, *own][:SHOWN], detail, holds, repeated + loops)
 
 
 def mapping(release: Published, source: Source) -> Item:
     """Whether the mapping gives each original user a released user of his own, or none."""
-    map_, graph = source.mapping, release.graph
-    if len(map_) != source.graph.n:
-        return Item("mapping", False, f"{len(map_):,} entries for {source.graph.n:,} original users")
-    outside = np.flatnonzero((map_ < UNLISTED) | (map_ >= graph.n))
-    if len(outside):
-        words = (f"{source.graph.labels[u]}" for u in outside[:SHOWN])
-        detail = f"{len(outside):,} users are mapped to nobody of the release"
-        return Item("mapping", False, detail, listing(words, len(outside)))
-    kept = np.flatnonzero(map_ >= 0)
-    shared = np.flatnonzero(np.bincount(map_[kept], minlength=graph.n) > 1)
-    if len(shared):
-        words = (
-            f"{', '.join(map(str, source.graph.labels[map_ == u]))} all are {graph.labels[u]}"
-            for u in shared[:SHOWN]
-        )
-        detail = f"{len(shared):,} released users stand for several originals"
-        return Item("mapping", False, detail, listing(words, len(shared)))
-    return Item("mapping", True, f"each of {len(kept):,} users has a released user of his own")
+    return conditions.mapping(source.graph, release.graph, source.mapping, "users", UNLISTED)
 
 
 def mutual_relations(release: Published) -> set[str]:
@@ -75,21 +56,18 @@ def both_ways(name: str, graph: PeopleGraph, relations: Iterable[str], what: str
         alone += len(missing)
         ends = zip(graph.labels[links.source[missing]], graph.labels[links.target[missing]], strict=True)
         words += [f"{relation}: {a} to {b}, not back" for a, b in islice(ends, SHOWN)]
-    if alone:
-        detail = f"{alone:,} of {total:,} {what} run one way only"
-        return Item(name, False, detail, listing(words[:SHOWN], alone))
-    return Item(name, True, f"all {total:,} {what} run both ways")
+    fails = f"{alone:,} of {total:,} {what} run one way only"
+    return judged(name, words[:SHOWN], fails, f"all {total:,} {what} run both ways", alone)
 
 
 def users(source: Source) -> Item:
     """Whether each original user is released, or said to be removed."""
     lost = np.flatnonzero(source.mapping == UNLISTED)
-    if len(lost):
-        detail = f"{len(lost):,} original users are neither released nor said to be removed"
-        return Item("users", False, detail, _named(source.graph, lost))
     removed = int(np.count_nonzero(source.mapping == REMOVED))
     kept = len(source.mapping) - removed
-    return Item("users", True, f"{kept:,} of {len(source.mapping):,} users are released, {removed:,} removed")
+    fails = f"{len(lost):,} original users are neither released nor said to be removed"
+    holds = f"{kept:,} of {len(source.mapping):,} users are released, {removed:,} removed"
+    return judged("users", map(str, source.graph.labels[lost[:SHOWN]]), fails, holds, len(lost))
 
 
 def values(release: Published, source: Source) -> Item:
@@ -104,18 +82,9 @@ def values(release: Published, source: Source) -> Item:
         for i in missing[:SHOWN]:
             who = f"{source.graph.labels[user[i]]} ({release.graph.labels[source.mapping[user[i]]]})"
             words.append(f"{who} had {name} = {had.domain[value[i]]}")
-    if lost:
-        some = listing(words[:SHOWN], lost)
-        return Item("values", False, f"{lost:,} of {total:,} values of released users are lost", some)
-    return Item("values", True, f"released users have all {total:,} values that they had")
-
-
-def labels(release: Published, source: Source) -> Item:
-    """Whether no original name is a name in the release."""
-    kept = sorted(set(map(str, source.graph.labels)) & set(map(str, release.graph.labels)))
-    if kept:
-        return Item("labels", False, f"{len(kept):,} original names are in the release", listing(kept))
-    return Item("labels", True, "no original name is in the release")
+    fails = f"{lost:,} of {total:,} values of released users are lost"
+    holds = f"released users have all {total:,} values that they had"
+    return judged("values", words[:SHOWN], fails, holds, lost)
 
 
 def fakes(release: Published, source: Source, allowed: bool) -> Item:
@@ -127,10 +96,10 @@ def fakes(release: Published, source: Source, allowed: bool) -> Item:
     real = np.zeros(release.graph.n, dtype=bool)
     real[source.mapping[source.mapping >= 0]] = True
     fake = np.flatnonzero(~real)
-    if len(fake) and not allowed:
-        detail = f"{len(fake):,} released users stand for nobody, and this model adds none"
-        return Item("fakes", False, detail, _named(release.graph, fake))
-    return Item("fakes", True, f"{len(fake):,} of {release.graph.n:,} released users stand for nobody")
+    refused = fake[:0] if allowed else fake
+    fails = f"{len(fake):,} released users stand for nobody, and this model adds none"
+    holds = f"{len(fake):,} of {release.graph.n:,} released users stand for nobody"
+    return judged("fakes", map(str, release.graph.labels[refused[:SHOWN]]), fails, holds, len(refused))
 
 
 def names(releases: Sequence[Published]) -> Item:
@@ -144,13 +113,11 @@ def names(releases: Sequence[Published]) -> Item:
                 words.append(f"{person} is {before} and {name}")
             if (other := people.setdefault(name, person)) != person:
                 words.append(f"{name} is {other} and {person}")
-    if words:
-        return Item("names", False, f"{len(words):,} names change between releases", listing(words))
-    return Item("names", True, f"{len(names):,} users keep their released names")
+    fails = f"{len(words):,} names change between releases"
+    return judged("names", words, fails, f"{len(names):,} users keep their released names")
 
 
 def _known(release: Published) -> Iterator[tuple[str, str]]:
-    """Each released original user with his released name."""
     if (source := release.source) is not None:
         kept = np.flatnonzero(source.mapping >= 0)
         yield from zip(
@@ -212,7 +179,3 @@ def _loops(graph: PeopleGraph) -> list[str]:
         for name, links in graph.relations.items()
         for u in links.source[links.source == links.target]
     ]
-
-
-def _named(graph: PeopleGraph, users: Vertices) -> tuple[str, ...]:
-    return listing(map(str, graph.labels[users[:SHOWN]]), len(users))

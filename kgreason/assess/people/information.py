@@ -1,8 +1,5 @@
 """The information that an adversary can extract of each user, and whether enough users share it.
 
-Nothing is hashed. Pairs of numbers are numbered in order, so that equal numbers are equal pairs, and a sequence is
-folded two by two until one number is left of it.
-
 References
 ----------
 THESIS, definitions 1, 6, 18 and 19: I(u), and the series of it over several releases.
@@ -18,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.people.verdict import Figures
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess.refinement import multisets, paired
+from kgreason.assess.verdict import SHOWN, Item, listing
 from kgreason.graph.people.model import Counts, PeopleGraph
 
 Classes = npt.NDArray[np.int64]
@@ -53,19 +50,7 @@ def information(graph: PeopleGraph) -> Classes:
 
 def values(graph: PeopleGraph) -> Classes:
     """Classes of users with the same set of values of all attributes, int64, shape (n,)."""
-    owner, value = _entries(graph)
-    found = np.zeros(graph.n, dtype=np.int64)
-    named = 1  # 0 is who has no value
-    while len(owner):
-        first = np.append(True, owner[1:] != owner[:-1])
-        alone = first & np.append(first[1:], True)
-        if alone.any():
-            # Sets that are folded in the same round have different numbers if they differ; other rounds are sets of
-            # other sizes.
-            found[owner[alone]] = named + value[alone]
-            named += int(value[alone].max()) + 1
-        owner, value = _folded(owner[~alone], value[~alone], first[~alone])
-    return found
+    return multisets(*_entries(graph), graph.n)
 
 
 def degrees(graph: PeopleGraph) -> Classes:
@@ -140,21 +125,6 @@ def sizes(classes: Classes) -> Counts:
     return np.bincount(classes)[classes].astype(np.int64)
 
 
-def paired(left: Classes, right: Classes) -> Classes:
-    """Number pairs of numbers that are not negative: 0 and up, equal just if the pairs are.
-
-    Examples
-    --------
-    >>> paired(np.array([7, 0, 7]), np.array([2, 2, 2])).tolist()
-    [1, 0, 1]
-    """
-    if not len(left):
-        return np.zeros(0, dtype=np.int64)
-    # Both are numbers of users or of rows, far below the root of 2**63.
-    numbers: Classes = np.unique(left * (int(right.max()) + 1) + right, return_inverse=True)[1]
-    return numbers
-
-
 def distinct(numbers: Classes) -> Classes:
     """Numbers in ascending order, each once; `numpy.unique` hashes them, which takes far longer where there are many.
 
@@ -176,16 +146,6 @@ def _entries(graph: PeopleGraph) -> tuple[Classes, Classes]:
         before += len(a.domain)
     key = distinct(np.concatenate(parts))
     return key // max(total, 1), key % max(total, 1)
-
-
-def _folded(owner: Classes, value: Classes, first: npt.NDArray[np.bool_]) -> tuple[Classes, Classes]:
-    """Replace the values of each user, of whom there are two or more, by numbers of the pairs of neighbours."""
-    starts = np.flatnonzero(first)
-    rank = np.arange(len(owner)) - np.repeat(starts, np.diff(np.append(starts, len(owner))))
-    left = np.flatnonzero(rank % 2 == 0)
-    right = np.append(value, 0)[left + 1] + 1
-    right[np.append(rank, 0)[left + 1] == 0] = 0  # the next entry is another user's: no neighbour
-    return owner[left], paired(value[left], right)
 
 
 def shared(

@@ -12,37 +12,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgreason.assess.people import conditions
+from kgreason.assess.measures import degrees, keys, pairs
 from kgreason.assess.people.information import shared
-from kgreason.assess.people.published import Published, Source
-from kgreason.assess.people.structure import degrees, keys, linked, pairs
-from kgreason.assess.people.verdict import Figures, PeopleVerdict
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
-from kgreason.graph.people.model import Counts, Links, PeopleGraph
+from kgreason.assess.people.structure import NONE, linked
+from kgreason.assess.people.verdict import PeopleVerdict, Published, Source
+from kgreason.assess.verdict import SHOWN, Item, judged, listing
+from kgreason.graph.people.model import Counts, PeopleGraph
 
-NONE = Links(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 NAMED = 3  # users of a degree
 
-NEEDED = (
-    "mapping: whether each user has a released user of his own",
-    "labels: whether original names are in the release",
-    "users: whether all users are released",
-    "fakes: how many released users stand for nobody",
-)
-NEEDED_EDGES = "edges: whether all original edges are in the release"
 
-
-def k_degree(release: Published, k: int, *, all_edges: bool = False) -> PeopleVerdict:
-    """Decide whether a release is k-degree anonymous.
+def k_degree(release: Published, k: int) -> PeopleVerdict:
+    """Decide whether each user of a release shares his degree with k - 1 others.
 
     Links count whatever their relation and whichever way they run, so that the degree is the number of users whom a
     user is linked with.
-
-    Parameters
-    ----------
-    all_edges
-        Whether all original edges must be in the release, too.
 
     Examples
     --------
@@ -56,37 +40,16 @@ def k_degree(release: Published, k: int, *, all_edges: bool = False) -> PeopleVe
     FAILS  classes: 1 of 3 users share the degree with too few; at worst 1 user where k = 2
         degree 2: 1 user (b), k = 2
     """
-    graph, source = release.graph, release.source
-    item, figures = _classes(graph, k)
-    both = conditions.both_ways("undirected", graph, graph.relations, "links")
-    items = [item, conditions.simple(release), both, _relation(graph, source), _attributes(graph)]
-    items += [release.files] if release.files is not None else []
-    if source is None:
-        needed = (*NEEDED, *([NEEDED_EDGES] if all_edges else []))
-        return PeopleVerdict("k-degree", k, 1, tuple(items), figures, needed)
-    paired = conditions.mapping(release, source)
-    items += [paired, conditions.labels(release, source)]
-    if paired.holds:
-        items += [_users(source), conditions.fakes(release, source, allowed=False)]
-        items += [_edges(graph, source)] if all_edges else []
-    else:
-        broken = "not examined: the mapping is broken"
-        lost = ("users", "fakes", *(["edges"] if all_edges else []))
-        items += [Item(name, False, broken, undecided=True) for name in lost]
-    return PeopleVerdict("k-degree", k, 1, tuple(items), figures, notes=tuple(_notes(graph, source)))
-
-
-def _classes(graph: PeopleGraph, k: int) -> tuple[Item, Figures]:
-    """Whether each degree is that of k users, or of none."""
+    graph = release.graph
     degree = degrees(graph.n, pairs(graph.n, *linked(graph)))
     item, figures = shared(degree, graph.labels, np.full(graph.n, k, dtype=np.int64), "the degree")
-    if item.holds:
-        return item, figures
     size = np.bincount(degree)
     rare = np.flatnonzero((size > 0) & (size < k))
     worst = rare[np.argsort(size[rare], kind="stable")]
     words = (_witness(graph, degree, int(d), k) for d in worst[:SHOWN])
-    return replace(item, witnesses=listing(words, len(rare))), figures
+    item = replace(item, witnesses=listing(words, len(rare)))
+    notes = () if release.source is None else tuple(_notes(graph, release.source))
+    return PeopleVerdict("k-degree", k, 1, (item,), figures, notes=notes)
 
 
 def _witness(graph: PeopleGraph, degree: Counts, of: int, k: int) -> str:
@@ -95,7 +58,7 @@ def _witness(graph: PeopleGraph, degree: Counts, of: int, k: int) -> str:
     return f"degree {of:,}: {len(users):,} user{'s' * (len(users) > 1)} ({names}), k = {k}"
 
 
-def _relation(graph: PeopleGraph, source: Source | None) -> Item:
+def relation(graph: PeopleGraph, source: Source | None) -> Item:
     """Whether there is one relation: one of the original, if that is known."""
     names = sorted(graph.relations)
     if len(names) != 1:
@@ -111,13 +74,11 @@ def _relation(graph: PeopleGraph, source: Source | None) -> Item:
     return Item("relation", True, detail)
 
 
-def _attributes(graph: PeopleGraph) -> Item:
+def attributes(graph: PeopleGraph) -> Item:
     """Whether nothing is told besides."""
     names = sorted(graph.attributes)
-    if names:
-        what = f"values of {len(names):,} attribute{'s' * (len(names) > 1)}, which tell users apart"
-        return Item("attributes", False, f"the release tells {what}", listing(names))
-    return Item("attributes", True, "the release tells no values")
+    what = f"values of {len(names):,} attribute{'s' * (len(names) > 1)}, which tell users apart"
+    return judged("attributes", names, f"the release tells {what}", "the release tells no values")
 
 
 def _notes(graph: PeopleGraph, source: Source) -> Iterator[str]:
@@ -130,7 +91,7 @@ def _notes(graph: PeopleGraph, source: Source) -> Iterator[str]:
             )
 
 
-def _edges(graph: PeopleGraph, source: Source) -> Item:
+def edges(graph: PeopleGraph, source: Source) -> Item:
     """Whether all original edges are in the release, in their relation; a link back counts as the same edge."""
     original, lost, total, missing = source.graph, list[str](), 0, 0
     for name, links in sorted(original.relations.items()):
@@ -142,16 +103,14 @@ def _edges(graph: PeopleGraph, source: Source) -> Item:
         total += ends.shape[1]
         missing += gone.shape[1]
         lost += [f"{a} and {b}" for a, b in original.labels[gone[:, :SHOWN]].T]
-    if missing:
-        detail = f"{missing:,} of {total:,} original edges are not in the release"
-        return Item("edges", False, detail, listing(lost[:SHOWN], missing))
-    return Item("edges", True, f"all {total:,} original edges are in the release")
+    fails = f"{missing:,} of {total:,} original edges are not in the release"
+    return judged("edges", lost[:SHOWN], fails, f"all {total:,} original edges are in the release", missing)
 
 
-def _users(source: Source) -> Item:
+def users(source: Source) -> Item:
     """Whether all original users are released: the method leaves out nobody."""
     lost = np.flatnonzero(source.mapping < 0)
-    if len(lost):
-        detail = f"{len(lost):,} of {len(source.mapping):,} original users are not released, and k-degree removes none"
-        return Item("users", False, detail, listing(map(str, source.graph.labels[lost[:SHOWN]]), len(lost)))
-    return Item("users", True, f"all {len(source.mapping):,} users are released")
+    total = len(source.mapping)
+    fails = f"{len(lost):,} of {total:,} original users are not released, and k-degree removes none"
+    words = map(str, source.graph.labels[lost[:SHOWN]])
+    return judged("users", words, fails, f"all {total:,} users are released", len(lost))

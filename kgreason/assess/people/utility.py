@@ -24,23 +24,13 @@ from kgreason.graph.people.model import Attribute, PeopleGraph
 Truth = npt.NDArray[np.bool_]
 
 
-def new_associations(
+def _new_associations(
     original: PeopleGraph, released: PeopleGraph, truth: Truth | None = None
 ) -> tuple[int, int]:
     """Untruthful associations that are new in a release, and all untruthful pairs of values of the original.
 
-    Parameters
-    ----------
-    original, released
-        The graphs. Values that only the release has are untruthful beside all others.
-    truth
-        Which ordered pairs of values of the original are truthful; a pair is if it is either way. Those of values that
-        somebody has in the original are in any case.
-
-    Raises
-    ------
-    AnonymizationError
-        If `truth` is of another shape than (p, p).
+    Values that only the release has are untruthful beside all others. A pair is truthful if it is either way; those of
+    values that somebody has in the original are in any case.
     """
     number = {
         (name, text): i
@@ -87,31 +77,14 @@ def _pairs(graph: PeopleGraph, number: dict[tuple[str, str], int], size: int) ->
 Doubles = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Gains:
-    """Costs of users, summed over attributes, and values that have changed hands.
+def _gains(
+    original: PeopleGraph, released: PeopleGraph, mapping: Vertices
+) -> tuple[Doubles, Doubles, int, int]:
+    """Costs of users, summed over attributes, and numbers of values added and removed of those who remain.
 
-    Attributes
-    ----------
-    loss
-        AL' times the number of attributes, of each user; 0 for removed ones; shape (n,).
-    am
-        The same of AM', of which every denominator is greater by 1.
-    added, removed
-        Values that users who remain have only in the release, and only in the original.
-    """
-
-    loss: Doubles
-    am: Doubles
-    added: int
-    removed: int
-
-
-def gains(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Gains:
-    """Compare the values of the users that remain; `mapping` is as for `measure`.
-
-    A numeric attribute costs the change of both bounds of the range over the largest change possible. Who has no value
-    of it gains each unit of his new range, out of those of the domain.
+    Costs are AL' times the number of attributes and the same of AM', of which every denominator is greater by 1; 0 for
+    removed users. A numeric attribute costs the change of both bounds of the range over the largest change possible.
+    Who has no value of it gains each unit of his new range, out of those of the domain.
     """
     loss, am = np.zeros(original.n), np.zeros(original.n)
     added = removed = 0
@@ -130,7 +103,7 @@ def gains(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Ga
             gained, room = _widened(original.n, old, new, back)
         loss += gained / np.maximum(np.maximum(room, gained), np.finfo(np.float64).tiny)
         am += gained / (room + 1)
-    return Gains(loss, am, added, removed)
+    return loss, am, added, removed
 
 
 def _keys(
@@ -284,18 +257,18 @@ def measure(
     """
     _check(original, released, mapping)
     n, kept = original.n, np.flatnonzero(mapping >= 0)
-    gained = gains(original, released, mapping)
+    loss, am, added, removed = _gains(original, released, mapping)
     out = _changes(original.out_degrees(), released, released.out_degrees(), original, mapping)
     in_ = _changes(original.in_degrees(), released, released.in_degrees(), original, mapping)
     attributes, degrees = max(len(original.attributes), 1), max(len(original.relations), 1) * max(n, 1)
-    by_attributes = float(gained.loss.sum()) / (2 * attributes * max(n, 1))
+    by_attributes = float(loss.sum()) / (2 * attributes * max(n, 1))
     by_degrees = float(out.sum() + in_.sum()) / (2 * 2 * degrees * max(n, 1))
     by_removal = (n - len(kept)) / max(n, 1)
     changes = changed_edges(original, released, mapping)
     changed = sum(c.added + c.removed for c in changes.values())
     edges = [sum(map(len, graph.relations.values())) for graph in (original, released)]
     before, after = clustering(original), clustering(released)
-    untruthful, all_untruthful = new_associations(original, released, truth)
+    untruthful, all_untruthful = _new_associations(original, released, truth)
     return Utility(
         users=n,
         removed=n - len(kept),
@@ -304,12 +277,12 @@ def measure(
         ail_attributes=by_attributes,
         ail_degrees=by_degrees,
         ail_removed=by_removal,
-        am=float(gained.am.sum()) / (attributes * max(len(kept), 1)),
+        am=float(am.sum()) / (attributes * max(len(kept), 1)),
         dm_out=float(out.sum()) / (degrees * max(len(kept), 1)),
         dm_in=float(in_.sum()) / (degrees * max(len(kept), 1)),
         values=sum(map(len, original.attributes.values())),
-        values_added=gained.added,
-        values_removed=gained.removed,
+        values_added=added,
+        values_removed=removed,
         changes=changes,
         changed_edges=changed,
         changed_ratio=changed / (edges[0] * edges[1]) if edges[0] and edges[1] else 0.0,

@@ -10,19 +10,18 @@ undirected.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgreason.assess.people import conditions
+from kgreason.assess.conditions import no_label_kept
+from kgreason.assess.people import conditions, undirected
 from kgreason.assess.people.information import degrees, history, information, shared, shared_by_anyone
-from kgreason.assess.people.published import Published, Source
-from kgreason.assess.people.undirected import k_degree
-from kgreason.assess.people.verdict import PeopleVerdict
-from kgreason.assess.verdict import Item
-from kgreason.assess.witness import SHOWN, listing
+from kgreason.assess.people.verdict import PeopleVerdict, Published, Source
+from kgreason.assess.verdict import SHOWN, Item, listing
 from kgreason.choices import PeopleModel
+from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import Counts, PeopleGraph
 
 DEGREES = "degrees"
@@ -36,6 +35,13 @@ NEEDED = (
     "labels: whether original names are in the release",
     "fakes: how many released users stand for nobody",
 )
+NEEDED_OF_DEGREES = (
+    "mapping: whether each user has a released user of his own",
+    "labels: whether original names are in the release",
+    "users: whether all users are released",
+    "fakes: how many released users stand for nobody",
+)
+NEEDED_EDGES = "edges: whether all original edges are in the release"
 NEEDED_OVER = "names: whether users keep their released names"
 
 
@@ -53,6 +59,48 @@ class Demands:
 
     levels: Counts
     original: bool = True
+
+
+def demands_of(levels: Mapping[str, int] | Counts, release: Published) -> Demands:
+    """The k of each user, by name or in the order of the users.
+
+    Names are those of the original, or of the release if all its users are among them and the original is not known or
+    not all of its users are.
+
+    Raises
+    ------
+    AnonymizationError
+        If a user has no k, or one that is no whole number of at least 1.
+    """
+    original = None if release.source is None else release.source.graph
+    if not isinstance(levels, Mapping):
+        return _checked(levels, original or release.graph, original is not None)
+    asked = release.graph.labels.tolist() if original is None else original.labels.tolist()
+    lacking = [label for label in asked if label not in levels]
+    if not lacking:
+        return _checked([levels[label] for label in asked], original or release.graph, original is not None)
+    if original is None and not levels.keys() & set(asked) and len(levels) >= len(asked):
+        return _checked(list(levels.values()), None, True)
+    if original is not None and levels.keys() >= set(release.graph.labels.tolist()):
+        return _checked(
+            [levels[label] for label in release.graph.labels.tolist()], release.graph, original=False
+        )
+    more = f" ({len(lacking):,} such of {len(asked):,} users)" if len(lacking) > 1 else ""
+    raise AnonymizationError(
+        f"the user {lacking[0]!r} has no k{more}", hint="name the k of every user, 1 for who asks for nothing"
+    )
+
+
+def _checked(levels: Sequence[int] | Counts, graph: PeopleGraph | None, original: bool) -> Demands:
+    found = np.asarray(levels if len(levels) else np.zeros(0, dtype=np.int64))
+    if graph is not None and found.shape != (graph.n,):
+        raise AnonymizationError(
+            f"there are {len(found):,} values of k for {graph.n:,} users",
+            hint="give one for each user, in their order",
+        )
+    if found.dtype.kind not in "iu" or (found < 1).any():
+        raise AnonymizationError("every k must be a whole number of at least 1")
+    return Demands(found.astype(np.int64), original)
 
 
 def verify_people(
@@ -92,19 +140,18 @@ def verify_people(
         last = [replace(release, source=None) for release in last]
     if any(release.files is None for release in last):
         last = [replace(release, files=None) for release in last]
-    if model == "k-degree":
-        assert k is not None
-        return k_degree(last[0], k, all_edges=all_edges)
     if demands is not None:
         verdict = _personalized(last[0], demands)
     else:
         assert k is not None
         verdict = _series(last, k) if model == "kw-tad" else _alike(last[0], model, k)
-    mutual = any(conditions.mutual_relations(release) for release in last)
-    columns = zip(*(_besides(release, model, mutual=mutual) for release in last), strict=True)
+    mutual = model != "k-degree" and any(conditions.mutual_relations(release) for release in last)
+    found = (_besides(release, model, mutual=mutual, all_edges=all_edges) for release in last)
+    columns = zip(*found, strict=True)
     items = [*verdict.items, *(_each(column, last) for column in columns)]
     if last[0].source is None:
-        needed = (*verdict.needs_original, *NEEDED, *((NEEDED_OVER,) if model == "kw-tad" else ()))
+        needed = (*verdict.needs_original, *(NEEDED_OF_DEGREES if model == "k-degree" else NEEDED))
+        needed += (NEEDED_OVER,) * (model == "kw-tad") + (NEEDED_EDGES,) * all_edges
         return replace(verdict, items=tuple(items), needs_original=needed)
     if model == "kw-tad":
         items.append(conditions.names(last))
@@ -113,6 +160,8 @@ def verify_people(
 
 def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
     """Whether each user shares with k - 1 others: degrees (Paired k-degree) or values and degrees (k-ad, p-k-ad)."""
+    if model == "k-degree":
+        return undirected.k_degree(release, k)
     graph = release.graph
     alone = model == "paired-k-degree"
     found, what = (degrees(graph), DEGREES) if alone else (information(graph), INFORMATION)
@@ -144,34 +193,37 @@ def _series(releases: Sequence[Published], k: int) -> PeopleVerdict:
     """
     over = history([release.graph for release in releases])
     item, figures = shared(over.classes, over.labels, np.full(len(over.labels), k), SERIES)
-    each = _each([_k_ad(release.graph, k) for release in releases], releases)
+    alone = [
+        shared(information(graph), graph.labels, np.full(graph.n, k), INFORMATION, "each release")[0]
+        for graph in (release.graph for release in releases)
+    ]
+    each = _each(alone, releases)
     return PeopleVerdict("kw-tad", k, len(releases), (item, each), figures)
 
 
-def _k_ad(graph: PeopleGraph, k: int) -> Item:
-    return shared(information(graph), graph.labels, np.full(graph.n, k), INFORMATION, "each release")[0]
-
-
-def _besides(release: Published, model: PeopleModel, *, mutual: bool) -> list[Item]:
+def _besides(release: Published, model: PeopleModel, *, mutual: bool, all_edges: bool) -> list[Item]:
     """What is asked of a release besides the definition; the same items of any release of which as much is known."""
+    graph, source, plain = release.graph, release.source, model == "k-degree"
     items = [conditions.simple(release), *([conditions.mutual(release)] if mutual else [])]
+    if plain:
+        items.append(conditions.both_ways("undirected", graph, graph.relations, "links"))
+        items += [undirected.relation(graph, source), undirected.attributes(graph)]
     items += [release.files] if release.files is not None else []
-    if (source := release.source) is None:
+    if source is None:
         return items
     paired = conditions.mapping(release, source)
-    items += [paired, conditions.labels(release, source)]
+    items += [paired, no_label_kept(source.graph, graph, "name")]
     if not paired.holds:
-        lost = [
-            Item(name, False, "not examined: the mapping is broken", undecided=True)
-            for name in ("users", "values", "fakes")
-        ]
-        return [*items, *lost]
-    items.append(conditions.users(source))
-    if model == "paired-k-degree" and not release.graph.attributes:
+        lost = ("users", "fakes", *(["edges"] * all_edges)) if plain else ("users", "values", "fakes")
+        broken = "not examined: the mapping is broken"
+        return [*items, *(Item(name, False, broken, undecided=True) for name in lost)]
+    items.append(undirected.users(source) if plain else conditions.users(source))
+    if model == "paired-k-degree" and not graph.attributes:
         items.append(Item("values", True, "the release tells no values: the model is of degrees"))
-    else:
+    elif not plain:
         items.append(conditions.values(release, source))
-    return [*items, conditions.fakes(release, source, allowed=model == "kw-tad")]
+    items.append(conditions.fakes(release, source, allowed=model == "kw-tad"))
+    return [*items, *([undirected.edges(graph, source)] if all_edges else [])]
 
 
 def _each(items: Sequence[Item], releases: Sequence[Published]) -> Item:
