@@ -31,8 +31,7 @@ from kgreason.errors import CallError
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.assess.links.verdict import LinksVerdict
-    from kgreason.assess.people.published import Published
-    from kgreason.assess.people.verdict import PeopleVerdict
+    from kgreason.assess.people.verdict import PeopleVerdict, Published
     from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.graph.people.sources import Schema
