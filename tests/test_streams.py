@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from kgreason.data import graph_builder, json_rows, sqlite, xml_blocks
 from kgreason.data.formats import read_table
-from kgreason.data.values import Gathered
 from kgreason.data.raw import Raw
 from kgreason.data.raw import texts as blocks_of
 from kgreason.data.source import SourceSpec
-from kgreason.data.values import CastError, Objects, arrow_column
+from kgreason.data.values import CastError, Gathered, Objects, arrow_column
 from kgreason.errors import DataError
 from tests.conftest import ROOT
 from tests.examples import inputs
