@@ -16,22 +16,26 @@ import numpy.typing as npt
 ArrowArray = Any
 
 
-class _Lazy:
-    """A module that is imported when something of it is used first."""
+class Lazy:
+    """A module that is imported when something of it is used first.
+
+    Parameters
+    ----------
+    name
+        Of the module.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        found = getattr(import_module(self._name), attribute)
-        setattr(self, attribute, found)
-        return found
+        return getattr(import_module(self._name), attribute)
 
 
-pa: Any = _Lazy("pyarrow")
-pc: Any = _Lazy("pyarrow.compute")
-pq: Any = _Lazy("pyarrow.parquet")
-arrow_csv: Any = _Lazy("pyarrow.csv")
+pa: Any = Lazy("pyarrow")
+pc: Any = Lazy("pyarrow.compute")
+pq: Any = Lazy("pyarrow.parquet")
+arrow_csv: Any = Lazy("pyarrow.csv")
 
 
 def as_numpy(array: ArrowArray) -> npt.NDArray[Any]:

@@ -507,7 +507,7 @@ def test_settings_of_duckdb_are_locked(here: Path, allowed: list[str]) -> None:
     table = f"q={file}?table=v"
     assert run("reason", "--rules", path, "--data", table, *allowed).stdout == "p(#T).\n"
     for place in (file, file.parent):
-        with closing(_opened(duckdb, place, allow_files=bool(allowed))) as connection:
+        with closing(_opened(place, allow_files=bool(allowed))) as connection:
             for setting in ("autoload_known_extensions = true", "threads = 2"):
                 with pytest.raises(duckdb.Error, match="locked"):
                     connection.execute(f"set {setting}")

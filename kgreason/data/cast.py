@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,14 +21,12 @@ from kgreason.data.values import (
     Large,
     Objects,
     Unfit,
-    as_set,
     checked,
     int64,
     is_text,
     misplaced,
 )
 from kgreason.data.values import text as text_of
-from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.lang.values import Null, read_date
 
@@ -68,7 +65,6 @@ _INFINITE = {sign * end for sign in (1, -1) for end in (2**63 - 1, (2**31 - 1) *
 """DuckDB's internal values of infinite times and dates."""
 _ELSEWHERE = "make it an empty cell, or text, where the table is made: in SQL CAST(day AS VARCHAR)"
 _EARLIEST, _LATEST = ((edge - _EPOCH) // _MICROSECOND for edge in (datetime.min, datetime.max))
-_DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the language writes \$ before a brace, JSON does not know it
 
 
 def plain(column: Column, wanted: Kind | None = None) -> Column:
@@ -274,7 +270,12 @@ def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = "
         return _integers(column)
     if kind is Kind.DOUBLE:
         return doubles(numbers(column, percent=percent, decimal=decimal))
-    return _booleans(column)
+    text = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
+    true, false = (
+        pc.is_in(text, pa.array(words, pa.large_string())) for words in (["true", "1"], ["false", "0"])
+    )
+    _refuse(column, as_numpy(pc.or_(true, false)), "true or false")
+    return as_numpy(true).astype(np.int64)
 
 
 def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt.NDArray[np.float64]:
@@ -332,27 +333,6 @@ def _integers(column: Column) -> Codes:
     whole = as_numpy(column.cast(pa.float64()))
     _refuse(column, whole == np.rint(whole), "an integer")
     return as_numpy(column.cast(pa.int64())).astype(np.int64)
-
-
-def _booleans(column: Column) -> Codes:
-    text = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
-    true = pc.is_in(text, pa.array(["true", "1"], pa.large_string()))
-    false = pc.is_in(text, pa.array(["false", "0"], pa.large_string()))
-    _refuse(column, as_numpy(pc.or_(true, false)), "true or false")
-    return as_numpy(true).astype(np.int64)
-
-
-def strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
-    """Code text columns; together, for the vertices of two columns are mostly the same ones."""
-    texts = [_texts(column) for column in columns]
-    codes = symbols.load(texts)
-    return np.split(codes, np.cumsum([len(text) for text in texts])[:-1])
-
-
-def _texts(column: Column) -> Column:
-    if isinstance(column, Objects) or _is_temporal(column):
-        return pa.array([text_of(v) for v in column.to_pylist()], pa.large_string())
-    return column.cast(pa.large_string())
 
 
 def fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
@@ -415,10 +395,7 @@ def _shown_time(microseconds: int) -> str:
 
 
 def _form(text: str) -> str | None:
-    """Say how to come by dates; of day, month and year there is a way in the rules.
-
-    Words, and days that are in no calendar, are a matter of the data, not of the form.
-    """
+    """How to come by dates; words, and days that are in no calendar, are a matter of the data, not of the form."""
     if not re.search("[0-9]", text) or re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return None
     if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]", text):
@@ -431,34 +408,3 @@ def _form(text: str) -> str | None:
         "write dates as 2024-01-15; or map the column as string and let a rule make dates of day, month and year: "
         f"as_date({iso})"
     )
-
-
-def collections(column: Column, kind: Kind) -> list[Any]:
-    """Lists or sets of a `plain` column without missing cells; text holds them as JSON does, sets in braces too.
-
-    Raises
-    ------
-    CastError
-        If a value is no list.
-    """
-    if not isinstance(column, Objects) and not is_text(column):
-        raise CastError(0, text_of(column[0].as_py()), EXPECTED[kind])
-    values = [_collection(v, row, kind) for row, v in enumerate(column.to_pylist())]
-    return [as_set(v) for v in values] if kind is Kind.SET else [tuple(v) for v in values]
-
-
-def _collection(value: Any, row: int, kind: Kind) -> Any:
-    if isinstance(value, frozenset):
-        return sorted(value, key=text_of)
-    if not isinstance(value, str):
-        return value
-    bare = value.strip()
-    if kind is Kind.SET and bare.startswith("{") and bare.endswith("}"):
-        bare = f"[{bare[1:-1]}]"
-    try:
-        found = json.loads(_DOLLAR.sub(lambda m: "$" if m[1] == "$" else m[0], bare), strict=False)
-    except (json.JSONDecodeError, RecursionError):
-        found = None
-    if not isinstance(found, list):
-        raise CastError(row, value, EXPECTED[kind])
-    return checked(found, row)

@@ -24,7 +24,7 @@ from kgreason.arrays import arrow_csv, pa, pc
 from kgreason.data.cast import ABSENT
 from kgreason.data.field_text import NESTED, columns_of, whole_pieces, write_lines
 from kgreason.data.options import Options, delimiter_of, other_delimiter
-from kgreason.data.raw import Column, Raw, arrow_stream, decoded, open_bytes, read_block, whole_lines
+from kgreason.data.raw import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
 from kgreason.data.target import Target
 from kgreason.data.values import text
 from kgreason.engine.table import Facts, Kind
@@ -194,10 +194,8 @@ def _quotation(path: Path, options: Options, delimiter: str) -> tuple[bool, bool
 
 def _explained(path: Path, options: Options, delimiter: str, width: int, error: Exception) -> DataError:
     """Find the line that Arrow cannot parse in a second, slow pass."""
-    first = 1
-    for block in whole_lines(path):
-        decoded(str(path), block, options.encoding, first)
-        first += block.count(b"\n")
+    for _ in texts(path, options.encoding):
+        pass  # it raises the error of a byte that is not in the encoding
     for line, record in records(path, options, delimiter):
         if len(record) != width:
             hint = other_delimiter(record[0], delimiter) if width == 1 else None
@@ -223,7 +221,9 @@ def _ragged(short: bool, options: Options, delimiter: str) -> str:
 
 def records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Records one by one with the line each begins on; slow, for samples and messages."""
-    _checked_start(path, options.encoding)
+    with open_bytes(path) as stream:  # the encoding of the first lines
+        block = read_block(path, stream, 1 << 16)
+        decoded(str(path), block[: block.rfind(b"\n") + 1], options.encoding)
     with _text(path, options) as text:
         lines = itertools.islice(_lines(text), options.skip, None)
         if options.quote:
@@ -266,13 +266,6 @@ def _lines(text: IO[str]) -> Iterator[str]:
         if len(line) == _FIELD:
             raise csv.Error(f"line longer than the limit of {_FIELD:,} characters")
         yield line
-
-
-def _checked_start(path: Path, encoding: str) -> None:
-    """Check the encoding of the first lines."""
-    with open_bytes(path) as stream:
-        block = read_block(path, stream, 1 << 16)
-        decoded(str(path), block[: block.rfind(b"\n") + 1], encoding)
 
 
 def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[bool, bool]:
@@ -321,15 +314,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _misquoted(file: str, record: str, line: int, delimiter: str, quote: str) -> DataError | None:
-    """Build the error that names the field of a record whose quotation marks are amiss; `None`: there is none.
-
-    Parameters
-    ----------
-    record
-        Text from the start of the record on, perhaps more than the record.
-    line
-        The line it begins on.
-    """
+    """Error for the field of the first record of a text, which begins on a line, whose quotation marks are amiss."""
     q, d = re.escape(quote), re.escape(delimiter)
     quoted = re.compile(f"{q}([^{q}]++|{q}{q})*+{q}")
     good = re.compile(f"({quoted.pattern}|(?!{q})[^{d}\r\n]*+){d}")
@@ -393,7 +378,7 @@ def _delimiter(target: Target) -> str:
     )
 
 
-def delimited_columns(target: Target, _: str) -> tuple[str, ...] | None:
+def delimited_columns(target: Target) -> tuple[str, ...] | None:
     """Names of the columns of a file that an output would replace; `None`: it has no line of names."""
     if target.options.get("useheaders", "true").lower() == "false":
         return None

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from kgreason import memory
 from kgreason.analysis.reach import ALLOW
-from kgreason.arrays import pa
+from kgreason.arrays import Lazy, pa
+from kgreason.data import sql
 from kgreason.data.options import Options
 from kgreason.data.raw import Raw, no_file
-from kgreason.data.sql import (
-    ONLY_READS,
-    Writer,
-    dotted,
-    extra,
-    located,
-    quoted,
-    refused,
-    replacing_tables,
-    resolved,
-)
 from kgreason.data.target import Target
 from kgreason.data.where import condition
 from kgreason.errors import DataError
 from kgreason.interrupts import stoppable
+
+duckdb: Any = Lazy("duckdb")
 
 CONFINED = {
     "enable_external_access": "false",
@@ -51,28 +43,28 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
 
     Where `path` is a folder, the query reads files (``FROM 'own.parquet'``) that are relative to it.
     """
-    duckdb = extra("duckdb", "duckdb", path)
-    file, table = (path, None) if query else located(path, options.table)
+    sql.extra("duckdb", "duckdb", path)
+    file, table = (path, None) if query else sql.located(path, options.table)
     if not file.exists():
         raise no_file(file)
     place = place or str(file)
-    with closing(_opened(duckdb, file, allow_files=options.allow_files)) as connection:
+    with closing(_opened(file, allow_files=options.allow_files)) as connection:
         tables = _tables(connection)
         whole = query is None
-        query = query or f"SELECT * FROM {dotted(resolved(str(file), table, tables))}"
+        query = query or f"SELECT * FROM {sql.dotted(sql.resolved(str(file), table, tables))}"
         try:
             if whole and options.where is not None:
                 names = connection.sql(f"{query} LIMIT 0").columns
                 query += f" WHERE {condition(place, options.where, names)}"
-            if not _reads(duckdb, connection, query):
-                raise refused(place, query, ONLY_READS, {*tables.values()})
+            if not _reads(connection, query):
+                raise sql.refused(place, query, sql.ONLY_READS, {*tables.values()})
             found = stoppable(partial(_fetched, connection, query), connection.interrupt)
         except duckdb.OutOfMemoryException as error:
             raise memory.Exhausted(_first(error)) from error
         except duckdb.PermissionException as error:
             raise _confined(place, query, error) from error
         except duckdb.Error as error:
-            raise refused(place, query, _first(error), {*tables.values()}) from error
+            raise sql.refused(place, query, _first(error), {*tables.values()}) from error
     return Raw(place, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
 
 
@@ -88,7 +80,7 @@ def _fetched(connection: Any, query: str) -> Any:
     return pa.Table.from_batches(batches, reader.schema)
 
 
-def _opened(duckdb: Any, file: Path, *, allow_files: bool = False) -> Any:
+def _opened(file: Path, *, allow_files: bool = False) -> Any:
     """A database that reads no other file, or one in memory that reads those of a folder if that is allowed.
 
     Texts of a column may be longer than 2 GB together; DuckDB holds no more than what is left of the memory.
@@ -121,17 +113,18 @@ def duckdb_tables(path: Path) -> list[str]:
     DataError
         If the file is none, or the package duckdb is missing.
     """
-    with closing(_opened(extra("duckdb", "duckdb", path), path)) as connection:
+    sql.extra("duckdb", "duckdb", path)
+    with closing(_opened(path)) as connection:
         return [*dict.fromkeys(_tables(connection).values())]
 
 
 def _confined(place: str, query: str, error: Exception) -> DataError:
     """Build the error for a query, or a view in it, that reads other files."""
     what = _first(error).removeprefix("Permission Error: ").partition(" - ")[0]
-    return replace(refused(place, query, f"it reaches beyond its database: {what}"), hint=ALLOW)
+    return replace(sql.refused(place, query, f"it reaches beyond its database: {what}"), hint=ALLOW)
 
 
-def _reads(duckdb: Any, connection: Any, query: str) -> bool:
+def _reads(connection: Any, query: str) -> bool:
     statements = connection.extract_statements(query)
     return len(statements) == 1 and bool(statements[0].type == duckdb.StatementType.SELECT)
 
@@ -144,22 +137,20 @@ def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
     DataError
         If it is no SELECT, or reads files and may not.
     """
-    try:
-        duckdb: Any = importlib.import_module("duckdb")
-    except ModuleNotFoundError:
+    if find_spec("duckdb") is None:
         return
     try:
-        with closing(_opened(duckdb, Path())) as connection:
-            reads = _reads(duckdb, connection, query)
+        with closing(_opened(Path())) as connection:
+            reads = _reads(connection, query)
             if reads and not allow_files:
                 with suppress(duckdb.CatalogException, duckdb.BinderException):  # its tables are not here
                     connection.execute(f"EXPLAIN {query}")
     except duckdb.PermissionException as error:
         raise _confined(place, query, error) from error
     except duckdb.Error as error:
-        raise refused(place, query, _first(error)) from error
+        raise sql.refused(place, query, _first(error)) from error
     if not reads:
-        raise refused(place, query, ONLY_READS)
+        raise sql.refused(place, query, sql.ONLY_READS)
 
 
 def _tables(connection: Any) -> dict[str, str]:
@@ -178,7 +169,7 @@ def _first(error: Exception) -> str:
     return " ".join([*lines[:1], *told])
 
 
-def write_duckdb(database: Target) -> AbstractContextManager[Writer]:
+def write_duckdb(database: Target) -> AbstractContextManager[sql.Writer]:
     """Replace tables of a database, as `kgreason.data.sql.replacing_tables` does.
 
     Raises
@@ -186,9 +177,9 @@ def write_duckdb(database: Target) -> AbstractContextManager[Writer]:
     DataError
         If the package duckdb is missing.
     """
-    duckdb: Any = extra("duckdb", "duckdb", database.path)
+    sql.extra("duckdb", "duckdb", database.path)
     connect = partial(duckdb.connect, config=_WRITTEN)
-    return replacing_tables(database.path, duckdb.Error, connect, _replace)
+    return sql.replacing_tables(database.path, duckdb.Error, connect, _replace)
 
 
 def _replace(connection: Any, name: str, facts: Any, predicate: str, names: Sequence[str]) -> None:
@@ -197,14 +188,3 @@ def _replace(connection: Any, name: str, facts: Any, predicate: str, names: Sequ
     connection.register("kgreason_facts", facts_to_arrow(facts, predicate, names))
     connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM kgreason_facts")
     connection.unregister("kgreason_facts")
-
-
-def duckdb_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
-    """Names of the columns of a table that an output would replace; `None`: there is none."""
-    duckdb: Any = extra("duckdb", "duckdb", target.path)
-    try:
-        with closing(duckdb.connect(str(target.path), read_only=True, config=CONFINED)) as connection:
-            found = connection.execute(f"DESCRIBE {quoted(target.table or predicate)}").fetchall()
-    except duckdb.Error:
-        return None
-    return tuple(row[0] for row in found)

@@ -73,7 +73,7 @@ def split_lines(
         lines, number = _data_lines(text, first, skip, comments)
         if not len(lines):
             continue
-        delimiter = delimiter or _separator(lines[0].as_py())
+        delimiter = delimiter or next((mark for mark in "\t," if mark in lines[0].as_py()), " ")
         width = len(parts[0]) if parts else None
         parts.append(_split(file, lines, number, delimiter, width))
         numbers.append(number)
@@ -91,10 +91,6 @@ def _data_lines(text: str, first: int, skip: int, comments: str) -> tuple[Column
     for mark in comments:
         keep &= ~pc.starts_with(lines, mark).to_numpy(zero_copy_only=False)
     return lines.filter(pa.array(keep)), number[keep]
-
-
-def _separator(line: str) -> str:
-    return next((mark for mark in "\t," if mark in line), " ")
 
 
 def _split(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kgreason.data.options import Options, check_applies, normal, read_options
+from kgreason.data.options import Options, normal, read_options
 from kgreason.data.raw import UNPACKING, Raw, damaged, open_bytes
 from kgreason.data.source import DATABASES, SourceSpec
 from kgreason.data.where import filtered, parse
@@ -55,10 +54,6 @@ def function_of(name: str) -> Callable[..., Any]:
     return found
 
 
-def _reader(kind: str) -> Callable[..., Raw]:
-    return function_of(READERS[kind])
-
-
 def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     """Read a file of any format as columns, of text or typed as the format has them.
 
@@ -74,32 +69,16 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     """
     kind = source.kind()
     options = understood(source) if options is None else options
-    with damaged(source.file), _remembering(source.file), always_limited():
+    with damaged(source.file), always_limited():
         check_content(source)
-        _claim(source)
+        size = source.path.stat().st_size if source.path.is_file() else 0
+        claim((1 + (kind in _TEXT)) * size)  # text is held twice for a while
+        read = function_of(READERS[kind])
         if source.query is not None:
-            return _reader(kind)(source.path, options, source.query, source.place)
-        raw = _reader(kind)(source.path, options)
+            queried: Raw = read(source.path, options, source.query, source.place)
+            return queried
+        raw: Raw = read(source.path, options)
         return raw if kind in DATABASES or raw.vertices is not None else filtered(raw, options)
-
-
-@contextmanager
-def _remembering(file: str) -> Iterator[None]:
-    """Turn a memory error into one that names the file."""
-    try:
-        yield
-    except MemoryError as error:
-        raise DataError(
-            file,
-            f"there is not enough memory to read it{f': {error}' if str(error) else ''}",
-            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
-        ) from None
-
-
-def _claim(source: SourceSpec) -> None:
-    """Claim the memory for the rows of a file; text is held twice for a while."""
-    copies = 2 if source.kind() in _TEXT else 1
-    claim(copies * source.path.stat().st_size if source.path.is_file() else 0)
 
 
 def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
@@ -116,8 +95,7 @@ def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Opt
         If one is unknown, has no such value, or is not one of the format.
     """
     kind, place = source.kind(), source.place
-    options = read_options(place, {**(more or {}), **source.options})
-    check_applies(place, source.options, kind)
+    options = read_options(place, {**(more or {}), **source.options}, kind)
     if options.where is not None:
         parse(place, options.where)
         if source.query is not None:

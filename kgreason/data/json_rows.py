@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from kgreason.arrays import Lazy
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw, open_bytes, texts
 from kgreason.data.target import Target
@@ -18,6 +19,8 @@ from kgreason.data.values import PIECE, CastError, Gathered, Unfit
 from kgreason.engine.table import Facts
 from kgreason.errors import DataError
 from kgreason.lang.values import plain
+
+ijson: Any = Lazy("ijson")
 
 _LINES = re.compile(r"\.(jsonl|ndjson)(\.gz)?$", re.IGNORECASE)
 _BLOCK = 1 << 14  # bytes read at once; ijson takes quadratic memory for levels that open within one block
@@ -76,8 +79,6 @@ class JsonFile:
         DataError
             If the file is no JSON, or not in its encoding; with the line.
         """
-        import ijson
-
         if not self._first:
             return  # of no values, for which ijson has no form
         self._exact |= exact  # or a number beyond 64 bits was met
@@ -97,8 +98,6 @@ class JsonFile:
 
     def line(self, prefix: str, number: int) -> int:
         """Line on which a value begins, or else that of the first mistake; the file is read again for it."""
-        import ijson
-
         text = self._text(by_line=True)
         level = 0  # within a value: the keys of its parts may look like its own place
         try:
@@ -131,43 +130,29 @@ class JsonFile:
 
 
 class _Text:
-    """Text as ijson reads it, checked.
-
-    Attributes
-    ----------
-    line
-        Line of the block that was read last, if `by_line`.
-    """
+    """Text as ijson reads it, checked; `line` is that of the block that was read last."""
 
     def __init__(self, file: str, blocks: Iterator[str], *, by_line: bool, exact: bool) -> None:
         self.line = 1
-        self._file, self._exact = file, exact
-        checked = self._checked(blocks)
-        self._blocks = self._by_line(checked) if by_line else checked
+        self._pieces = self._checked(file, blocks, by_line, exact)
 
     def read(self, size: int = -1) -> bytes:
         """Read the next block, of whatever size."""
-        return next(self._blocks, b"") if size else b""
+        return next(self._pieces, b"") if size else b""
 
-    def _by_line(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        for block in blocks:
-            for piece in block.splitlines(keepends=True):
-                yield piece
-                self.line += piece.endswith(b"\n")
-
-    def _checked(self, blocks: Iterator[str]) -> Iterator[bytes]:
-        line, rest = 1, b""
+    def _checked(self, file: str, blocks: Iterator[str], by_line: bool, exact: bool) -> Iterator[bytes]:
+        rest = b""
         for block in chain(blocks, [""]):
             data = rest + block.encode()
             cut = max(map(data.rfind, _SEPARATORS)) + 1 if block else len(data)
             data, rest = data[:cut], data[cut:]
-            if found := _refused(data, exact=self._exact):
+            if found := _refused(data, exact=exact):
                 place, message = found
-                line += data.count(b"\n", 0, place)
-                raise DataError(self._file, f"no JSON: {message}", line, hint=_HINT)
-            if data:
-                yield data
-            line += data.count(b"\n")
+                line = self.line + data.count(b"\n", 0, place)
+                raise DataError(file, f"no JSON: {message}", line, hint=_HINT)
+            for piece in data.splitlines(keepends=True) if by_line else filter(None, [data]):
+                yield piece
+                self.line += piece.count(b"\n")
 
 
 def _refused(data: bytes, *, exact: bool) -> tuple[int, str] | None:
@@ -239,15 +224,7 @@ def _inside(file: JsonFile, path: str) -> Raw:
 
 
 def _table(file: JsonFile, rows: Iterator[Any], prefix: str | None, *, single: bool = False) -> Raw:
-    """Table of rows.
-
-    Parameters
-    ----------
-    prefix
-        Place of the rows, to find their lines by; `None`: they are counted instead.
-    single
-        Whether a single object may be one that holds the rows.
-    """
+    """Table of rows; `prefix` is their place (`None`: they have no lines), a `single` object may be what holds them."""
     name = str(file.path)
     raw = Raw(name, (), (), lambda row: None if prefix is None else file.line(prefix, row), named=False)
     columns: dict[str, Gathered] = {}
@@ -265,11 +242,15 @@ def _table(file: JsonFile, rows: Iterator[Any], prefix: str | None, *, single: b
             f"say which of its arrays holds them: path={arrays[0]}; if it is a row itself, put [ ] around it"
         )
         raise DataError(name, "one object, not rows", hint=hint)
+    found: list[Column] = []
     for column in columns.values():
         column.pad(count)
-    found = tuple(map(_whole, columns.values()))
+        try:
+            found.append(column.whole())
+        except CastError as error:
+            found.append(Unfit(count, error))
     keyed = isinstance(first, dict)
-    return Raw(name, tuple(columns), found, raw.line, named=keyed, typed=bool(count))
+    return Raw(name, tuple(columns), tuple(found), raw.line, named=keyed, typed=bool(count))
 
 
 def _by_key(raw: Raw, batch: Sequence[Any], _: Any, before: int) -> Iterator[tuple[str, list[Any]]]:
@@ -315,13 +296,6 @@ def _shown(row: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _whole(column: Gathered) -> Column:
-    try:
-        return column.whole()
-    except CastError as error:
-        return Unfit(len(column), error)
-
-
 def write_json(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
     """Write an object a line; in a file called ``.json`` the lines make one array."""
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
@@ -340,7 +314,7 @@ def write_values(path: Path, values: Iterator[str], *, array: bool) -> None:
         stream.write("\n]\n")
 
 
-def json_columns(target: Target, _: str) -> tuple[str, ...] | None:
+def json_columns(target: Target) -> tuple[str, ...] | None:
     """Keys of the first object of a file that an output would replace; `None`: there is none."""
     with TextIOWrapper(open_bytes(target.path), encoding="utf-8", errors="replace") as stream:
         start = stream.read(_START).lstrip("\ufeff[ \r\n\t")

@@ -143,7 +143,6 @@ def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
 
 
 def _needed(program: CheckedProgram, goals: Sequence[str]) -> set[str]:
-    """Predicates that goals depend on."""
     left = program.restricted(goals)
     rules = [atom for rule in left.rules for atom in (rule.head, *rule.positives, *rule.negatives)]
     needed = {*goals, *(atom.predicate for atom in (*left.facts, *rules))}
@@ -203,10 +202,7 @@ def _examined(
     *,
     strict: bool,
 ) -> tuple[Codes, ...]:
-    """Edges of the data and the rule file, each once; their weights are checked, and what is odd about them is said.
-
-    `strict` requires weights in [0,1].
-    """
+    """Edges of the data and the rule file, each once, their weights checked; `strict` requires those in [0,1]."""
     symbols, progress = loader.symbols, loader.progress
     arity = len(columns) or program.arities.get(edge, 0)
     stated, spans = _stated(program, edge, arity)

@@ -117,18 +117,10 @@ def _prefix(file: str, text: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Option:
-    """An option of sources or outputs: as it is written, and how its value is understood.
+    """An option of sources or outputs.
 
-    Attributes
-    ----------
-    read
-        From the file (for messages) and the text to the value; `None`: it is one of outputs, or of a connection.
-    values
-        Texts that there are, in lower case; `None`: any.
-    formats
-        Formats that have the option.
-    field
-        Of `Options`.
+    `read` goes from the file (for messages) and the text to the value of a field of `Options`; without it the option is
+    one of outputs, or of a connection. `values` are the texts that there are, in lower case; `None`: any.
     """
 
     spelling: str
@@ -301,20 +293,32 @@ _ALL = (
 _OPTIONS = {option.spelling.lower(): option for option in _ALL}
 
 
-def read_options(file: str, given: Mapping[str, str]) -> Options:
+def read_options(file: str, given: Mapping[str, str], format: str | None = None) -> Options:
     """Understand the options of a source.
+
+    Parameters
+    ----------
+    format
+        Of the source; `None`: it is not known yet.
 
     Raises
     ------
     DataError
-        If a name or value is unknown, with the names or values there are.
+        If a name or value is unknown, with the names or values there are, or the format has no such option, which
+        nobody writes to no effect.
     """
     options = normal(given)
     for name, value in options.items():
         _check_known(file, name, value)
-    if "columns" in options:
-        options.pop("selectedcolumns", None)
-    read = {o.field: o.read(file, options[name]) for name in options if (o := _OPTIONS[name]).read}
+    # of selectedColumns and columns, the latter counts
+    ordered = sorted(options, key=lambda name: name == "columns")
+    read = {o.field: o.read(file, options[name]) for name in ordered if (o := _OPTIONS[name]).read}
+    for name, value in options.items():
+        option = _OPTIONS[name]
+        anywhere = format is None or (name == "names" and _listed(value) == ["normalize"])
+        if not anywhere and format not in option.formats:
+            what = f"a {format} source has no option {option.spelling}"
+            raise DataError(file, what, hint=f"leave it out; it is one of {', '.join(option.formats)}")
     if "nullstring" in options:
         read.setdefault("missing", "null")
     if "names" in options:  # an attribute, "normalize", or both
@@ -323,26 +327,6 @@ def read_options(file: str, given: Mapping[str, str]) -> Options:
         read["normalize"] = "normalize" in named
     found: Any = {**read, "connection": server.connection(options)}
     return Options(**found)
-
-
-def check_applies(file: str, given: Mapping[str, str], format: str) -> None:
-    """Refuse options that a format does not have: nobody writes them to no effect.
-
-    Raises
-    ------
-    DataError
-        With the formats that have the option.
-    """
-    for name, value in normal(given).items():
-        option = _OPTIONS[name]
-        if name == "names" and _listed(value) == ["normalize"]:
-            continue
-        if format not in option.formats:
-            raise DataError(
-                file,
-                f"a {format} source has no option {option.spelling}",
-                hint=f"leave it out; it is one of {', '.join(option.formats)}",
-            )
 
 
 def _listed(names: str) -> list[str]:

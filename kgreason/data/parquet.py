@@ -26,7 +26,7 @@ def read_parquet(path: Path, _: Options) -> Raw:
     """Read all columns; rows have no lines, so messages count rows."""
     if not path.is_file():
         raise no_file(path)
-    with sound(path):
+    with _sound(path):
         with pq.ParquetFile(path) as file:
             table = pa.Table.from_batches(_batches(path, file), file.schema_arrow)
         table.validate(full=True)  # texts that are no UTF-8 would come to light only when they are wanted
@@ -35,14 +35,8 @@ def read_parquet(path: Path, _: Options) -> Raw:
 
 
 @contextmanager
-def sound(path: Path) -> Iterator[None]:
-    """Turn what Arrow raises at a file that is damaged, or no Parquet, into its error.
-
-    Raises
-    ------
-    DataError
-        In its place.
-    """
+def _sound(path: Path) -> Iterator[None]:
+    """Turn what Arrow raises at a file that is damaged, or no Parquet, into a `DataError`."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -96,7 +90,7 @@ def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str]
             writer.write_table(table)
 
 
-def parquet_columns(target: Target, _: str) -> tuple[str, ...] | None:
+def parquet_columns(target: Target) -> tuple[str, ...] | None:
     """Names of the columns of a file that an output would replace; `None`: it is no Parquet."""
     try:
         return tuple(pq.read_schema(target.path).names)

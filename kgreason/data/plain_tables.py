@@ -75,21 +75,17 @@ def write_table(
     with replacing(path) as temporary:
         if path.suffix in _DELIMITERS:
             write_csv(temporary, names, columns, _DELIMITERS[path.suffix])
-        else:
-            _write_parquet(temporary, names, columns, numbers)
-
-
-def _write_parquet(
-    path: Path, names: Sequence[str], columns: Sequence[npt.NDArray[Any]], numbers: Sequence[str]
-) -> None:
-    def typed(name: str, column: npt.NDArray[Any]) -> Any:
-        if name in numbers:
-            return pa.array([float(text) if text else None for text in column.tolist()], pa.float64())
-        whole = np.issubdtype(column.dtype, np.integer)
-        return pa.array(column.tolist(), pa.int64() if whole else pa.string())
-
-    arrays = [typed(name, np.asarray(column)) for name, column in zip(names, columns, strict=True)]
-    pq.write_table(pa.Table.from_arrays(arrays, names=list(names)), path, store_schema=False)
+            return
+        arrays = []
+        for name, column in zip(names, map(np.asarray, columns), strict=True):
+            if name in numbers:
+                arrays.append(
+                    pa.array([float(text) if text else None for text in column.tolist()], pa.float64())
+                )
+            else:
+                whole = np.issubdtype(column.dtype, np.integer)
+                arrays.append(pa.array(column.tolist(), pa.int64() if whole else pa.string()))
+        pq.write_table(pa.Table.from_arrays(arrays, names=list(names)), temporary, store_schema=False)
 
 
 def read_table(path: Path) -> Raw:
@@ -103,11 +99,6 @@ def read_table(path: Path) -> Raw:
     if path.suffix in _DELIMITERS:
         return (read_csv if path.suffix == ".csv" else read_tsv)(path, Options(header=True))
     raw = read_parquet(path, Options())
-    _check_metadata(path)
-    return raw
-
-
-def _check_metadata(path: Path) -> None:
     schema = pq.read_schema(path)
     said = {*(schema.metadata or {}), *(key for field in schema for key in field.metadata or {})}
     if told := sorted(said - {b"PARQUET:field_id"}):
@@ -117,6 +108,7 @@ def _check_metadata(path: Path) -> None:
             f"the file says more than its table, under {what!r}",
             hint="write it anew without metadata, with the program that made it",
         )
+    return raw
 
 
 def width(format: str) -> int:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from kgreason import memory
 from kgreason.analysis.server import address
-from kgreason.arrays import arrow_csv, pa, pc
+from kgreason.arrays import Lazy, arrow_csv, pa, pc
 from kgreason.data.cast import first_misfit
 from kgreason.data.field_text import NESTED, columns_of, json_text, whole_pieces
 from kgreason.data.options import Options
@@ -37,6 +37,8 @@ from kgreason.errors import DataError, ReleaseError
 from kgreason.interrupts import stoppable
 from kgreason.lang.values import read_date
 from kgreason.passwords import hidden
+
+psycopg: Any = Lazy("psycopg")
 
 _NAMES = {"database": "dbname"}
 _PORT = 5432
@@ -118,7 +120,7 @@ _FILLED = ("r", "p")  # kinds of relations that are tables
 @contextmanager
 def _connected(options: Mapping[str, str], where: str) -> Iterator[Any]:
     """A connection to the server of these options; what they leave out is as libpq has it."""
-    psycopg = extra("psycopg", "postgresql", where)
+    extra("psycopg", "postgresql", where)
     given = {_NAMES.get(name, name): value for name, value in options.items()}
     if "PGCONNECT_TIMEOUT" not in os.environ and "service" not in given:
         given.setdefault("connect_timeout", _SECONDS)
@@ -133,8 +135,6 @@ def _connected(options: Mapping[str, str], where: str) -> Iterator[Any]:
 
 def _give_up(connection: Any) -> None:
     """Cancel the running statement and close the socket; called from another thread."""
-    import psycopg
-
     with suppress(psycopg.Error):
         connection.cancel_safe(timeout=_SECONDS_TO_CANCEL)
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as link:
@@ -166,8 +166,6 @@ def read_postgresql(_: Path, options: Options, query: str | None = None, place: 
     """
     where = address(options.connection)
     with _connected(options.connection, where) as connection:
-        import psycopg
-
         info = connection.info  # with what libpq has added
         port = {} if info.port == _PORT else {"port": str(info.port)}
         found = {**port, **options.connection, "host": info.host, "database": info.dbname, "service": ""}
@@ -209,8 +207,6 @@ def _tables(connection: Any, schema: str | None) -> dict[str, str]:
 
 
 def _query(connection: Any, place: str, query: str, tables: Collection[str]) -> Raw:
-    import psycopg
-
     text = one_select(query, place, tables)
     try:
         return _fetched(connection, place, f"(\n{text}\n)")
@@ -365,34 +361,28 @@ def _lists(element: str | None, column: Column) -> Column:
         return Unfit(len(cells), error)
 
 
-def _unfit(kind: str, column: Column) -> Column:
-    """Column of a type that the rules do not have: an error only when the column is used."""
-    expected = "a number, a string, a truth value, a date or a list of them"
-    return Unfit(len(column), CastError(0, f"a value of type {kind}", expected, _CURE))
-
-
 def _typed(type: Sequence[Any], scale: int | None) -> _Typed:
     name, category, element, elements, shown = type
-    text = pa.string()
     if name in _INTEGERS:
         return _Typed(pa.int64())
     if name in _FLOATS or (name == "numeric" and scale):
         return _Typed(pa.float64())
-    if name == "numeric":
-        return _Typed(text, _numeric)
     if name == "bool":
         return _Typed(pa.bool_())
-    if name == "bpchar":
-        return _Typed(text, selected="{}::text")  # without the blanks at its end, which mean nothing
-    if category in "SE" or name == "uuid":
-        return _Typed(text)
+    text = pa.string()
+    if name == "numeric":
+        return _Typed(text, _numeric)
     if name in _DATES:
         return _Typed(text, partial(_dates, name))
+    if category in "SE" or name == "uuid":  # the blanks at the end of a bpchar mean nothing
+        return _Typed(text, selected="{}::text" if name == "bpchar" else "{}")
     if name in ("json", "jsonb"):
         return _Typed(text, partial(_lists, None))
     if category == "A" and (element in {*_NUMBERS, *_DATES, "uuid", "bool"} or elements in ("S", "E")):
         return _Typed(text, partial(_lists, element), "to_json({})::text")
-    return _Typed(pa.bool_(), partial(_unfit, shown), "NULL::boolean")
+    expected = "a number, a string, a truth value, a date or a list of them"
+    unfit = CastError(0, f"a value of type {shown}", expected, _CURE)
+    return _Typed(pa.bool_(), lambda column: Unfit(len(column), unfit), "NULL::boolean")
 
 
 @contextmanager
@@ -427,20 +417,6 @@ def write_postgresql(target: Target) -> Iterator[Writer]:
             connection.commit()  # a constraint may wait until now
 
 
-def postgresql_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
-    """Columns of the table that an output would replace; `None` if there is none.
-
-    Raises
-    ------
-    DataError
-        If the server lets nobody in.
-    """
-    name = dotted(target.table or predicate, target.options.get("schema"))
-    with _connected(target.connection, target.address) as connection, _writing(target):
-        found = connection.execute(_COLUMNS, (name,)).fetchall()
-    return tuple(row[0] for row in found) or None
-
-
 def _make_room(connection: Any, name: str, columns: Sequence[tuple[str, str]]) -> None:
     there = connection.execute(_COLUMNS, (name,)).fetchall()
     plain = all(kind in _FILLED for *_, kind in there)
@@ -466,8 +442,6 @@ def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
 @contextmanager
 def _writing(target: Target) -> Iterator[None]:
     """Turn errors of the server into errors of the output."""
-    import psycopg
-
     try:
         yield
     except psycopg.Error as error:

@@ -27,7 +27,7 @@ from kgreason.data.values import Objects
 from kgreason.distinct import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
-from kgreason.errors import DataError, Span
+from kgreason.errors import DataError
 from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.values import Null
@@ -79,10 +79,16 @@ class Loader:
     def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
         self.program, self.progress = program, progress
         self.symbols = Symbols()
-        known = _known(program)
+        binds = [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
+        unsure = dict.fromkeys((*program.inputs, *program.outputs, *program.edges, *binds))
+        # arities of all predicates; `None` where only the data can tell
+        known: dict[str, int | None] = {**unsure, **dict.fromkeys(program.nodes, 1), **program.arities}
         for predicate in data:
             if predicate not in known:
-                raise _unknown(program, known, predicate)
+                near = suggest(predicate, known)
+                hint = f"did you mean {near!r}?" if near else f"they know {', '.join(known)}"
+                what = f"the rules know no predicate {predicate!r}, but data are given for it"
+                raise DataError(program.file, what, hint=hint)
         self.data = {p: sources_of(p, given, known[p]) for p, given in data.items()}
         tables = (s for sources in self.data.values() for s in sources if isinstance(s, Raw))
         mixed = (column for raw in tables for column in raw.columns if isinstance(column, Objects))
@@ -96,7 +102,8 @@ class Loader:
         for predicate in dict.fromkeys([*program.inputs, *program.edges]):
             if not self.sources(predicate) and predicate not in free:
                 raise no_data(program, predicate)
-        given = [*program.inputs, *_bound_predicates(program), *self.data]
+        binds = [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
+        given = [*program.inputs, *binds, *self.data]
         return [p for p in dict.fromkeys(given) if self.sources(p)]
 
     def in_memory(self) -> list[str]:
@@ -238,7 +245,10 @@ class Loader:
         edge, node = predicate in program.edges, predicate in program.nodes
         arity = program.arities.get(predicate)
         if arity is None:  # no rule and no fact mentions it
-            columns = max((*(m + 1 for m in mapped), *(_columns(*r) for r in read)))
+            columns = max(m + 1 for m in mapped) if mapped else 0
+            for raw, options in read:
+                given = raw.vertices if options.vertices and raw.vertices else raw
+                columns = max(columns, len(given.names if options.columns is None else options.columns))
             arity = 2 + (columns != 2) if edge else 1 if node else columns
         wanted: list[Kind | None] = [
             _KINDS[mapped[i].type] if i in mapped and mapped[i].type else None for i in range(arity)
@@ -254,7 +264,7 @@ class Loader:
             frozenset(i for i, m in mapped.items() if m.type == "percent"),
             edge,
             node,
-            {i: _line(m.span) for i, m in mapped.items()},
+            {i: f"{m.span.file}:{m.span.line}" for i, m in mapped.items()},
         )
 
     def _rows(
@@ -296,32 +306,6 @@ class Loader:
         return columns if keep.all() else tuple(c[keep] for c in columns)
 
 
-def _known(program: CheckedProgram) -> dict[str, int | None]:
-    """Arities of all predicates of a program; `None` where only the data can tell."""
-    sources = _bound_predicates(program)
-    declared = dict.fromkeys((*program.inputs, *program.outputs, *program.edges, *sources))
-    return {**declared, **dict.fromkeys(program.nodes, 1), **program.arities}
-
-
-def _bound_predicates(program: CheckedProgram) -> list[str]:
-    """Predicates that a ``@bind`` or ``@qbind`` gives facts."""
-    return [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
-
-
-def _columns(raw: Raw, options: Options) -> int:
-    if options.columns is not None:
-        return len(options.columns)
-    return len((raw.vertices if options.vertices and raw.vertices else raw).names)
-
-
-def _unknown(program: CheckedProgram, known: Iterable[str], predicate: str) -> DataError:
-    near = suggest(predicate, known)
-    hint = f"did you mean {near!r}?" if near else f"they know {', '.join(known)}"
-    return DataError(
-        program.file, f"the rules know no predicate {predicate!r}, but data are given for it", hint=hint
-    )
-
-
 def bound(bind: Bind) -> SourceSpec:
     """Source of an annotation; ``csv`` is also what Vadalog calls a tab-separated file."""
     path = Path(bind.path)  # of a server, only a name for it
@@ -347,11 +331,7 @@ def _placed(source: SourceSpec | Raw) -> Iterator[None]:
         span = source.span if isinstance(source, SourceSpec) else None
         if span is None or error.line is not None or error.column is not None or error.file == str(span):
             raise
-        raise replace(error, message=f"{error.message} (bound in {_line(span)})") from error
-
-
-def _line(span: Span) -> str:
-    return f"{span.file}:{span.line}"
+        raise replace(error, message=f"{error.message} (bound in {span.file}:{span.line})") from error
 
 
 def _title(predicate: str, source: SourceSpec) -> str:

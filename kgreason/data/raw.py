@@ -6,7 +6,7 @@ import codecs
 import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,10 +35,16 @@ def damaged(file: str) -> Iterator[None]:
     Raises
     ------
     DataError
-        In place of an error of the system, of gzip, of a decoder or of Arrow.
+        In place of an error of the system, of memory, of gzip, of a decoder or of Arrow.
     """
     try:
         yield
+    except MemoryError as error:
+        raise DataError(
+            file,
+            f"there is not enough memory to read it{f': {error}' if str(error) else ''}",
+            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
+        ) from None
     except UNPACKING as error:
         raise DataError(file, f"the gzip file is damaged: {error}", hint="fetch or pack it again") from error
     except UnicodeError as error:
@@ -220,15 +226,12 @@ def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
             if not newline:
                 rest.append(block)
                 continue
-            yield _joined([*rest, head, newline])
+            memory.claim(_COPIES * (sum(map(len, rest)) + len(head)))
+            yield b"".join([*rest, head, newline])
             rest = [tail]
+        memory.claim(_COPIES * sum(map(len, rest)))
         if any(rest):
-            yield _joined(rest)
-
-
-def _joined(parts: Sequence[bytes]) -> bytes:
-    memory.claim(_COPIES * sum(map(len, parts)))
-    return b"".join(parts)
+            yield b"".join(rest)
 
 
 def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:

@@ -125,7 +125,11 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         if len(columns) < 2:
             what = f"option prefix is for source and target, and {shape.predicate} takes one column"
             raise DataError(raw.file, what, hint="leave prefix out")
-        columns[:2] = [_prefixed(c, p) for c, p in zip(columns[:2], options.prefix, strict=True)]
+        large = pa.large_string()
+        columns[:2] = [
+            pc.binary_join_element_wise(pa.scalar(p, large), c.cast(large), pa.scalar("", large))
+            for c, p in zip(columns[:2], options.prefix, strict=True)
+        ]
     names = tuple(raw.names[p] for p in positions)
     rows = np.arange(len(raw))
     selected = Selected(
@@ -174,25 +178,17 @@ def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], t
     return raw, _positions(raw, shape, wanted), ()
 
 
-def _naming(raw: Raw, shape: Shape) -> str:
-    """Hint that names the attribute to take as the weight."""
-    first = raw.attributes[0]
-    if not raw.memory:
-        return f"columns=source,target,{first} takes one; or give {shape.predicate} no third argument"
-    return (
-        f"name it so: nx.set_edge_attributes(G, nx.get_edge_attributes(G, {first!r}), "
-        f"'weight'); or give {shape.predicate} no third argument"
-    )
-
-
 def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[str, ...]]:
     """Append a column of equal weights."""
     if raw.attributes:
-        carried = ", ".join(map(repr, raw.attributes))
+        carried, first = ", ".join(map(repr, raw.attributes)), raw.attributes[0]
+        cure = f"columns=source,target,{first} takes one"
+        if raw.memory:
+            cure = f"name it so: nx.set_edge_attributes(G, nx.get_edge_attributes(G, {first!r}), 'weight')"
         raise DataError(
             raw.file,
             f"edges carry {carried} but no 'weight', and {shape.predicate} has a weight",
-            hint=_naming(raw, shape),
+            hint=f"{cure}; or give {shape.predicate} no third argument",
         )
     weight = 1.0 if options.weight is None else options.weight
     column = as_arrow(np.full(len(raw), weight))
@@ -296,11 +292,6 @@ def _others(raw: Raw, name: str, *, mapped: bool) -> str:
         else "columns=a,b takes others"
     )
     return f"{means}the file has {names}; {others}"
-
-
-def _prefixed(column: Column, prefix: str) -> Column:
-    large = pa.large_string()
-    return pc.binary_join_element_wise(pa.scalar(prefix, large), column.cast(large), pa.scalar("", large))
 
 
 def _present(selected: Selected, shape: Shape, options: Options) -> Selected:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from kgreason.analysis.server import address, table_of
@@ -208,7 +208,7 @@ def _parse_address(text: str) -> SourceSpec:
     return SourceSpec(Path(start), "postgresql", options)
 
 
-def sources_of(predicate: str, given: object, arity: int | None) -> list[SourceSpec | Raw]:
+def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec | Raw]:
     """Files and tables of one predicate.
 
     Raises
@@ -216,18 +216,19 @@ def sources_of(predicate: str, given: object, arity: int | None) -> list[SourceS
     DataError
         If that is no table, as one row without a list around it.
     """
-    if not isinstance(given, (list, tuple)) or not given:
-        return [_source(predicate, given)]
-    if arity == 1 and any(isinstance(g, str) for g in given):  # values
-        return [_source(predicate, given)]
-    if arity not in (None, 1) and _is_row(given, arity):
+    from kgreason.data.interchange import is_table
+
+    several = isinstance(given, (list, tuple)) and len(given) > 0
+    if several and arity not in (None, 1) and _is_row(given, arity):
         shown = repr(tuple(given))
         raise DataError(
             f"<{predicate}>", f"{shown} is one row, not a table", hint=f"put it into a list: [{shown}]"
         )
-    if all(map(_is_source, given)):
-        return [_source(predicate, g) for g in given]
-    return [_source(predicate, given)]
+    values = arity == 1 and several and any(isinstance(g, str) for g in given)
+    files = (
+        several and not values and all(isinstance(g, (str, Path, SourceSpec)) or is_table(g) for g in given)
+    )
+    return [_source(predicate, g) for g in (given if files else (given,))]
 
 
 def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool:
@@ -239,13 +240,6 @@ def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool
     return all(
         isinstance(g, str) or not (isinstance(g, Iterable | Path | SourceSpec) or is_table(g)) for g in given
     )
-
-
-def _is_source(given: object) -> bool:
-    """Whether something in a list is a source of its own, not a row."""
-    from kgreason.data.interchange import is_table
-
-    return isinstance(given, (str, Path, SourceSpec)) or is_table(given)
 
 
 def _source(predicate: str, given: object) -> SourceSpec | Raw:

@@ -52,16 +52,13 @@ def normal(column: Column) -> Column:
     if not pc.any(odd, min_count=0).as_py():
         return column
     texts = column.filter(odd)
-    texts = pa.array([_WIDE.sub(_usual, text) for text in texts.to_pylist()], column.type)
+    usual = [_WIDE.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text) for text in texts.to_pylist()]
+    texts = pa.array(usual, column.type)
     texts = pc.replace_substring_regex(pc.utf8_normalize(texts, "NFC"), _UNSEEN, "")
     texts = pc.utf8_trim(pc.replace_substring_regex(texts, _BLANKS, " "), " ")
     texts = pc.replace_substring_regex(texts, f"({_UNSPACED}) ", r"\1")
     texts = pc.replace_substring_regex(texts, f" ({_UNSPACED})", r"\1")
     return pc.replace_with_mask(column, odd, texts)
-
-
-def _usual(found: re.Match[str]) -> str:
-    return unicodedata.normalize("NFKC", found[0])
 
 
 def _folded(names: Column) -> Column:

@@ -18,18 +18,10 @@ from urllib.parse import quote
 
 from kgreason import memory
 from kgreason.arrays import pa, pc
+from kgreason.data import sql
 from kgreason.data.field_text import json_text
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw, no_file
-from kgreason.data.sql import (
-    ONLY_READS,
-    Writer,
-    located,
-    quoted,
-    refused,
-    replacing_tables,
-    resolved,
-)
 from kgreason.data.target import Target
 from kgreason.data.values import LARGEST, PIECE, SMALLEST, CastError, Gathered, Large, Objects
 from kgreason.data.where import condition
@@ -64,13 +56,15 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
 
     Columns declared as boolean, date or JSON hold 0 and 1, ISO dates and lists, if all their values do.
     """
-    file, table = (path, None) if query else located(path, options.table)
+    file, table = (path, None) if query else sql.located(path, options.table)
     if not file.is_file():
         raise no_file(file)
     with _opened(file) as connection:
         tables = _tables(connection)
         if query is None:
-            read = partial(_table, connection, str(file), resolved(str(file), table, tables), options.where)
+            read = partial(
+                _table, connection, str(file), sql.resolved(str(file), table, tables), options.where
+            )
         else:
             read = partial(_query, connection, place or str(file), query, tables)
         return stoppable(read, connection.interrupt)
@@ -116,7 +110,7 @@ def _tables(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def _table(connection: sqlite3.Connection, file: str, table: str, where: str | None) -> Raw:
-    name = quoted(table)
+    name = sql.quoted(table)
     declared = [
         str(row[2]).upper() for row in connection.execute(f"PRAGMA table_xinfo({name})") if row[6] != 1
     ]
@@ -147,7 +141,7 @@ def _query(connection: sqlite3.Connection, place: str, query: str, tables: Colle
     ) as error:  # a warning: of several statements, in Python 3.11
         if not refusals and type(error) is sqlite3.DatabaseError:
             raise
-        raise refused(place, query, ONLY_READS if refusals else str(error), tables) from error
+        raise sql.refused(place, query, sql.ONLY_READS if refusals else str(error), tables) from error
 
 
 def check_sqlite(query: str, place: str) -> None:
@@ -162,19 +156,19 @@ def check_sqlite(query: str, place: str) -> None:
     if words and words[0].lower() == "explain":
         return
     if words and words[0].lower() in _WRITES:
-        raise refused(place, query, ONLY_READS)
+        raise sql.refused(place, query, sql.ONLY_READS)
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.execute(f"EXPLAIN {query}")
         except (sqlite3.Error, sqlite3.Warning) as error:
             if "syntax error" in str(error) or "one statement" in str(error):
-                raise refused(place, query, str(error)) from error
+                raise sql.refused(place, query, str(error)) from error
 
 
 def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Sequence[str]) -> Raw:
     cursor = connection.execute(query)
     if cursor.description is None:
-        raise sqlite3.ProgrammingError(ONLY_READS)
+        raise sqlite3.ProgrammingError(sql.ONLY_READS)
     names = tuple(d[0] for d in cursor.description)
     cells = [Gathered() for _ in names]
     rows = map(_looked_at, cursor)
@@ -230,17 +224,18 @@ def _list(text: str) -> object:
     return found if isinstance(found, list) else None
 
 
-def write_sqlite(database: Target) -> AbstractContextManager[Writer]:
+def write_sqlite(database: Target) -> AbstractContextManager[sql.Writer]:
     """Replace tables of a database, as `kgreason.data.sql.replacing_tables` does."""
-    return replacing_tables(
+    return sql.replacing_tables(
         database.path, sqlite3.Error, partial(sqlite3.connect, isolation_level=None), _replace
     )
 
 
 def _replace(connection: Any, name: str, facts: Any, predicate: str, names: Sequence[str]) -> None:
     kinds = facts.tables[predicate].kinds
-    columns = (f"{quoted(n)} {_TYPES[k]}".rstrip() for n, k in zip(names, kinds, strict=True))
-    rows = (list(map(_cell, row)) for row in facts.rows(predicate))
+    columns = (f"{sql.quoted(n)} {_TYPES[k]}".rstrip() for n, k in zip(names, kinds, strict=True))
+    plain = (bool, int, float, str)
+    rows = ([v if isinstance(v, plain) else json_text(v) for v in row] for row in facts.rows(predicate))
     connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
     connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(names))})", rows)
@@ -248,13 +243,3 @@ def _replace(connection: Any, name: str, facts: Any, predicate: str, names: Sequ
 
 def _cell(value: Value) -> object:
     return value if isinstance(value, (bool, int, float, str)) else json_text(value)
-
-
-def sqlite_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
-    """Names of the columns of a table that an output would replace; `None`: there is none."""
-    query = f"PRAGMA table_info({quoted(target.table or predicate)})"
-    try:
-        with closing(sqlite3.connect(f"{target.path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            return tuple(row[1] for row in connection.execute(query)) or None
-    except sqlite3.Error:
-        return None

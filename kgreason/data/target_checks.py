@@ -13,11 +13,11 @@ from kgreason.analysis.check import Examined, examine_file
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.reach import parts_of
 from kgreason.analysis.targets import Place, place_of, place_on_server
-from kgreason.data.formats import function_of, understood
+from kgreason.data.formats import function_of, read_table, understood
 from kgreason.data.options import normal
 from kgreason.data.program_tables import bound, queried
 from kgreason.data.source import DATABASES, SourceSpec, parse_file
-from kgreason.data.sql import extra
+from kgreason.data.sql import dotted, extra, quoted
 from kgreason.data.target import FORMATS, Target, column_names, no_format
 from kgreason.errors import DataError, Diagnostic, ReleaseError, Span
 from kgreason.lang.names import ARITIES
@@ -69,9 +69,6 @@ _COLUMNS = {
     "tsv": "delimited.delimited_columns",
     "parquet": "parquet.parquet_columns",
     "json": "json_rows.json_columns",
-    "sqlite": "sqlite.sqlite_columns",
-    "duckdb": "duckdb_files.duckdb_columns",
-    "postgresql": "postgresql.postgresql_columns",
 }
 """Module and function that tell the columns of what an output would replace."""
 _PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
@@ -161,13 +158,19 @@ def check_plan(
     DataError, ReleaseError
         For the first output that cannot be written.
     """
-    sources = [*_bound(program), *_given(read or {})]
+    binds = program.binds if program else ()
+    sources = [*((b.predicate, place_of(b, written=False)) for b in binds), *_given(read or {})]
     for predicate, target in plan:
         check_arity(target.file, predicate, arities.get(predicate), target.format)
         if target.format in _PACKAGES:
             extra(_PACKAGES[target.format], target.format, target.file)
         for place in _places(target, predicate, arities.get(predicate, 0)):
-            _check_unread(place, predicate, target, sources)
+            if name := next((name for name, source in sources if place.meets(source)), None):
+                file, what = (target.file, "table") if target.server else (place.file, "file")
+                raise ReleaseError(
+                    f"{file}: the output {predicate} is not written over the {what} that {name} is read from",
+                    hint="write it to another place",
+                )
 
 
 def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
@@ -176,22 +179,11 @@ def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
         yield place_on_server(target.options, target.table or predicate)
         return
     _check_writable(target.path)
-    yield Place(target.path.resolve(), _table(target, predicate))
+    yield Place(target.path.resolve(), (target.table or predicate) if target.format in DATABASES else None)
     beside = target.beside(arity)
     if beside is not None:
         _check_writable(beside)
         yield Place(beside.resolve())
-
-
-def _check_unread(place: Place, predicate: str, target: Target, sources: Sequence[tuple[str, Place]]) -> None:
-    what = "table" if target.server else "file"
-    for name, source in sources:
-        if place.meets(source):
-            raise ReleaseError(
-                f"{target.file if target.server else place.file}: the output {predicate} is not written over the "
-                f"{what} that {name} is read from",
-                hint="write it to another place",
-            )
 
 
 def _check_writable(path: Path) -> None:
@@ -232,15 +224,6 @@ def check_arity(file: str, predicate: str, arity: int | None, format: str) -> No
     raise DataError(file, f"{predicate} has {count}, {format} files have places for {places}", hint=hint)
 
 
-def _table(target: Target, predicate: str) -> str | None:
-    return (target.table or predicate) if target.format in DATABASES else None
-
-
-def _bound(program: CheckedProgram | None) -> Iterator[tuple[str, Place]]:
-    for bind in program.binds if program else ():
-        yield bind.predicate, place_of(bind, written=False)
-
-
 def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
     """Files among the sources of a run."""
     for predicate, given in read.items():
@@ -262,11 +245,22 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
 
 def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
     """Tell the columns of what `target` would replace; `None` if there is nothing, or nothing tells them."""
-    named = _COLUMNS.get("postgresql" if target.server else target.format)
-    if named is None or not (target.server or (target.path.is_file() and target.path.stat().st_size)):
+    if not target.server and not (target.path.is_file() and target.path.stat().st_size):
         return None
-    columns: tuple[str, ...] | None = function_of(named)(target, predicate)
-    return columns
+    if target.format in _COLUMNS:
+        columns: tuple[str, ...] | None = function_of(_COLUMNS[target.format])(target)
+        return columns
+    if target.format not in DATABASES:
+        return None
+    name = target.table or predicate
+    table = dotted(name, target.options.get("schema")) if target.server else quoted(name)
+    try:
+        query = f"SELECT * FROM {table} LIMIT 0"
+        return read_table(SourceSpec(target.path, target.format, target.connection, query)).names
+    except DataError as error:
+        if error.message.startswith("no connection"):
+            raise
+        return None
 
 
 def _check_known(program: CheckedProgram, predicate: str, target: Target) -> None:

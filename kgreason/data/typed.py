@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,28 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.arrays import as_arrow, pc
+from kgreason.arrays import as_arrow, pa, pc
 from kgreason.cores import each
-from kgreason.data.cast import (
-    ABSENT,
-    COMMA_NUMBER,
-    COMMA_PLAUSIBLE,
-    DECIMAL_COMMA,
-    DECIMAL_POINT,
-    INTEGER,
-    MARK,
-    NUMBER,
-    PLAUSIBLE,
-    all_fit,
-    coded,
-    collections,
-    fits,
-    infer,
-    strings,
-)
-from kgreason.data.raw import Column, Raw
+from kgreason.data import cast
+from kgreason.data.raw import Column
 from kgreason.data.select import Selected, Shape
-from kgreason.data.values import LARGE_HINT, CastError, int64, is_text
+from kgreason.data.values import EXPECTED, LARGE_HINT, CastError, Objects, checked, int64, is_text, text
 from kgreason.engine.symbols import Symbols, whole
 from kgreason.engine.table import Codes, Kind, any_codes
 from kgreason.lang.values import EXACT
@@ -38,6 +23,7 @@ from kgreason.lang.values import EXACT
 _FEW = 3
 _LONG = re.compile(r"^[+-]?[1-9][0-9]{18,}$")
 _PART = 100  # one in so many cells is few, too
+_DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the language writes \$ before a brace, JSON does not know it
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 Fresh = Callable[[int], Codes]
@@ -51,14 +37,13 @@ def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
     labelled nulls stays as it is.
     """
     found = []
-    for position in range(shape.arity):
-        kind = shape.kinds[position]
-        if kind is None:
-            seen = {k for t in tables if (k := _seen(t, position)) is not None}
-            if position in shape.percent and seen <= {Kind.INT, Kind.DOUBLE}:
-                seen = {Kind.DOUBLE} if seen else seen
-            kind = _joint(seen)
-        found.append(kind)
+    for position, kind in enumerate(shape.kinds):
+        seen = {k for t in tables if (k := _seen(t, position)) is not None} if kind is None else {kind}
+        if Kind.ANY in seen:
+            seen = {Kind.ANY}
+        elif kind is None and seen and seen <= {Kind.INT, Kind.DOUBLE}:
+            seen = {Kind.DOUBLE} if len(seen) > 1 or position in shape.percent else seen
+        found.append(next(iter(seen), None) if len(seen) <= 1 else Kind.STRING)
     return tuple(found)
 
 
@@ -70,7 +55,7 @@ def _seen(table: Selected, position: int) -> Kind | None:
     if not len(column):
         return None
     strings = table.raw.typed or table.names[position] in table.raw.texts
-    return Kind.STRING if strings and is_text(column) else infer(column, table.decimal)
+    return Kind.STRING if strings and is_text(column) else cast.infer(column, table.decimal)
 
 
 def nullable(tables: Sequence[Selected], shape: Shape) -> frozenset[int]:
@@ -78,14 +63,6 @@ def nullable(tables: Sequence[Selected], shape: Shape) -> frozenset[int]:
     return frozenset(
         p for p in range(shape.arity) for t in tables if t.holes is not None and t.holes[p].any()
     )
-
-
-def _joint(seen: set[Kind]) -> Kind | None:
-    if len(seen) <= 1:
-        return next(iter(seen), None)
-    if Kind.ANY in seen:
-        return Kind.ANY
-    return Kind.DOUBLE if seen == {Kind.INT, Kind.DOUBLE} else Kind.STRING
 
 
 def typed(
@@ -120,7 +97,7 @@ def typed(
             raise _misfit(table, shape, position, error) from error
     texts = [position for position, kind in enumerate(kinds) if kind is Kind.STRING]
     if texts:
-        codes = strings([table.present(position) for position in texts], symbols)
+        codes = _strings([table.present(position) for position in texts], symbols)
         columns.update(zip(texts, codes, strict=True))
     if nulls:
         _add_nulls(table, columns, kinds, nulls, symbols, fresh)
@@ -132,42 +109,73 @@ def _coded(table: Selected, position: int, kind: Kind, shape: Shape, symbols: Sy
     if not len(column):
         return np.empty(0, dtype=np.int64)
     if kind in (Kind.LIST, Kind.SET):
-        return interned(collections(column, kind), symbols)
-    if kind is Kind.ANY:
-        return _mixed(table, position, shape, symbols)
+        return interned(_collections(column, kind), symbols)
+    if kind is Kind.STRING:
+        return _strings([column], symbols)[0]
+    if kind is Kind.ANY:  # the column holds labelled nulls in this or another source
+        own = _seen(table, position)
+        if own is None or own is Kind.ANY:
+            return interned([whole(v) for v in column], symbols)
+        return any_codes(_coded(table, position, own, shape, symbols), own, symbols)
     last = position == shape.arity - 1
     share = (position in shape.percent or (table.percent and last)) and not (table.ones and last)
-    codes = coded(column, kind, percent=share, decimal=table.decimal)
+    codes = cast.coded(column, kind, percent=share, decimal=table.decimal)
     if kind is Kind.DOUBLE and shape.kinds[position] is None and not share:
-        _check_exact(table, position, codes.view(np.float64))
+        _check_exact(column, codes.view(np.float64))
     return codes
 
 
-def _check_exact(table: Selected, position: int, found: npt.NDArray[np.float64]) -> None:
-    """Refuse integers that no double equals where nobody asked for doubles.
-
-    Raises
-    ------
-    CastError
-        At the first.
-    """
+def _check_exact(column: Column, found: npt.NDArray[np.float64]) -> None:
+    """Refuse integers that no double equals where nobody asked for doubles; `CastError` at the first."""
     large = np.flatnonzero(np.abs(found) >= EXACT)
-    cells = table.present(position).take(as_arrow(large)).to_pylist() if len(large) else []
+    cells = column.take(as_arrow(large)).to_pylist() if len(large) else []
     for row, cell in zip(large.tolist(), cells, strict=True):
-        whole = cell if isinstance(cell, int) else _INTEGER.fullmatch(cell) if isinstance(cell, str) else None
-        if whole is not None and int(cell) != float(found[row]):
+        integer = isinstance(cell, int) or (isinstance(cell, str) and _INTEGER.fullmatch(cell))
+        if integer and int(cell) != float(found[row]):
             raise CastError(row, str(cell), "a double, as other numbers of the column are", LARGE_HINT)
 
 
-def _mixed(table: Selected, position: int, shape: Shape, symbols: Symbols) -> Codes:
-    """Code a column that holds labelled nulls in this or another source."""
-    column, own = table.present(position), _seen(table, position)
-    if own is None or own is Kind.ANY:
-        return interned([whole(v) for v in column], symbols)
-    codes = (
-        strings([column], symbols)[0] if own is Kind.STRING else _coded(table, position, own, shape, symbols)
-    )
-    return any_codes(codes, own, symbols)
+def _strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
+    """Code text columns; together, for the vertices of two columns are mostly the same ones."""
+    texts = []
+    for column in columns:
+        bare = not isinstance(column, Objects) and not pa.types.is_timestamp(column.type)
+        large = pa.large_string()
+        texts.append(column.cast(large) if bare else pa.array(list(map(text, column.to_pylist())), large))
+    return np.split(symbols.load(texts), np.cumsum(list(map(len, texts)))[:-1])
+
+
+def _collections(column: Column, kind: Kind) -> list[Any]:
+    """Lists or sets of a column without missing cells; text holds them as JSON does, sets in braces too."""
+    if not isinstance(column, Objects) and not is_text(column):
+        raise CastError(0, text(column[0].as_py()), EXPECTED[kind])
+    values = [_collection(v, row, kind) for row, v in enumerate(column.to_pylist())]
+    if kind is Kind.LIST:
+        return [tuple(v) for v in values]
+    mixed = [
+        {int, float} <= {type(e) for e in v} for v in values
+    ]  # where integers meet doubles, all are doubles
+    return [
+        frozenset(float(e) if some and type(e) is int else e for e in v)
+        for v, some in zip(values, mixed, strict=True)
+    ]
+
+
+def _collection(value: Any, row: int, kind: Kind) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value, key=text)
+    if not isinstance(value, str):
+        return value
+    bare = value.strip()
+    if kind is Kind.SET and bare.startswith("{") and bare.endswith("}"):
+        bare = f"[{bare[1:-1]}]"
+    try:
+        found = json.loads(_DOLLAR.sub(lambda m: "$" if m[1] == "$" else m[0], bare), strict=False)
+    except (json.JSONDecodeError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise CastError(row, value, EXPECTED[kind])
+    return checked(found, row)
 
 
 def interned(values: Sequence[Any], symbols: Symbols) -> Codes:
@@ -176,35 +184,26 @@ def interned(values: Sequence[Any], symbols: Symbols) -> Codes:
 
 
 def _misfit(table: Selected, shape: Shape, position: int, error: CastError) -> Exception:
+    """Error of a value that is not of the kind of its column, with what to do about it."""
+    raw, name = table.raw, table.names[position]
     row = int(table.rows[table.place(position, error.row)])
-    name = table.names[position]
-    hint = _cast_hint(error, table.raw, row, name) or _mark_hint(error, table, weight=shape.edge)
     several = f" ({error.count:,} such cells)" if error.count > 1 else ""
-    return table.raw.error(row, f"{error.value!r} is not {error.expected}{several}", name, hint)
-
-
-def _mark_hint(error: CastError, table: Selected, *, weight: bool) -> str | None:
-    """Hint for a word that may mean a missing value."""
-    mark = error.value.strip()
-    few = 2 * error.count <= len(table.rows)
-    if table.raw.memory or table.raw.typed or not few or not MARK.fullmatch(mark):
-        return None
-    if weight:
-        return f"if it stands for a missing value, nullString={mark} and missing=skip leave such rows out"
-    return f"if it stands for a missing value, say nullString={mark}"
-
-
-def _cast_hint(error: CastError, raw: Raw, row: int, column: str) -> str | None:
-    if raw.memory and error.hint == DECIMAL_COMMA:
-        return f"if the comma is the decimal point: df[{column!r}].str.replace(',', '.')"
+    hint, mark = error.hint, error.value.strip()
     headed = not raw.graph or not (raw.memory or raw.typed or raw.vertices is not None)
-    if error.hint is None and row == 0 and not raw.named and headed:
-        return (
-            "if the first row holds names, leave it out"
-            if raw.memory
-            else "if the first line holds names, say useHeaders=true"
+    few = 2 * error.count <= len(table.rows)
+    if raw.memory and hint == cast.DECIMAL_COMMA:
+        hint = f"if the comma is the decimal point: df[{name!r}].str.replace(',', '.')"
+    elif hint is None and row == 0 and not raw.named and headed:
+        line = "row holds names, leave it out" if raw.memory else "line holds names, say useHeaders=true"
+        hint = f"if the first {line}"
+    elif hint is None and few and not (raw.memory or raw.typed) and cast.MARK.fullmatch(mark):
+        say = (
+            f"nullString={mark} and missing=skip leave such rows out"
+            if shape.edge
+            else f"say nullString={mark}"
         )
-    return error.hint
+        hint = f"if it stands for a missing value, {say}"
+    return raw.error(row, f"{error.value!r} is not {error.expected}{several}", name, hint)
 
 
 def _add_nulls(
@@ -241,7 +240,7 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
     if name in raw.texts:
         return None
     if (value := _other_point(column, table.decimal)) is not None:
-        cure = DECIMAL_POINT if table.decimal == "," else DECIMAL_COMMA
+        cure = cast.DECIMAL_POINT if table.decimal == "," else cast.DECIMAL_COMMA
         return f"{raw.file}: column {name!r} is text, as {value!r} is; {cure}"
     odd = _odd_cells(column, table.decimal)
     if not len(odd):
@@ -252,7 +251,10 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
     where = f"row {row + 1}" if line is None else f"line {line}"
     others = f" (and {len(odd) - 1:,} other{'s' * (len(odd) > 2)})" if len(odd) > 1 else ""
     mark = value.strip()
-    if _is_name(column, odd, mark):
+    # a name among integers occurs once; marks for missing values occur more often
+    once = sum(column[int(cell)].as_py().strip() == mark for cell in odd) == 1
+    word = any(c.isalpha() for c in mark) and not cast.ABSENT.fullmatch(mark)
+    if word and once and int(cast.fits(column, cast.INTEGER).sum()) == len(column) - len(odd):
         return (
             f"{raw.file}: the whole column {name!r} is read as text because of {value!r} in {where}{others}; "
             f'@mapping("{shape.predicate}", {position}, "{name}", "string") says that it is meant, '
@@ -264,53 +266,45 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
         exact = int64(mark) is not None
         mapped, does = ("int", "reads it exactly") if exact else ("double", "rounds it")
     mapping = f'@mapping("{shape.predicate}", {position}, "{name}", "{mapped}") {does}'
-    marks = not raw.memory and MARK.fullmatch(mark)
+    marks = not raw.memory and cast.MARK.fullmatch(mark)
     marked = f"nullString={mark} makes such cells missing; " if marks else ""
-    if table.decimal != "," and "," in mark and re.match(COMMA_NUMBER, mark):
-        no_points = (fits(column, NUMBER) <= fits(column, COMMA_NUMBER)).all()
-        marked = f"{DECIMAL_COMMA}; " if no_points else ""
-    elif table.decimal == "," and re.match(NUMBER, mark) and not _LONG.fullmatch(mark):
+    if table.decimal != "," and "," in mark and re.match(cast.COMMA_NUMBER, mark):
+        no_points = (cast.fits(column, cast.NUMBER) <= cast.fits(column, cast.COMMA_NUMBER)).all()
+        marked = f"{cast.DECIMAL_COMMA}; " if no_points else ""
+    elif table.decimal == "," and re.match(cast.NUMBER, mark) and not _LONG.fullmatch(mark):
         marked = "with decimal=, points group thousands; "
     return f"{raw.file}: column {name!r} is text because of {value!r} in {where}{others}; {marked}{mapping}"
-
-
-def _is_name(column: Column, odd: np.ndarray[tuple[int], np.dtype[np.intp]], mark: str) -> bool:
-    """Whether an odd cell among integers is a name: it occurs once; marks for missing values occur more often."""
-    if not any(c.isalpha() for c in mark) or ABSENT.fullmatch(mark):
-        return False
-    once = sum(column[int(row)].as_py().strip() == mark for row in odd) == 1
-    return once and int(fits(column, INTEGER).sum()) == len(column) - len(odd)
 
 
 def _other_point(column: Column, decimal: str) -> str | None:
     """The first number with the other decimal point in a column that holds nothing but such numbers and plain ones."""
     if not is_text(column) or not len(column):
         return None
-    own, other = (COMMA_NUMBER, NUMBER) if decimal == "," else (NUMBER, COMMA_NUMBER)
-    if not all_fit(column, other):
+    own, other = (cast.COMMA_NUMBER, cast.NUMBER) if decimal == "," else (cast.NUMBER, cast.COMMA_NUMBER)
+    if not cast.all_fit(column, other):
         return None
-    odd = np.flatnonzero(~fits(column, own))
+    odd = np.flatnonzero(~cast.fits(column, own))
     return None if not len(odd) else str(column[int(odd[0])].as_py())
 
 
 def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Rows of the cells that are no numbers where few are and the most are; else none.
-
-    Digits with leading zeros are names: a column that holds some has nothing odd. So are many with more than
-    18, but a few are odd.
-    """
+    """Rows of the few cells that are no numbers; digits with leading zeros, or many beyond 18, are names."""
     none = np.empty(0, dtype=np.intp)
-    if not is_text(column) or not len(column) or infer(column, decimal) is not Kind.STRING:
+    if not is_text(column) or not len(column) or cast.infer(column, decimal) is not Kind.STRING:
         return none
-    plain, number = (COMMA_PLAUSIBLE, COMMA_NUMBER) if decimal == "," else (PLAUSIBLE, NUMBER)
+    plain, number = (
+        (cast.COMMA_PLAUSIBLE, cast.COMMA_NUMBER) if decimal == "," else (cast.PLAUSIBLE, cast.NUMBER)
+    )
     most = min(max(_FEW, len(column) // _PART), len(column) // 2)
-    if np.count_nonzero(~fits(column.slice(0, 2 * most + 1), plain)) > most:
+    if np.count_nonzero(~cast.fits(column.slice(0, 2 * most + 1), plain)) > most:
         return none  # as of most columns of names a part tells
-    numbers = fits(column, plain)
+    numbers = cast.fits(column, plain)
     odd = np.flatnonzero(~numbers)
     few = len(odd) <= most
     return (
-        odd if few and bool((fits(column, number) == numbers | fits(column, _LONG.pattern)).all()) else none
+        odd
+        if few and bool((cast.fits(column, number) == numbers | cast.fits(column, _LONG.pattern)).all())
+        else none
     )
 
 
@@ -334,7 +328,6 @@ def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, 
 
 
 def _padded(table: Selected, position: int) -> str | None:
-    """Note about names with leading or trailing blanks."""
     column = table.present(position)
     if not is_text(column):
         return None

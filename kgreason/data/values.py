@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -101,7 +102,9 @@ class Objects(Sequence[Any]):
 
     def filter(self, mask: Column) -> Objects:
         """Keep the rows that an Arrow array of truth values marks."""
-        return Objects(v for v, kept in zip(self.values, mask.to_pylist(), strict=True) if kept)
+        found = copy(self)
+        found.values = [v for v, kept in zip(self.values, mask.to_pylist(), strict=True) if kept]
+        return found
 
     def missing(self) -> npt.NDArray[np.bool_]:
         """Rows without a value, or with a list that lacks one."""
@@ -122,10 +125,6 @@ class Large(Objects):
     def __init__(self, values: Iterable[Any], *, rounded: bool = False) -> None:
         super().__init__(values)
         self.rounded = rounded
-
-    def filter(self, mask: Column) -> Large:
-        """Keep the rows that an Arrow array of truth values marks."""
-        return Large(super().filter(mask), rounded=self.rounded)
 
     def wanted(self, kind: Kind | None) -> Column:
         """The column as one of texts or doubles.
@@ -384,18 +383,3 @@ _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any, int], Any]], .
     (date, _date),
     (Decimal, _decimal),
 )
-
-
-def as_set(values: Iterable[Value]) -> frozenset[Value]:
-    """Elements as a set; where integers meet doubles, all are doubles.
-
-    Examples
-    --------
-    >>> sorted(as_set([2, 1.5]))
-    [1.5, 2.0]
-    """
-    elements = list(values)
-    types = {type(v) for v in elements}
-    if {int, float} <= types:
-        elements = [float(v) if type(v) is int else v for v in elements]
-    return frozenset(elements)

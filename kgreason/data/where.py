@@ -74,6 +74,14 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_OF_ARROW = {
+    "=": "equal",
+    "<>": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
 _PLAIN = {"==": "=", "!=": "<>"}
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SAID = {
@@ -154,10 +162,7 @@ def _parser() -> Lark:
 
 
 class _Meaning(Transformer[Token, Any], ABC):
-    """What a condition means, from the bottom of its tree up; methods are named as the rules of the grammar.
-
-    Subclasses say what comparisons, patterns, missing cells, NOT, AND and OR become.
-    """
+    """What a condition means, from the bottom of its tree up; methods are named as the rules of the grammar."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         super().__init__()
@@ -229,9 +234,14 @@ class _Meaning(Transformer[Token, Any], ABC):
 
     def name(self, parts: list[Token]) -> Name:
         (token,) = parts
-        return Name(
-            _known(token[1:-1].replace('""', '"') if token.type == "QUOTED" else str(token), self.columns)
-        )
+        name = token[1:-1].replace('""', '"') if token.type == "QUOTED" else str(token)
+        # capitals count only where they tell two apart
+        alike = [name] if name in self.columns else [n for n in self.columns if n.lower() == name.lower()]
+        if len(alike) == 1:
+            return Name(alike[0])
+        near = suggest(name, self.columns)
+        means = f"did you mean {near!r}? " if near else ""
+        raise _Wrong(f"there is no column {name!r}", f"{means}there are {', '.join(self.columns[:20])}")
 
     def text(self, parts: list[Token]) -> str:
         return parts[0][1:-1].replace("''", "'")
@@ -273,8 +283,6 @@ def condition(
 
 
 class _Sql(_Meaning):
-    """A condition as SQL."""
-
     def __init__(self, columns: Sequence[str], escaped: bool, insensitive: str | None) -> None:
         super().__init__(columns)
         self.escaped, self.insensitive = escaped, insensitive
@@ -306,16 +314,6 @@ class _Sql(_Meaning):
         if self.escaped and "\\" in part:
             return f"E'{double.replace(chr(92), 2 * chr(92))}'"
         return f"'{double}'"
-
-
-def _known(name: str, names: Sequence[str]) -> str:
-    """The column of a name; capitals count only where they tell two apart."""
-    alike = [name] if name in names else [n for n in names if n.lower() == name.lower()]
-    if len(alike) == 1:
-        return alike[0]
-    near = suggest(name, names)
-    means = f"did you mean {near!r}? " if near else ""
-    raise _Wrong(f"there is no column {name!r}", f"{means}there are {', '.join(names[:20])}")
 
 
 def filtered(raw: Raw, options: Options) -> Raw:
@@ -355,7 +353,9 @@ class _Rows(_Meaning):
         super().__init__([*columns])
         self.raw, self.cells, self.options = raw, columns, options
         self._plain = cache(self._read)
-        self._absent = cache(self._missing)
+        self._absent = cache(
+            lambda name: missing(self._plain(name), options.null_string, blank=not raw.typed)
+        )
 
     def compared(self, sign: str, left: Name, right: Name | Literal) -> Column:
         return (
@@ -385,9 +385,6 @@ class _Rows(_Meaning):
         except CastError as error:
             message = f"{error.value} is not {error.expected}"
             raise self.raw.error(error.row, message, name, error.hint) from error
-
-    def _missing(self, name: str) -> npt.NDArray[np.bool_]:
-        return missing(self._plain(name), self.options.null_string, blank=not self.raw.typed)
 
     def _kind(self, name: str) -> Kind:
         """Kind of the cells, as far as they show it; of no cells, that of a text."""
@@ -441,7 +438,7 @@ class _Rows(_Meaning):
                 return self._truths(compare(self._values(name, Kind.DATE), np.datetime64(date, "us")), name)
             if sign in _SWAPPED and not is_text(column):
                 raise _Wrong(f"the column {name!r} is not of texts", "compare with a number, without '...'")
-            return _compared_texts(sign, self._texts(name), pa.scalar(value, pa.large_string()))
+            return pc.call_function(_OF_ARROW[sign], [self._texts(name), pa.scalar(value, pa.large_string())])
         if self._kind(name) is Kind.INT:
             whole = value if value == value // 1 else None
             if whole is None and sign in _SWAPPED:  # of integers: below the next one, or at most the last
@@ -460,16 +457,4 @@ class _Rows(_Meaning):
             return self._truths(_OPERATORS[sign](left, right), one, other)
         if sign in _SWAPPED and Kind.STRING not in kinds:
             raise _Wrong(f"the columns {one!r} and {other!r} are of two types")
-        return _compared_texts(sign, self._texts(one), self._texts(other))
-
-
-def _compared_texts(sign: str, left: Column, right: Column) -> Column:
-    names = {
-        "=": "equal",
-        "<>": "not_equal",
-        "<": "less",
-        "<=": "less_equal",
-        ">": "greater",
-        ">=": "greater_equal",
-    }
-    return pc.call_function(names[sign], [left, right])
+        return pc.call_function(_OF_ARROW[sign], [self._texts(one), self._texts(other)])

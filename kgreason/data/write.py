@@ -91,7 +91,7 @@ def write_targets(
     """
     check_outputs(program, tuple(facts.tables), read=read)
     plan = bound_targets(program, tuple(facts.tables))
-    write_plan(facts, plan, _names(program, facts))
+    write_plan(facts, plan, {p: column_names(program, p, t.arity) for p, t in facts.tables.items()})
     return tuple(plan)
 
 
@@ -122,13 +122,10 @@ def write_facts(
         As `write_targets`.
     """
     plan = [(predicate, Target.within(folder, predicate, format)) for predicate in facts.tables]
-    check_plan(plan, {p: table.arity for p, table in facts.tables.items()}, program, read)
-    write_plan(facts, plan, {} if program is None else _names(program, facts))
+    arities = {p: table.arity for p, table in facts.tables.items()}
+    check_plan(plan, arities, program, read)
+    write_plan(facts, plan, {p: column_names(program, p, n) for p, n in arities.items()} if program else {})
     return tuple(plan)
-
-
-def _names(program: CheckedProgram, facts: Facts) -> dict[str, Sequence[str]]:
-    return {p: column_names(program, p, table.arity) for p, table in facts.tables.items()}
 
 
 def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
@@ -154,7 +151,9 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
             columns = tuple(names.get(predicate) or (f"c{i + 1}" for i in range(table.arity)))
             check_arity(str(target.path), predicate, table.arity, target.format)
             if not table.arity and target.format != "rdf":
-                whole, columns = _truth(facts, predicate), ("holds",)
+                holds = np.array([table.length > 0], dtype=np.int64)
+                whole = Facts({predicate: Table((Kind.BOOL,), (holds,), 1)}, facts.symbols)
+                columns = ("holds",)
             if not target.server:
                 _make_folder(target.path.parent)
             if target.format in _TABLES:
@@ -172,12 +171,6 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
                     second = stack.enter_context(replacing(beside))
                     function_of(_SECOND[target.format])(second, whole, predicate, target)
                     pack(second, beside.name)
-
-
-def _truth(facts: Facts, predicate: str) -> Facts:
-    """Whether a predicate without arguments holds, as a table of one truth value."""
-    holds = np.array([facts.tables[predicate].length > 0], dtype=np.int64)
-    return Facts({predicate: Table((Kind.BOOL,), (holds,), 1)}, facts.symbols)
 
 
 def _make_folder(folder: Path) -> None:
