@@ -26,10 +26,11 @@ def _check_type(value: object, kinds: Any, what: str, hint: str) -> None:
 
 def check_rules(rules: object) -> None:
     """Refuse what cannot be rules."""
-    hint = 'say for instance kgreason.load("control.vada")'
-    _check_type(
-        rules, (str, Path, CheckedProgram), "rules are a path, a text or what kgreason.load returns", hint
+    what, hint = (
+        "rules are a path, a text or what kgreason.load returns",
+        'say for instance kgreason.load("control.vada")',
     )
+    _check_type(rules, str | Path | CheckedProgram, what, hint)
 
 
 def check_folders(folders: object, progress: Progress) -> None:
@@ -45,10 +46,8 @@ def check_folders(folders: object, progress: Progress) -> None:
 def check_data(data: object) -> None:
     """Refuse data that are not named by their predicates."""
     hint = 'say data={"own": ...} with a file or a table for each predicate'
-    if data is None:
-        return
-    _check_type(data, Mapping, "data are a mapping from predicates", hint)
-    for predicate in cast(Mapping[object, object], data):
+    _check_type(data, Mapping | None, "data are a mapping from predicates", hint)
+    for predicate in cast(Mapping[object, object], data or {}):
         if not isinstance(predicate, str):
             raise CallError(f"data are a mapping from names of predicates, and {predicate!r} is none", hint)
 
@@ -62,15 +61,13 @@ def check_goal(goal: object, most: object) -> None:
 
 def check_limits(limits: object) -> None:
     """Refuse what are no limits."""
-    if limits is None:
-        return
-    _check_type(limits, Limits, "limits are a kgreason.Limits", "for instance kgreason.Limits(rounds=100)")
-    memory: object = cast(Limits, limits).memory
-    if memory is not None and (not isinstance(memory, int) or isinstance(memory, bool) or memory < LEAST):
-        raise CallError(
-            f"the limit on memory is a number of bytes, {shown(LEAST)} or more, not {memory!r}",
-            hint="for instance kgreason.Limits(memory=8 * 10**9)",
-        )
+    _check_type(
+        limits, Limits | None, "limits are a kgreason.Limits", "for instance kgreason.Limits(rounds=100)"
+    )
+    memory = cast(Limits, limits).memory if limits is not None else None
+    if memory is not None and (type(memory) is not int or memory < LEAST):
+        what = f"the limit on memory is a number of bytes, {shown(LEAST)} or more, not {memory!r}"
+        raise CallError(what, hint="for instance kgreason.Limits(memory=8 * 10**9)")
 
 
 def output_names(outputs: object) -> tuple[str, ...] | None:
@@ -104,10 +101,8 @@ def check_probabilities(**given: object) -> None:
     for name, value in given.items():
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not number or not 0 <= value <= 1:  # type: ignore[operator]
-            shown = f"{value:g}" if number else repr(value)
-            raise AnonymizationError(
-                f"{name} must be a probability, not {shown}", hint="give a number from 0 to 1, as 0.4"
-            )
+            what = f"{name} must be a probability, not {f'{value:g}' if number else repr(value)}"
+            raise AnonymizationError(what, hint="give a number from 0 to 1, as 0.4")
 
 
 def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) -> Vertices:
@@ -139,17 +134,15 @@ def attacked_sizes(x: object) -> tuple[int, ...]:
 def check_model(model: object) -> None:
     """Refuse a model that there is not."""
     if model not in get_args(Model):
-        raise AnonymizationError(
-            f"unknown model {model!r}", hint=f"choose {' or '.join(map(str, get_args(Model)))}"
-        )
+        hint = f"choose {' or '.join(map(str, get_args(Model)))}"
+        raise AnonymizationError(f"unknown model {model!r}", hint=hint)
 
 
 def check_split(split: int | None, keep_cuts: bool) -> None:
     """Refuse to keep edges between parts where there are no parts."""
     if keep_cuts and split is None:
-        raise AnonymizationError(
-            "keep_cuts has no meaning without split", hint="say for instance --split 1000"
-        )
+        hint = "say for instance --split 1000"
+        raise AnonymizationError("keep_cuts has no meaning without split", hint=hint)
 
 
 def anonymizable(program: CheckedProgram) -> CheckedProgram:
@@ -176,20 +169,16 @@ def check_relations(graph: KnowledgeGraph, program: CheckedProgram) -> None:
     DataError
         If a relation is missing or unknown, or lacks the weights that the rules read.
     """
-    if set(graph.relations) != set(program.edges):
-        raise DataError(
-            "<graph>",
-            f"the graph has the relations {_listed(graph.relations)}, the rules have {_listed(program.edges)}",
-            hint="name relations as the @edge predicates",
+    here, there = (", ".join(sorted(names)) or "none" for names in (graph.relations, program.edges))
+    if here != there:
+        what, hint = (
+            f"the graph has the relations {here}, the rules have {there}",
+            "name relations as the @edge predicates",
         )
+        raise DataError("<graph>", what, hint=hint)
     for name, relation in graph.relations.items():
         if program.arities.get(name) == 3 and relation.weight is None:
+            hint = "give the edges weights, or take a weight out of the atoms of this predicate in the rules"
             raise DataError(
-                "<graph>",
-                f"the relation {name} has no weights, but the rules read some",
-                hint="give the edges weights, or take a weight out of the atoms of this predicate in the rules",
+                "<graph>", f"the relation {name} has no weights, but the rules read some", hint=hint
             )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"

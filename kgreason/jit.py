@@ -127,14 +127,7 @@ class Allocating(Compiled[P, R]):
             return cast(Callable[P, R], _allocating(self.function))
 
 
-def kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that works on arrays of its caller and returns numbers."""
-    return Kernel(function)
-
-
-def allocating(function: Callable[P, R]) -> Allocating[P, R]:
-    """Make a kernel that makes arrays of its own."""
-    return Allocating(function)
+kernel, allocating = Kernel, Allocating  # as decorators
 
 
 def _compiler() -> Any:

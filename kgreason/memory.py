@@ -20,6 +20,7 @@ LEAST = 10_000_000  # bytes of a limit; less is a slip of the unit
 _MOST = 1 << 62
 SMALL = 1 << 20  # bytes that need not be asked for
 SPARE = 0.95  # of the memory that is free at the start, the part that may be used
+# A look took 0.28 ms (2 busy cores, x86-64), and a reader of lines looks at each: 280 s of a million without a pause.
 PAUSE = 0.02  # seconds between two looks at what is held
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}

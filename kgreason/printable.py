@@ -6,8 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from io import TextIOBase
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 # C0 and C1 but for line feed and tabulator; what changes the direction of writing; what ends lines or is not seen;
 # tags; halves of surrogates. Joiners stay: Persian and many emoji need them.
@@ -33,7 +32,7 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
-class Screen(TextIOBase):
+class Screen:
     """A stream that people read: what is written to it is made `printable`.
 
     Attributes
@@ -50,20 +49,8 @@ class Screen(TextIOBase):
         self.stream.write(printable(text))
         return len(text)
 
-    def flush(self) -> None:
-        """Flush the stream."""
-        self.stream.flush()
-
-    def isatty(self) -> bool:
-        """Whether the stream is a terminal."""
-        return self.stream.isatty()
-
-    def fileno(self) -> int:
-        """Number of the stream for the system."""
-        return self.stream.fileno()
-
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)  # encoding and the like
+        return getattr(self.stream, name)  # whatever else a stream does
 
 
 @contextmanager
@@ -71,8 +58,8 @@ def screened() -> Iterator[None]:
     """Make printable what is printed while the block runs; pipes and files get standard output as it is."""
     with ExitStack() as stack:
         if sys.stdout.isatty():
-            stack.enter_context(redirect_stdout(Screen(raw(sys.stdout))))
-        stack.enter_context(redirect_stderr(Screen(raw(sys.stderr))))
+            stack.enter_context(redirect_stdout(cast(TextIO, Screen(raw(sys.stdout)))))
+        stack.enter_context(redirect_stderr(cast(TextIO, Screen(raw(sys.stderr)))))
         yield
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -20,8 +21,8 @@ class Log:
     r"""A file to which lines are added as a run goes on.
 
     A line is the time (UTC), the number of the process, what kind of line it is, and its text; further lines of a text
-    are indented. The handlers of ``logging`` report a file that cannot be written on standard error, and go on; a run
-    that was asked for a log must not.
+    are indented. ``logging`` would replace six lines of this: its handlers report a full disk on standard error and go
+    on, where a run that was asked for a log must not, and they make files that everybody may read.
 
     Examples
     --------
@@ -44,20 +45,19 @@ class Log:
             If the file cannot be written, or its name does not end in ``.log``: no table must get lines.
         """
         if self.file.suffix != SUFFIX:
-            raise ReleaseError(
-                f"the log {self.file} does not end in .log: lines are added to it, and it may be another file",
-                hint=f"name it {self.file}.log",
+            what = (
+                f"the log {self.file} does not end in .log: lines are added to it, and it may be another file"
             )
+            raise ReleaseError(what, hint=f"name it {self.file}.log")
         now = datetime.now(UTC).isoformat(timespec="seconds")
         lines = f"{now} {os.getpid()} {kind} {printable(hidden(text))}".splitlines()
         try:
-            with open(self.file, "a", encoding="utf-8", opener=_private) as stream:
+            with open(self.file, "a", encoding="utf-8", opener=partial(os.open, mode=0o600)) as stream:
                 stream.write("\n    ".join(line.rstrip() for line in lines) + "\n")
         except OSError as error:
-            raise ReleaseError(
-                f"the log {self.file} cannot be written: {error.strerror or error}",
-                hint="name another place with --log FILE, in a folder that exists",
-            ) from error
+            what = f"the log {self.file} cannot be written: {error.strerror or error}"
+            hint = "name another place with --log FILE, in a folder that exists"
+            raise ReleaseError(what, hint=hint) from error
 
     def refuse(self, folders: Mapping[str, object]) -> None:
         """Refuse a log that would be published, or replaced with the folder that it lies in.
@@ -73,19 +73,12 @@ class Log:
             If the log lies in one of them, or in a folder that holds an earlier release.
         """
         place = self.file.resolve()
-        now = [folders.get(name) for name in ("release", "private")]
-        inside = [
-            f for f in now if isinstance(f, str | Path) and Path(f).resolve() in (place, *place.parents)
-        ]
+        now = [f for name in ("release", "private") if isinstance(f := folders.get(name), str | Path)]
+        inside = [f for f in now if Path(f).resolve() in (place, *place.parents)]
         if inside or any(map(_is_release, place.parents)):
             where = f"{inside[0]}, a folder of this run" if inside else "a folder that holds a release"
-            raise ReleaseError(
-                f"the log {self.file} would lie in {where}", hint="name a place beside it: --log run.log"
-            )
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+            hint = "name a place beside it: --log run.log"
+            raise ReleaseError(f"the log {self.file} would lie in {where}", hint=hint)
 
 
 def _is_release(folder: Path) -> bool:

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, TextIO, cast
 
 import typer
 
@@ -67,7 +67,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter shows a question mark
             stream.reconfigure(errors="replace")
-    sys.stderr = Screen(sys.stderr)  # tracebacks show data, too
+    sys.stderr = cast(TextIO, Screen(sys.stderr))  # tracebacks show data, too
     app()
 
 

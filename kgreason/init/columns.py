@@ -101,7 +101,7 @@ class Column:
             "a time": (self.has("time") and not self.strong)
             or 0 < dates >= _MOST * (self.rows - self.missing),
             "ranks": self.has("rank") and self.numeric and all(n % 1 == 0 for n in self.numbers.values()),
-            "numbers of rows": self.unique
+            "numbers the rows": self.unique
             and self.whole
             and self.high - self.low < 3 * self.rows
             and not self.strong,

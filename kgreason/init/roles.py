@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from itertools import permutations
 
 from kgreason.data.edge_list import konect_form
@@ -20,10 +19,9 @@ _ENDS, _WEIGHT = 3.0, 2.0  # points that make two columns the ends of edges, and
 _SLIPS = 0.05  # share of the weights that may be mistakes
 _OF_ENDS = SOURCES | TARGETS | ROLES["id"]
 _ENDS_OF_ONE = (SOURCES | TARGETS) - {"user", "item", "movie", "product"}
-_NUMBERS = ("", "numbers of rows", "large numbers")  # what ids may look like
+_NUMBERS = ("", "numbers the rows", "large numbers")  # what ids may look like
 _DIVIDED = "weights must lie in [0,1], so each is divided by the greatest, without its sign"
 _COUNTS = "its numbers are counts, not parts of 1, so each is divided by the greatest; rules of control need parts of 1"
-Hints = Iterable[tuple[float, object, str]]  # points, whether they count, and what is said then
 
 
 def guess(table: Table) -> None:
@@ -40,9 +38,8 @@ def guess(table: Table) -> None:
     keys = [c for c in table.columns if c.unique and not c.fraction and (c.has("id") or not c.numeric)]
     why, hint = "", f"name source, target and weight: {table.reading(columns='1,2,3')}, by numbers or names"
     if len(stated) > 3:
-        raise DataError(
-            table.name, "columns names source, target and perhaps weight", hint="name two or three"
-        )
+        why = "columns names source, target and perhaps weight"
+        raise DataError(table.name, why, hint="name two or three")
     if not len(table.raw):
         why, hint = "; ".join(["it has no rows", *table.notes]), "name a table with rows"
         if table.format == "bods":
@@ -73,9 +70,8 @@ def _edges(table: Table, stated: Column | None) -> bool:
     else:
         possible = [c for c in table.columns if c is not kind and not c.fraction and c.other in _NUMBERS]
         possible = [c for c in possible if not (c.numeric and c.strong and not c.words & _OF_ENDS)][:40]
-        ways = [
-            (*_points(table, *pair, alone=len(possible) == 2), [*pair]) for pair in permutations(possible, 2)
-        ]
+        alone = len(possible) == 2
+        ways = [(*_points(table, *pair, alone=alone), [*pair]) for pair in permutations(possible, 2)]
         most, because, ends = max(ways, key=lambda way: way[0], default=(0.0, "", []))
         if most < _ENDS:
             return False
@@ -95,9 +91,8 @@ def _edges(table: Table, stated: Column | None) -> bool:
         table.doubt(f"column {other} is as likely the weight", *ends, other)
     if not directed and not table.undirected:
         more = {"relation": table.called(kind)} if kind else {}
-        table.doubt(
-            "nothing says which end is the source, so the first is", *ends[::-1], *weights[:1], **more
-        )
+        turned = [*ends[::-1], *weights[:1]]
+        table.doubt("nothing says which end is the source, so the first is", *turned, **more)
     _explain(table, [*ends, *weights[:1]], kind, because)
     return True
 
@@ -106,21 +101,15 @@ def _points(table: Table, source: Column, target: Column, *, alone: bool) -> tup
     """Points for two columns being source and target, and what speaks for it."""
     named, shared = (source.lean() > 0) + (target.lean() < 0), source.shared(target)
     width, few = len(table.columns), min(source.distinct, target.distinct) < 0.02 * source.rows
-    described = not named and any(  # what is known of a thing, beside its id
-        key.unique
-        and key.has("id")
-        and one.words
-        and not one.has("id")
-        and (shared <= SHARED or source.numeric)
-        for key, one in ((source, target), (target, source))
-    )
-    hints: Hints = (
+    described = False  # one is what is known of a thing, beside its id
+    for key, one in ((source, target), (target, source)):
+        ids = key.unique and key.has("id") and one.words and not one.has("id")
+        described |= bool(ids) and not named and (shared <= SHARED or source.numeric)
+    alike = shared > SHARED and not few and not described
+    # points, whether they count, and what is said then
+    hints: tuple[tuple[float, object, str], ...] = (
         (source.lean() - target.lean(), True, ("", "by a name", "by their names")[named]),
-        (
-            1.0 + shared + 2.0 * (shared > 0.3),
-            shared > SHARED and not few and not described,
-            "they share values",
-        ),
+        (1.0 + shared + 2.0 * (shared > 0.3), alike, "they share values"),
         (1.5, width <= 3, "the table has few columns"),
         (2.0, alone and (width > 2 or source.numeric == target.numeric), ""),
         (-4.0, described, ""),
@@ -137,12 +126,8 @@ def _kind(table: Table) -> Column | None:
         if one.has("relation") and not one.lean():
             useless = one.nested or one.fraction or (one.constant and (one.missing or one.numeric))
             return one if 2 * one.distinct <= one.rows and not useless else None
-    triple = [
-        c
-        for c in table.columns[:3]
-        if c.distinct and not c.fraction and not any(word[1:] for word in c.words)
-    ]
-    if len(triple) < 3:
+    triple = [c for c in table.columns[:3] if c.distinct and not c.fraction]
+    if len(triple) < 3 or any(word[1:] for c in triple for word in c.words):
         return None
     first, second, third = triple
     common, least = first.shared(third) > SHARED, min(first.distinct, third.distinct)
@@ -160,30 +145,22 @@ def _kind(table: Table) -> Column | None:
 
 def _weights(table: Table, source: Column, target: Column, kind: Column | None) -> list[Column]:
     """Columns that tell best how strong an edge is; several if their names say as much."""
-    rated = {}
+    rated, graph = {}, table.raw.graph or not table.raw.named
     for one in table.columns:
-        hints: Hints = (
-            (3.0, one.strong, ""),
-            (3.0, one.marked > 0.5, ""),
-            (2.0, one.low >= 0 and one.high <= 1 and one.fraction, ""),
-            (0.5, one.low >= 0 and one.high <= 100, ""),
-            (1.0, one.fraction, ""),
-            (1.0, one.has("share") and _owned(source, target), ""),
-            (
-                2.0,
-                len(table.columns) == 3 or (one.number == 3 and (table.raw.graph or not table.raw.named)),
-                "",
-            ),
-            (-1.0, one.has("count"), ""),
-            (-3.0, one.constant, ""),
+        hints = (
+            (3.0, one.strong),
+            (3.0, one.marked > 0.5),
+            (2.0, one.low >= 0 and one.high <= 1 and one.fraction),
+            (0.5, one.low >= 0 and one.high <= 100),
+            (1.0, one.fraction),
+            (1.0, one.has("share") and _owned(source, target)),
+            (2.0, len(table.columns) == 3 or (one.number == 3 and graph)),
+            (-1.0, one.has("count")),
+            (-3.0, one.constant),
         )
-        if (
-            one.numeric
-            and len(one.others) < 2
-            and one.other in ("", "one value")
-            and one not in (source, target, kind)
-        ):
-            rated[one] = sum(points for points, holds, _ in hints if holds)
+        useless = len(one.others) > 1 or one.other not in ("", "one value") or one in (source, target, kind)
+        if one.numeric and not useless:
+            rated[one] = sum(points for points, holds in hints if holds)
     best = max(rated, key=rated.__getitem__, default=None)
     if best is None or rated[best] < _WEIGHT:
         return []
@@ -197,23 +174,20 @@ def _owned(source: Column, target: Column) -> bool:
 def _explain(table: Table, taken: list[Column], kind: Column | None, because: str) -> None:
     """Take source, target and perhaps weight and kind of edges, with the options that they need, and say why."""
     source, target, *weights = taken
-    table.roles = dict(zip(("source", "target", "weight"), taken, strict=False)) | (
-        {"kind": kind} if kind else {}
-    )
+    table.roles = dict(zip(("source", "target", "weight"), taken, strict=False))
+    table.roles |= {"kind": kind} if kind else {}
     for one in table.roles.values():
         if one.nested or (one in weights and (not one.numeric or one.other.startswith("commas"))):
-            hint = "name other columns, or write its values into columns of their own"
-            raise DataError(
-                table.name, f"the column holds {one.other or 'no numbers'}", column=one.name, hint=hint
+            what, hint = (
+                f"the column holds {one.other or 'no numbers'}",
+                "name other columns, or mend this one",
             )
+            raise DataError(table.name, what, column=one.name, hint=hint)
     table.notes.append(f"column {source} is the source and {target} the target: {because}")
     if kind:
         what = f"{kind.distinct:,} kinds of edges" if kind.distinct > 1 else "the relation of all edges"
-        if (
-            kind.distinct > KINDS
-            or len(table.raw) > ROWS
-            or any('"' in t or not t.isprintable() for t in kind.counts)
-        ):
+        odd = any('"' in text or not text.isprintable() for text in (kind.name, *kind.counts))
+        if odd or not 0 < kind.distinct <= KINDS or len(table.raw) > ROWS:
             what += f", which are lost: they are more than {KINDS}, or no condition can hold them"
         else:
             table.kinds = [text for text, _ in kind.counts.most_common()]
@@ -234,9 +208,7 @@ def _explain(table: Table, taken: list[Column], kind: Column | None, because: st
     things = all(s.isidentifier() and s != c.name.lower() for s, c in zip(stems, table.taken, strict=False))
     if source.whole and target.whole and things and stems[0] != stems[1] and not _ENDS_OF_ONE & {*stems}:
         table.options["prefix"] = ",".join(f"{stem}:" for stem in stems)
-        table.notes.append(
-            f"both count their own things, so {stems[0]}: and {stems[1]}: is put before the names"
-        )
+        table.notes.append(f"both count their own things, so {': and '.join(stems)}: is put before the names")
 
 
 def _read_weights(table: Table, target: Column, weight: Column) -> None:
@@ -244,31 +216,23 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
     plain = [(n, weight.counts[t]) for t, n in weight.numbers.items() if "%" not in t]
     rows, unmarked = sum(weight.counts[t] for t in weight.numbers), sum(n for _, n in plain)
     over, over_percent = (sum(n for value, n in plain if not 0 <= value <= most) for most in (1, 100))
-    name = "by its name" if weight.strong else "it holds numbers"
-    table.notes.append(
-        f"column {weight} is the weight: {name}; its values go from {weight.low:g} to {weight.high:g}"
-    )
+    why, values = "by its name" if weight.strong else "it holds numbers", f"{weight.low:g} to {weight.high:g}"
+    table.notes.append(f"column {weight} is the weight: {why}; its values go from {values}")
     if weight.comma:
         table.options["decimal"] = ","
         table.notes.append("its numbers have decimal commas")
     shares, slips, said = table.shares or weight.percent, max(1, _SLIPS * rows), table.options.get("percent")
-    mixed, parts = 0 < unmarked < rows, over <= slips and (shares or rows >= 10)
+    marked, parts = weight.percent or unmarked < rows, over <= slips and (shares or rows >= 10)
     above = f"{over:,} of {rows:,} numbers are above 1"
     # whether a reading holds, its option, how 1 is written (0: weights are no parts of it), why, the other option
     readings: tuple[tuple[object, str, int, str, str], ...] = (
         ("scale" in table.options, "", 0, "", ""),
         (said, "", 100 if said == "true" else 1, "", ""),
         (not unmarked, "", 100, "", ""),
-        (not over and (mixed or weight.percent), "", 1, "numbers up to 1 may be percentages", "percent=true"),
+        (not over and marked, "", 1, "numbers up to 1 may be percentages", "percent=true"),
         (not over, "", 1, "", ""),
         (shares and over_percent > slips, "scale=abs", 0, _COUNTS, ""),
-        (
-            shares and parts and (mixed or weight.percent),
-            "percent=true",
-            100,
-            f"{above}: percentages",
-            "percent=false",
-        ),
+        (parts and marked, "percent=true", 100, f"{above}: percentages", "percent=false"),
         (parts, "", 1, f"{above} and may be slips", "percent=true"),
         (shares, "percent=true", 100, "shares up to 100 are percentages, and divided by 100", ""),
         (weight.low < 0 < weight.high, "scale=abs", 0, _DIVIDED, "scale=minmax"),
@@ -292,12 +256,10 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
     totals: defaultdict[str, float] = defaultdict(float)
     for end, text in zip(target.texts, weight.texts, strict=True):
         totals[end] += found.get(text, 0) * (0 <= found.get(text, 0) <= 1)
-    table.bounded = max(totals.values()) <= 1 + 1e-9 and len(table.raw) <= ROWS and not wrong
-    usual = sorted(totals.values())[int(0.95 * (len(totals) - 1))]
-    often = sum(rows > 1 for rows in target.counts.values()) >= 3
-    if not table.shares and (
-        (usual <= 1.005 and weight.percent) or (max(totals.values()) <= 1 + 1e-9 and often)
-    ):
+    sums, often = sorted(totals.values()), sum(rows > 1 for rows in target.counts.values()) >= 3
+    table.bounded = sums[-1] <= 1 + 1e-9 and len(table.raw) <= ROWS and not wrong
+    usual = weight.percent and sums[int(0.95 * (len(sums) - 1))] <= 1.005
+    if not table.shares and (usual or (sums[-1] <= 1 + 1e-9 and often)):
         table.shares = True
         table.notes.append("weights of the edges into each vertex sum to 1 at most, as shares do")
 

@@ -19,7 +19,7 @@ from kgreason.init.columns import Column
 from kgreason.init.roles import SHARED, guess
 from kgreason.init.tables import Table, tables
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS
-from kgreason.lang.values import source
+from kgreason.lang.values import source as quoted
 
 FEW = 300
 """Vertices up to which all pairs are derived of which one reaches the other: their number grows with the square."""
@@ -72,9 +72,8 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
     for table in found:
         ends = {end for other in edges if other is not table for side in other.ends for end in side}
         known = {c: len(c.counts.keys() & ends) / max(1, c.distinct) for c in table.columns}
-        key = max(
-            (c for c in table.columns if c.unique and not c.fraction), key=known.__getitem__, default=None
-        )
+        keys = [c for c in table.columns if c.unique and not c.fraction]
+        key = max(keys, key=known.__getitem__, default=None)
         if table in edges:
             one, other = table.taken[:2] if key is not table.taken[1] else table.taken[1::-1]
             if table.sure or table.shares or table.kinds or key is not one:
@@ -91,9 +90,8 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
             table.notes.append(f"column {key} names vertices")
             vertices.append(table)
         else:
-            left[table.name] = [
-                f"not used: {table.error.message if table.error else 'its rows are no ends of edges'}"
-            ]
+            why = table.error.message if table.error else "its rows are no ends of edges"
+            left[table.name] = [f"not used: {why}"]
     if not edges and len(found) == 1 and not found[0].error:
         return _people(found[0], out)
     if not edges:
@@ -138,56 +136,47 @@ def _people(table: Table, out: Path | None) -> Start:
         raise DataError(table.name, f"{why}: {'; '.join(left)}" if left else why, hint=hint)
     file = out or Path(f"{table.path.name.partition('.')[0]}.toml")
     if file.suffix != ".toml":
-        why, hint = (
-            "this table is of people, and what is written for it is a schema",
-            "name a file that ends in .toml",
-        )
-        raise DataError(str(file), why, hint=f"{hint}, for instance --out {file.with_suffix('.toml')}")
+        why = "this table is of people, and what is written for it is a schema"
+        hint = f"name a file that ends in .toml, for instance --out {file.with_suffix('.toml')}"
+        raise DataError(str(file), why, hint=hint)
     if len(table.columns) == 2:
         table.doubt("its lines may be edges", *table.columns)
     values: dict[str, object] = {"files": [_place(table, file)], "id": key.name, "header": table.raw.named}
     values |= {name: table.options[name] for name in ("delimiter", "encoding") if name in table.options}
-    commands = [
-        f"kgreason anonymize --method pckga --schema {shlex.quote(name)}" for name in (file.name, str(file))
-    ]
-    text = _render("schema.toml.j2", table=table, command=commands[0], values=values, kinds=kinds)
-    return Start(file, text, "people", {table.name: table.notes + table.doubts}, commands[1:])
+    command = "kgreason anonymize --method pckga --schema "
+    here = command + shlex.quote(file.name)
+    text = _render("schema.toml.j2", table=table, command=here, values=values, kinds=kinds)
+    guesses = {table.name: table.notes + table.doubts}
+    return Start(file, text, "people", guesses, [command + shlex.quote(str(file))])
 
 
 def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, str]:
     """Write the rule file of tables, which it names as seen from its folder; and tell what the rules are about."""
-    groups: dict[
-        tuple[str, str], list[Table]
-    ] = {}  # shares; edges of a kind; tables alike but for a number in their names
+    # shares; edges of one kind; tables that are alike but for a number in their names
+    groups: dict[tuple[str, str], list[Table]] = {}
     for table in edges:
         like = (re.sub(r"[\W_]*\d+$", "", table.stem) or table.stem, table.called(*table.taken))
         for group in [("", kind) for kind in table.kinds] or [_OWN if table.shares else like]:
             groups.setdefault(group, []).append(table)
-    names = {_OWN: "own"}
-    for group in groups:
-        name = (
-            "edge" if len(groups) == 1 and group[0] else _predicate(group[0] or group[1], {*names.values()})
-        )
-        names.setdefault(group, name)
-    relations = {names[group]: all("weight" in t.roles for t in tables) for group, tables in groups.items()}
-    if len({group for group in groups if group[0]}) > 1:
-        told = "; ".join(
-            f"{names[group]} is {', '.join(t.path.name for t in groups[group])}" for group in groups
-        )
-        edges[0].notes.append(
-            f"the tables are relations of their own: {told}. To join two, give their binds one name"
-        )
+    names, told, relations = {_OWN: "own"}, [], {}
     binds: dict[Table, list[str]] = {table: [] for table in edges}
     for group, alike in groups.items():
+        alone = len(groups) == 1 and group[0]
+        predicate = "edge" if alone else _predicate(group[0] or group[1], {*names.values()})
+        name = names.setdefault(group, predicate)
+        relations[name] = all("weight" in table.roles for table in alike)
+        told += [f"{name} is {', '.join(table.path.name for table in alike)}"] if group[0] else []
         for table in alike:
-            columns = table.taken if relations[names[group]] else table.taken[:2]
-            where = (
-                {} if group[0] else {"where": f"{table.roles['kind'].name} = '{group[1].replace(*_QUOTES)}'"}
-            )
-            binds[table].append(_bind(names[group], table, columns, file, **where))
-            binds[table] += [_bind(names[group], table, [columns[1], columns[0], *columns[2:]], file)] * bool(
-                group[0]
-            )
+            source, target, *weight = table.taken if relations[name] else table.taken[:2]
+            if group[0]:
+                ways = ([source, target, *weight], [target, source, *weight])
+                binds[table] = [_bind(name, table, columns, file) for columns in ways]
+            else:
+                where = f"{table.roles['kind'].name} = '{group[1].replace(*_QUOTES)}'"
+                binds[table].append(_bind(name, table, [source, target, *weight], file, where=where))
+    if len(told) > 1:
+        what = f"the tables are relations of their own: {'; '.join(told)}"
+        edges[0].notes.append(f"{what}. To join two, give their binds one name")
     sides = [side for table in edges for side in table.ends]
     kinds = {
         "control": _OWN in groups,
@@ -241,7 +230,7 @@ def _bind(predicate: str, table: Table, columns: Sequence[Column], file: Path, *
     elif table.format in DATABASES:
         place, name = _place(table, file), rest.pop("table")
     read = [table.format, *(f"{name}={_quoted(value)}" for name, value in (rest | options).items())]
-    texts = ", ".join(source(text).replace("\r", "\\r") for text in (predicate, " ".join(read), place, name))
+    texts = ", ".join(quoted(text).replace("\r", "\\r") for text in (predicate, " ".join(read), place, name))
     return f"@bind({texts})."
 
 

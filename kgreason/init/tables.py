@@ -26,9 +26,7 @@ _NAMES = (
     "SELECT table_schema, table_name FROM information_schema.tables "
     "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
 )
-_OF_SQLITE = (
-    "SELECT '', name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
-)
+_OF_SQLITE = "SELECT '', name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'"
 
 
 @dataclass(eq=False)
@@ -42,12 +40,8 @@ class Table:
     notes: list[str]  # what was found out, and why
     doubts: list[str] = field(default_factory=list)
     error: DataError | None = None  # why it holds neither edges nor vertices
-    roles: dict[str, Column] = field(
-        default_factory=dict
-    )  # source, target, kind, weight; or the key of vertices
-    kinds: list[str] = field(
-        default_factory=list
-    )  # of edges, each a relation of its own, the most frequent first
+    roles: dict[str, Column] = field(default_factory=dict)  # source, target, weight, kind; key of vertices
+    kinds: list[str] = field(default_factory=list)  # of edges that are relations of their own
     sure: bool = False  # names tell that these are edges, or the user does
     shares: bool = False  # weights are shares in something owned
     bounded: bool = False  # which sum to 1 at most for each target
@@ -55,16 +49,14 @@ class Table:
     def __post_init__(self) -> None:
         """Profile the columns."""
         self.path, self.format = self.source.path, self.source.kind()
-        self.name = self.source.file + (
-            f" ({self.options['table']})" if self.path.is_file() and "table" in self.options else ""
-        )
+        within = f" ({self.options['table']})" if "table" in self.options and not self.source.server else ""
+        self.name = self.source.file + within
         self.stem = self.options.get("table") or self.path.name.partition(".")[0]
         self.relation = parse_file(self.given).options.get("relation")  # the column of kinds of edges
         self.undirected = self.raw.undirected is not None and bool(self.raw.undirected.all())
         self.notes += [note.removeprefix(f"{self.raw.file}: ") for note in self.raw.notes]
-        self.notes += [f"it is large: these are guesses from its first {ROWS:,} rows"] * (
-            len(self.raw) > ROWS
-        )
+        if len(self.raw) > ROWS:
+            self.notes.append(f"it is large: these are guesses from its first {ROWS:,} rows")
         pairs = enumerate(zip(self.raw.names, self.raw.columns, strict=True), 1)
         self.columns = [Column(name, i, cells, named=self.raw.named) for i, (name, cells) in pairs]
 
@@ -94,21 +86,17 @@ class Table:
         """
         known = {str(c.number): c for c in self.columns} | {c.name: c for c in self.columns}
         if name not in known:
-            hint = (
-                f"did you mean {near}?"
-                if (near := suggest(name, known))
-                else f"there are {', '.join(self.raw.names[:20])}"
-            )
+            near, there = suggest(name, known), f"there are {', '.join(self.raw.names[:20])}"
+            hint = f"did you mean {near}? {there}" if near else there
             raise DataError(self.name, f"there is no column {name!r}", hint=hint)
         return known[name]
 
     def called(self, *columns: Column) -> str:
         """Columns as options name them: by a name if that is plain and unmistakable, else by a number."""
-        plain = [
-            c for c in columns if re.fullmatch(r"[^\W\d]([\w .%()-]*[\w.%()-])?", c.name) and self.raw.named
-        ]
+        names = self.raw.names if self.raw.named else ()
+        plain = {name for name in names if re.fullmatch(r"[^\W\d]([\w .%()-]*[\w.%()-])?", name)}
         return ",".join(
-            c.name if c in plain and self.raw.names.count(c.name) == 1 else str(c.number) for c in columns
+            c.name if c.name in plain and names.count(c.name) == 1 else str(c.number) for c in columns
         )
 
     def reading(self, *columns: Column, **options: str) -> str:
@@ -172,14 +160,17 @@ def tables(given: str) -> list[Table]:
 
 def _of_database(given: str, spec: SourceSpec) -> list[Table]:
     """The table that the options name, or all; of a server their first rows."""
-    kind, login, made = spec.kind(), connection(spec.options), []
-    listed = read_table(SourceSpec(spec.path, kind, login, _OF_SQLITE if kind == "sqlite" else _NAMES))
-    rows = [*zip(*(cells.to_pylist() for cells in listed.columns), strict=True)]
-    if name := spec.options.get("table"):
-        rows = [(schema, name) for schema, _, name in (table_of(spec.options, name).rpartition("."),)]
+    kind, login, named = spec.kind(), connection(spec.options), spec.options.get("table", "")
+    rows = [("", named)]
+    if named and spec.server:
+        rows = [table_of(spec.options, named).rpartition(".")[::2]]
+    elif not named:
+        listed = read_table(SourceSpec(spec.path, kind, login, _OF_SQLITE if kind == "sqlite" else _NAMES))
+        rows = [*zip(*(cells.to_pylist() for cells in listed.columns), strict=True)]
+    made = []
     for schema, name in rows:
         if spec.options.get("schema", schema) == schema:
-            own = {"schema": schema} if schema not in ("", "public", "main") else {}
+            own = {"schema": schema} if spec.server and schema not in ("", "public") else {}
             one = SourceSpec(spec.path, kind, {**spec.options, "table": name, **own})
             place = ".".join(quoted(part) for part in (schema, name) if part)
             first = SourceSpec(spec.path, kind, login, f"SELECT * FROM {place} LIMIT {ROWS + 1}")
@@ -200,23 +191,22 @@ def _form(path: Path, kind: str, given: Mapping[str, str], notes: list[str]) -> 
         raise DataError(str(path), "this is no text, whatever its name says", hint=hint)
     text, options = start.decode("utf-8-sig", errors="replace"), dict[str, str]()
     lines = [line for line in text.splitlines() if line.strip() and line[0] not in "%#"][:200]
-    found = [
-        (0.0, 0, "")
-    ]  # share of the lines with the most usual number of fields, that number, the delimiter
+    found = []  # delimiters that split most lines into as many fields
     for mark in ",;\t|" if lines else "":
         width, often = Counter(len(row) for row in csv.reader(lines, delimiter=mark)).most_common(1)[0]
-        found.append((round(often / len(lines), 2) if width > 1 else 0.0, width, mark))
-    delimiter = given.get("delimiter") or (max(found)[2] if max(found)[0] >= 0.8 else None)
+        found += (
+            [(round(often / len(lines), 2), width, mark)] if width > 1 and often >= 0.8 * len(lines) else []
+        )
+    delimiter = given.get("delimiter") or max(found, default=(0, 0, None))[2]
     first = text.partition("\n")[0].strip()
     if "skip" not in given and first.isdecimal() and lines[1:] and len(lines[1].split(delimiter)) > 1:
         options["skip"] = "1"
         notes.append(f"its first line ({first}) is a count, so it is passed over")
-    if kind in ("edges", "text") and (
-        delimiter is None or text[:1] == "%" or (kind, delimiter) == ("edges", ",")
-    ):
+    usual = {"csv": ",", "tsv": "\t"}
+    listed = delimiter is None or text[:1] == "%" or (kind == "edges" and delimiter == ",")
+    if kind not in usual and listed:
         numbers = [any(re.match(NUMBER, cell) for cell in line.split(delimiter)) for line in lines[:20]]
         return "edges", options | ({"useHeaders": "true"} if any(numbers) and not numbers[0] else {})
-    usual = {"csv": ",", "tsv": "\t"}
     kind = kind if kind in usual else "tsv" if delimiter == "\t" else "csv"
     if delimiter not in (None, usual[kind]):
         options["delimiter"] = "tab" if delimiter == "\t" else str(delimiter)
