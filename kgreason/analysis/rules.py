@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgreason.analysis.aggregation import AggregateDraft, dependent, find_aggregate
@@ -170,7 +170,7 @@ class _Body:
         fine = self.safety.all_bound(open_before, available)
         after: list[Step] = []
         if aggregate:
-            aggregate = aggregate.with_group(self._group(aggregate, heads, available))
+            aggregate = replace(aggregate, group=self._group(aggregate, heads, available))
             after, open_after = _order(
                 [*late_steps, *self.head_steps], {*aggregate.group, aggregate.variable}
             )

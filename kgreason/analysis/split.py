@@ -30,6 +30,10 @@ class _Side:
     steps: tuple[Step, ...] = ()
     rule: Draft | None = None
 
+    def key(self, term: Term) -> _Key:
+        """Tell variables of two sides apart."""
+        return (id(self), term.name) if isinstance(term, Variable) else term
+
 
 def check_split(
     drafts: Sequence[Draft], facts: Sequence[CheckedAtom], keyed: Mapping[str, Keyed], findings: Findings
@@ -72,11 +76,8 @@ def _added(rule: Draft) -> Iterator[tuple[str, _Side]]:
     late = frozenset(dependent(rule.aggregate.variable, rule.after))
     for head in rule.heads if kind in _ADDED else ():
         if late.intersection(head.variables):
-            yield kind, _side(rule, head, rule.aggregate.node.span, late)
-
-
-def _side(rule: Draft, head: CheckedAtom, place: Span, late: frozenset[str] = frozenset()) -> _Side:
-    return _Side(head, place, late, rule.positives, rule.negatives, rule.steps, rule)
+            place = rule.aggregate.node.span
+            yield kind, _Side(head, place, late, rule.positives, rule.negatives, rule.steps, rule)
 
 
 def _keeps(side: _Side, keyed: Mapping[str, Keyed]) -> bool:
@@ -98,7 +99,8 @@ def _plain(drafts: Sequence[Draft], facts: Sequence[CheckedAtom], wanted: set[st
         for rule in drafts:
             for head in rule.heads if rule.aggregate is None and not rule.inventions else ():
                 if head.predicate in wanted:
-                    found.setdefault(head.predicate, []).append(_side(rule, head, head.span))
+                    body = (rule.positives, rule.negatives, rule.steps, rule)
+                    found.setdefault(head.predicate, []).append(_Side(head, head.span, frozenset(), *body))
         for fact in facts:
             if fact.predicate in wanted:
                 found.setdefault(fact.predicate, []).append(_Side(fact, fact.span))
@@ -127,15 +129,10 @@ def _meet(one: _Side, other: _Side) -> bool:
     for left, right in zip(one.head.terms, other.head.terms, strict=False):
         if names(left) & one.late or names(right) & other.late:
             continue
-        if not same.join(_key(0, left), _key(1, right)):
+        if not same.join(one.key(left), other.key(right)):
             return False
-    return not (_unequal(one, 0, same) or _unequal(other, 1, same)) and not (
-        _opposed(one, 0, other, 1, same) or _opposed(other, 1, one, 0, same)
-    )
-
-
-def _key(side: int, term: Term) -> _Key:
-    return (side, term.name) if isinstance(term, Variable) else term
+    pairs = (one, other), (other, one)
+    return not any(_unequal(a, same) or _opposed(a, b, same) for a, b in pairs)
 
 
 class _Same:
@@ -162,20 +159,20 @@ class _Same:
         return True
 
 
-def _unequal(rule: _Side, side: int, same: _Same) -> bool:
+def _unequal(side: _Side, same: _Same) -> bool:
     """Whether the rule wants two terms to differ that are the same in the other."""
-    for step in rule.steps:
-        test = step.expression if isinstance(step, Filter) else None
-        if isinstance(test, Binary) and test.operator == "!=":
-            sides = [t for t in (test.left, test.right) if isinstance(t, Variable | Constant)]
-            if len(sides) == 2 and same.find(_key(side, sides[0])) == same.find(_key(side, sides[1])):
-                return True
+    for step in side.steps:
+        match step:
+            case Filter(Binary("!=", Variable() | Constant() as left, Variable() | Constant() as right)):
+                if same.find(side.key(left)) == same.find(side.key(right)):
+                    return True
     return False
 
 
-def _opposed(one: _Side, side: int, other: _Side, other_side: int, same: _Same) -> bool:
+def _opposed(one: _Side, other: _Side, same: _Same) -> bool:
     """Whether one rule needs an atom that the other negates."""
-    negated = {(a.predicate, tuple(same.find(_key(other_side, t)) for t in a.terms)) for a in other.negatives}
-    return any(
-        (a.predicate, tuple(same.find(_key(side, t)) for t in a.terms)) in negated for a in one.positives
+    needed, negated = (
+        {(a.predicate, tuple(same.find(side.key(t)) for t in a.terms)) for a in atoms}
+        for side, atoms in ((one, one.positives), (other, other.negatives))
     )
+    return bool(needed & negated)

@@ -20,8 +20,7 @@ from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.pools import degree_ranks
-from kgreason.subgraphs.visit import visit_all
-from kgreason.subgraphs.visit_kernels import DRAW
+from kgreason.subgraphs.visit import DRAW, visit_all
 
 Ints = npt.NDArray[np.int64]
 

@@ -332,10 +332,7 @@ def _groups(
                 if function == COUNT:
                     result = float(number)
                 elif function == SUM:
-                    if number == 2:
-                        result += d[PART + 1]
-                    elif number > 2:
-                        result = _sum(d, number)
+                    result = _sum(d, number)
                 else:
                     for i in range(PART + 1, PART + number):
                         result = _better(function, result, d[i])
