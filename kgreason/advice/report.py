@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason.advice.methods import USUAL, Advice, Advisor
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.commute import hidden_vertices
+from kgreason.analysis.generic import hidden_vertices
 from kgreason.assess.lacking import lacking
 from kgreason.assess.population import small_components
 from kgreason.assess.risk import Exposure, of_subgraphs, of_vertices, surveys

@@ -6,14 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from kgreason.analysis.checked import (
-    MONOTONIC,
-    Aggregation,
-    Assign,
-    Filter,
-    Keyed,
-    Step,
-)
+from kgreason.analysis.checked import MONOTONIC, Aggregation, Assign, Filter, Keyed, Step
 from kgreason.analysis.expressions import grown, names, walk
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import Aggregate, Constant, Expression, Variable

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kgreason.analysis.checked import (
-    CheckedAtom,
-    CheckedProgram,
-    CheckedRule,
-    Filter,
-    Keyed,
-    Step,
-    Stratum,
-)
+from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Filter, Keyed, Step, Stratum
 from kgreason.analysis.expressions import rewrite
 from kgreason.lang.ast import Expression, Skolem, Variable
 

@@ -89,9 +89,7 @@ def listed(adjacency: Adjacency, found: Census) -> Ints:
     none = Pools.none(x)
     test = (0, none.ranks, zeros.astype(np.int32), zeros[:, None], *none.arrays)
     action = np.full(size, TAKE, dtype=np.uint8)
-    return _visited(adjacency, found, action, zeros, zeros, test, lambda m, k: (m, k), _ALL, lambda _: None)[
-        0
-    ]
+    return _visited(adjacency, found, action, zeros, zeros, test)[0]
 
 
 def _visited(
@@ -101,9 +99,9 @@ def _visited(
     marks: Ints,
     bound: Ints,
     test: tuple[Any, ...],
-    look: Callable[[Ints, Ints], tuple[Ints, Ints]],
-    block: int,
-    advance: Callable[[int], None],
+    look: Callable[[Ints, Ints], tuple[Ints, Ints]] = lambda members, kinds: (members, kinds),
+    block: int = _ALL,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Ints, Ints]:
     x, (need, *arrays) = c.x, test
 
