@@ -240,31 +240,25 @@ def _count(walk: Walk, trie: _Trie, task: Ints, limit: int) -> int:
     return int(walk.head[3])
 
 
-def _small(adjacency: Adjacency, x: int) -> _Trie:
+def _small(a: Adjacency, x: int) -> _Trie:
     """Patterns of single vertices or of pairs."""
-    found = _Trie(x)
-    a, colour = adjacency, adjacency.colour.astype(np.int64)
-    members = np.arange(a.n, dtype=np.int64)[:, None]
-    rows = [np.zeros(a.n, dtype=np.int64), colour]
+    found, colour = _Trie(x), a.colour.astype(np.int64)
+    members, parents, values = np.arange(a.n, dtype=np.int64)[:, None], np.zeros(a.n, dtype=np.int64), colour
+    inner = np.empty(0, dtype=np.int64)
     if x == 2:
         owner = np.repeat(np.arange(a.n), np.diff(a.indptr))
         up = np.flatnonzero(a.neighbour > owner)
         members = np.stack([owner[up], a.neighbour[up].astype(np.int64)], axis=1)
-        rows = [colour[members[:, 0]], colour[members[:, 1]] | a.tie[up].astype(np.int64) << a.low]
-    code = numbered([r - r.min(initial=0) for r in rows])
-    _, first, counts = np.unique(code, return_index=True, return_counts=True)
-    colours = np.unique(colour)
-    shift = len(colours) if x == 2 else 0
-    found.used = shift + len(first)
-    found.nodes = np.zeros((found.used + 1, 2), dtype=np.int64)
-    found.counts = np.zeros(found.used + 1, dtype=np.int64)
-    found.examples = np.zeros((found.used + 1, x), dtype=np.int64)
-    if x == 2:
-        found.nodes[1 : shift + 1, 1] = colours
-        found.nodes[shift + 1 :, 0] = np.searchsorted(colours, rows[0][first]) + 1
-    found.nodes[shift + 1 :, 1] = rows[1][first]
-    found.counts[shift + 1 :] = counts
-    found.examples[shift + 1 :] = members[first]
+        inner, number = np.unique(colour, return_inverse=True)
+        parents = number.reshape(-1)[members[:, 0]] + 1
+        values = colour[members[:, 1]] | a.tie[up].astype(np.int64) << a.low
+    _, first, counts = np.unique(numbered([parents, values]), return_index=True, return_counts=True)
+    found.used = len(inner) + len(first)
+    found.nodes, found.counts, found.examples = (
+        np.concatenate([np.zeros_like(rows, shape=(len(inner) + 1, *rows.shape[1:])), rows])
+        for rows in (np.stack([parents, values], axis=1)[first], counts.astype(np.int64), members[first])
+    )
+    found.nodes[1 : len(inner) + 1, 1] = inner
     return found
 
 
