@@ -31,7 +31,6 @@ from kgreason.lang.ast import (
     Call,
     Condition,
     Constant,
-    Constraint,
     Equality,
     Equation,
     Negation,
@@ -89,17 +88,14 @@ def read_conditions(program: Program, defined: frozenset[str]) -> Program:
     return replace(program, clauses=clauses)
 
 
-def build(program: Program, defined: frozenset[str], findings: Findings) -> Built:
+def build(program: Program, findings: Findings) -> Built:
     """Check all facts and rules of a program; what it returns is whole only if there are no errors.
 
     Parameters
     ----------
     program
-        With the clauses of all its files.
-    defined
-        Predicates with facts, rules or annotations.
+        With the clauses of all its files, as `read_conditions` gives it.
     """
-    program = read_conditions(program, defined)
     for clause in program.bodied:
         if len(clause.body) > LONGEST:
             findings.add(
@@ -119,7 +115,9 @@ def build(program: Program, defined: frozenset[str], findings: Findings) -> Buil
     strata, keyed = _strata(drafts, parts, findings)
     check_split(drafts, facts, keyed, findings)
     rules = {rule.head.predicate: rule for stratum in strata for rule in stratum.rules}
-    found = {k: [d.heads[0].predicate for d in drafts if d.written.kind == k] for k in _HIDDEN}
+    found = {
+        k: [d.heads[0].predicate for d in drafts if d.written.kind == k] for k in ("equality", "constraint")
+    }
     built = Built(
         facts,
         strata,
@@ -132,24 +130,20 @@ def build(program: Program, defined: frozenset[str], findings: Findings) -> Buil
     return built
 
 
-_HIDDEN = {"equality": "equal", "constraint": "false"}
-
-
 def _written(program: Program, findings: Findings) -> Iterator[Written]:
     """Clauses with a body, in the order of the text."""
     for clause in program.clauses:
         if isinstance(clause, UnsupportedClause):
             findings.add("E205", f"{clause.feature}: not supported by this version", clause.span)
     for number, clause in enumerate(program.bodied, 1):
-        rest = (clause.body, str(clause), clause.span, clause.label, clause.documentation)
-        match clause:
-            case Rule():
-                yield Written("rule", number, clause.head, *rest, clause.weight)
-            case Equality():
-                sides = (clause.left, clause.right)
-                yield Written("equality", number, (Atom(f"#equal_{number}", sides, span=clause.span),), *rest)
-            case Constraint():
-                yield Written("constraint", number, (Atom(f"#false_{number}", (), span=clause.span),), *rest)
+        if isinstance(clause, Rule):
+            yield Written("rule", number, clause.head, clause.body, clause)
+        elif isinstance(clause, Equality):
+            head = Atom(f"#equal_{number}", (clause.left, clause.right), span=clause.span)
+            yield Written("equality", number, (head,), clause.body, clause)
+        else:
+            head = Atom(f"#false_{number}", (), span=clause.span)
+            yield Written("constraint", number, (head,), clause.body, clause)
 
 
 def _facts(
@@ -178,8 +172,7 @@ def _facts(
         atom, steps = terms.atom(clause.atom)
         if steps:
             number += 1
-            rest = ((), str(clause), clause.span, "", clause.documentation)
-            nulls.append(Written("fact", number, (clause.atom,), *rest))
+            nulls.append(Written("fact", number, (clause.atom,), (), clause))
         elif terms.fine:
             facts.setdefault(atom)
     return tuple(facts), nulls
@@ -206,9 +199,11 @@ def _strata(
 
 def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) -> CheckedRule:
     body = (rule.positives, rule.negatives, rule.before, aggregation, rule.after)
-    w = rule.written
-    named = (w.number, w.label, w.documentation, w.weight)
-    return CheckedRule(head, *body, w.text, w.span, rule.inventions, *named)
+    clause = rule.written.clause
+    label = clause.label if isinstance(clause, Bodied) else ""
+    weight = clause.weight if isinstance(clause, Rule) else None
+    named = (rule.written.number, label, clause.documentation, weight)
+    return CheckedRule(head, *body, str(clause), clause.span, rule.inventions, *named)
 
 
 def _loops(rule: Draft, number: Mapping[str, int]) -> bool:

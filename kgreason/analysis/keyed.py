@@ -175,7 +175,7 @@ def _improving(
         if known and isinstance(term, Variable) and number[head.predicate] == number.get(atom.predicate):
             origins.setdefault(term.name, []).append(_Improving(atom, term.name, known.keep))
     nulls = (  # existential variables as what they are: values of a function of the frontier
-        Assign(i.variable, Skolem(i.variable, tuple(map(Variable, i.frontier))), rule.written.span)
+        Assign(i.variable, Skolem(i.variable, tuple(map(Variable, i.frontier))), rule.written.clause.span)
         for i in rule.inventions
     )
     for step in (*rule.steps, *nulls) if origins else ():

@@ -13,16 +13,17 @@ from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Invention, St
 from kgreason.analysis.expressions import boolean, fold, names, supported, variables, well_formed
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.safety import Safety, decimal_comma
-from kgreason.errors import Span
 from kgreason.lang.ast import (
     Aggregate,
     Atom,
     Binary,
+    Bodied,
     BodyItem,
     Condition,
     Constant,
     Equation,
     Expression,
+    Fact,
     Negation,
     Term,
     Variable,
@@ -47,11 +48,7 @@ class Written:
     number: int
     head: tuple[Atom, ...]
     body: tuple[BodyItem, ...]
-    text: str
-    span: Span
-    label: str = ""
-    documentation: str = ""
-    weight: float | None = None
+    clause: Fact | Bodied
 
 
 @dataclass(frozen=True, slots=True)
