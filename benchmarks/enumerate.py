@@ -31,8 +31,7 @@ from kgreason.resources import resource
 from kgreason.subgraphs.adjacency import Adjacency
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.census import census
-from kgreason.subgraphs.visit import visit_all
-from kgreason.subgraphs.visit_kernels import PASS
+from kgreason.subgraphs.visit import PASS, visit_all
 
 RUNS = 3
 GRAPHS = ((500, 5_000, 4), (10_000, 50_000, 4), (500, 5_000, 5), (10_000, 50_000, 5))

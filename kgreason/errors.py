@@ -128,14 +128,16 @@ class KgreasonError(Exception):
 
 
 @dataclass
-class CallError(KgreasonError, TypeError):
-    """An argument of a Python function of kgreason that is of a wrong type."""
-
+class _HintedError(KgreasonError):
     message: str
     hint: str | None = None
 
     def __str__(self) -> str:
         return _shown(self.message, self.hint)
+
+
+class CallError(_HintedError, TypeError):
+    """An argument of a Python function of kgreason that is of a wrong type."""
 
 
 @dataclass
@@ -221,15 +223,8 @@ class InexactError(EvaluationError):
     """An integer that no double equals, where only doubles can stand."""
 
 
-@dataclass
-class AnonymizationError(KgreasonError):
+class AnonymizationError(_HintedError):
     """A graph, rule set or parameter for which no anonymization can be made."""
-
-    message: str
-    hint: str | None = None
-
-    def __str__(self) -> str:
-        return _shown(self.message, self.hint)
 
 
 class TooLargeError(AnonymizationError):

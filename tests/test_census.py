@@ -25,8 +25,7 @@ from kgreason.subgraphs.adjacency import Adjacency
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.census import Census, census
 from kgreason.subgraphs.patterns import classify
-from kgreason.subgraphs.visit import visit_all
-from kgreason.subgraphs.visit_kernels import DRAW, PASS, TAKE
+from kgreason.subgraphs.visit import DRAW, PASS, TAKE, visit_all
 from tests.examples import inputs
 from tests.graphs import build, graphs
 from tests.reference import connected_sets

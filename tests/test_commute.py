@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.commute import hidden_vertices
+from kgreason.analysis.generic import hidden_vertices
 from kgreason.errors import ProgramError
 from kgreason.graph.commute import Counterexample
 from kgreason.graph.facts import derived_edges, derived_within

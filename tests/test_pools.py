@@ -20,8 +20,7 @@ from kgreason.subgraphs import visit as visits
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.patterns import Forms
 from kgreason.subgraphs.pools import MOST, Pools, degree_ranks, diverse
-from kgreason.subgraphs.visit import visit_all
-from kgreason.subgraphs.visit_kernels import PASS, TAKE, TEST
+from kgreason.subgraphs.visit import PASS, TAKE, TEST, visit_all
 from tests.examples import inputs
 from tests.graphs import graphs
 from tests.reference import apart, connected_sets, has_images
@@ -201,7 +200,7 @@ def test_a_full_pool() -> None:
 
 
 def searched(case: Case, need: int, places: int = 512, budget: int = 1 << 20) -> np.ndarray:
-    from kgreason.subgraphs.pool_kernels import search
+    from kgreason.subgraphs.pools import search
 
     bounds = np.searchsorted(case.classes, np.arange(3)).astype(np.int64)
     found = np.ones(len(case.targets), dtype=np.bool_)

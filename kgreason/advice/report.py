@@ -12,7 +12,7 @@ import numpy as np
 
 from kgreason.advice.costs import Cost, of_kguard, of_klone, of_published
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.commute import hidden_vertices
+from kgreason.analysis.generic import hidden_vertices
 from kgreason.anonymizers.partition import partition
 from kgreason.assess.lacking import Lacking, lacking
 from kgreason.assess.places import Survey

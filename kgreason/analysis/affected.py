@@ -11,7 +11,7 @@ JAIR 48, 2013, section 3 (affected positions).
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -128,9 +128,8 @@ class _Reader:
     def flow(self, expression: Expression) -> Flow:
         """Tell where the nulls of a value come from."""
         found = self._flow(expression)
-        return Flow(
-            frozenset(map(self.name, found.variables)), frozenset(map(self.name, found.keys)), found.invented
-        )
+        variables, keys = (frozenset(map(self.name, names)) for names in (found.variables, found.keys))
+        return Flow(variables, keys, found.invented)
 
     def _flow(self, expression: Expression) -> Flow:
         match expression:
@@ -147,10 +146,8 @@ class _Reader:
                     return self._union(arguments[1:])
                 return self._union(arguments) if base == "coalesce" else Flow()
             case Binary("+", left, right):  # of lists; a null itself cannot be added
-                scalar = any(
-                    isinstance(e, Constant) and not isinstance(e.value, tuple) for e in (left, right)
-                )
-                return Flow() if scalar else self._union((left, right))
+                known = [e.value for e in (left, right) if isinstance(e, Constant)]
+                return self._union((left, right)) if all(isinstance(v, tuple) for v in known) else Flow()
             case _:
                 return Flow()
 
@@ -241,22 +238,13 @@ def affected_positions(
 ) -> dict[Position, Written | None]:
     """Find all affected positions, each with the first rule found to make it so (`None`: an input does)."""
     rules = list(rules)
-    readers: dict[Position, list[Written]] = defaultdict(list)
-    for rule in rules:
-        for where in rule.occurrences.values():
-            for place in where:
-                readers[place].append(rule)
     affected: dict[Position, Written | None] = dict.fromkeys(nullable)
-    waiting = deque(rules)
-    queued = set(map(id, rules))
-    while waiting:
-        rule = waiting.popleft()
-        queued.discard(id(rule))
-        harmful = rule.harmful(affected)
-        for place, flow in rule.flows.items():
-            if place not in affected and (flow.invented or flow.variables & harmful):
-                affected[place] = rule
-                fresh = [r for r in readers[place] if id(r) not in queued]
-                queued.update(map(id, fresh))
-                waiting.extend(fresh)
+    size = -1
+    while size < len(affected):  # rules stand in the order of evaluation, so that few rounds are needed
+        size = len(affected)
+        for rule in rules:
+            harmful = rule.harmful(affected)
+            for place, flow in rule.flows.items():
+                if place not in affected and (flow.invented or flow.variables & harmful):
+                    affected[place] = rule
     return affected

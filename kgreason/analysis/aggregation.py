@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from kgreason.analysis.checked import (
-    MONOTONIC,
-    Aggregation,
-    Assign,
-    Filter,
-    Keyed,
-    Step,
-)
+from kgreason.analysis.checked import MONOTONIC, Aggregation, Assign, Filter, Keyed, Step
 from kgreason.analysis.expressions import grown, names, walk
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import Aggregate, Constant, Expression, Variable
@@ -33,21 +26,19 @@ class AggregateDraft:
     node: Aggregate
     group: tuple[str, ...] = ()
 
-    def with_group(self, group: tuple[str, ...]) -> AggregateDraft:
-        """Set the group."""
-        return replace(self, group=group)
-
 
 def find_aggregate(
     assigns: Sequence[Assign], filters: Sequence[Filter], bound: set[str], findings: Findings
 ) -> AggregateDraft | Literal[False] | None:
     """The one aggregate of a rule, `None` without any, `False` with findings for a wrong one."""
     fine = True
-    steps: tuple[Assign | Filter, ...] = (*assigns, *filters)
+    steps: tuple[Step, ...] = (*assigns, *filters)
     for step in steps:
-        for node in _nested(step):
-            fine = False
-            _misplaced(node, step, bound, findings)
+        for node in walk(step.expression):
+            alone = isinstance(step, Assign) and node is step.expression
+            if isinstance(node, Aggregate) and not alone:
+                fine = False
+                _misplaced(node, step.expression, bound, findings)
     found = [(a, a.expression) for a in assigns if isinstance(a.expression, Aggregate)]
     if len(found) > 1:
         fine = False
@@ -69,13 +60,7 @@ def find_aggregate(
     return AggregateDraft(assign.variable, node)
 
 
-def _nested(step: Assign | Filter) -> list[Aggregate]:
-    aggregates = [n for n in walk(step.expression) if isinstance(n, Aggregate)]
-    return [n for n in aggregates if not (isinstance(step, Assign) and n is step.expression)]
-
-
-def _misplaced(node: Aggregate, step: Assign | Filter, bound: set[str], findings: Findings) -> None:
-    expression = step.expression
+def _misplaced(node: Aggregate, expression: Expression, bound: set[str], findings: Findings) -> None:
     left = getattr(expression, "left", None)
     taken = isinstance(left, Variable) and left.name in bound and getattr(expression, "right", None) is node
     findings.add(
@@ -139,17 +124,14 @@ def finish(
             hint=f"write `{name}`",
         )
     function = name or node.function
-    counts = function in ("mcount", "count")
-    argument: Expression | None = None if counts else node.argument
-    return Aggregation(
-        aggregate.variable,
-        function,
-        argument,
-        _contributors(aggregate, rule, keyed),
-        aggregate.group,
-        name is not None,
-        node.span,
-    )
+    argument = None if function in ("mcount", "count") else node.argument
+    told = named_contributors(aggregate)
+    if told is None:
+        values = {known.value(a) for a in rule.positives if (known := keyed.get(a.predicate)) is not None}
+        matched = dict.fromkeys(v for atom in rule.positives for v in atom.variables)
+        told = tuple(v for v in matched if Variable(v) not in values)
+    monotonic = name is not None
+    return Aggregation(aggregate.variable, function, argument, told, aggregate.group, monotonic, node.span)
 
 
 def named_contributors(aggregate: AggregateDraft) -> tuple[str, ...] | None:
@@ -165,18 +147,3 @@ def named_contributors(aggregate: AggregateDraft) -> tuple[str, ...] | None:
         told = (*told, node.argument) if node.contributors is None else told
     names = tuple(dict.fromkeys(v.name for v in told))
     return None if set(names) <= set(aggregate.group) else names
-
-
-def _contributors(aggregate: AggregateDraft, rule: Draft, keyed: Mapping[str, Keyed]) -> tuple[str, ...]:
-    named = named_contributors(aggregate)
-    if named is not None:
-        return named
-    values = {
-        term.name
-        for atom in rule.positives
-        if atom.predicate in keyed
-        for term in [keyed[atom.predicate].value(atom)]
-        if isinstance(term, Variable)
-    }
-    matched = dict.fromkeys(v for atom in rule.positives for v in atom.variables)
-    return tuple(v for v in matched if v not in values)

@@ -143,9 +143,7 @@ def _incoming_sum(clause: Annotation, predicate: str, read: Annotations, finding
     assert isinstance(bound, int | float)
     if not 0 < bound < float("inf"):
         wrong(clause, clause.arguments[1], "the sum of incoming weights must be positive", findings)
-        return
-    old = read.incoming_sums.setdefault(predicate, float(bound))
-    if old != bound:
+    elif (old := read.incoming_sums.setdefault(predicate, float(bound))) != bound:
         findings.add(
             "E305",
             f"`{predicate}` has two incoming sums, {old} and {bound}",

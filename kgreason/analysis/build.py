@@ -1,12 +1,14 @@
-"""From clauses to strata of checked rules."""
+"""From clauses to strata of checked rules: components of predicates, and the cycles that make strata impossible."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from kgreason.analysis.aggregation import finish
+from kgreason.analysis.aggregation import IN_RECURSION, finish
 from kgreason.analysis.checked import (
+    STRATIFIED,
     Aggregation,
     CheckedAtom,
     CheckedRule,
@@ -17,20 +19,20 @@ from kgreason.analysis.checked import (
 )
 from kgreason.analysis.expressions import variables
 from kgreason.analysis.findings import Findings
-from kgreason.analysis.keyed import keyed_positions
+from kgreason.analysis.keyed import check_split, keyed_positions
 from kgreason.analysis.rules import Draft, Terms, Written, draft
-from kgreason.analysis.split import check_split
-from kgreason.analysis.strata import components, dependencies, report_unstratified
 from kgreason.analysis.undone import check_equalities, check_undone
+from kgreason.errors import Span
 from kgreason.lang.ast import (
+    Aggregate,
     Atom,
     Bodied,
     BodyItem,
     Call,
     Condition,
     Constant,
-    Constraint,
     Equality,
+    Equation,
     Negation,
     Program,
     Rule,
@@ -86,17 +88,14 @@ def read_conditions(program: Program, defined: frozenset[str]) -> Program:
     return replace(program, clauses=clauses)
 
 
-def build(program: Program, defined: frozenset[str], findings: Findings) -> Built:
+def build(program: Program, findings: Findings) -> Built:
     """Check all facts and rules of a program; what it returns is whole only if there are no errors.
 
     Parameters
     ----------
     program
-        With the clauses of all its files.
-    defined
-        Predicates with facts, rules or annotations.
+        With the clauses of all its files, as `read_conditions` gives it.
     """
-    program = read_conditions(program, defined)
     for clause in program.bodied:
         if len(clause.body) > LONGEST:
             findings.add(
@@ -110,13 +109,15 @@ def build(program: Program, defined: frozenset[str], findings: Findings) -> Buil
     facts, nulls = _facts(program, len(written), findings)
     written += nulls
     drafts = [d for w in written if (d := draft(w, findings))]
-    edges = dependencies(written)
-    parts = components(edges, (a.predicate for w in written for a in w.head))
-    report_unstratified(parts, edges, findings)
+    edges = _dependencies(written)
+    parts = _components(edges, (a.predicate for w in written for a in w.head))
+    _report_unstratified(parts, edges, findings)
     strata, keyed = _strata(drafts, parts, findings)
     check_split(drafts, facts, keyed, findings)
     rules = {rule.head.predicate: rule for stratum in strata for rule in stratum.rules}
-    found = {k: [d.heads[0].predicate for d in drafts if d.written.kind == k] for k in _HIDDEN}
+    found = {
+        k: [d.heads[0].predicate for d in drafts if d.written.kind == k] for k in ("equality", "constraint")
+    }
     built = Built(
         facts,
         strata,
@@ -129,24 +130,20 @@ def build(program: Program, defined: frozenset[str], findings: Findings) -> Buil
     return built
 
 
-_HIDDEN = {"equality": "equal", "constraint": "false"}
-
-
 def _written(program: Program, findings: Findings) -> Iterator[Written]:
     """Clauses with a body, in the order of the text."""
     for clause in program.clauses:
         if isinstance(clause, UnsupportedClause):
             findings.add("E205", f"{clause.feature}: not supported by this version", clause.span)
     for number, clause in enumerate(program.bodied, 1):
-        rest = (clause.body, str(clause), clause.span, clause.label, clause.documentation)
-        match clause:
-            case Rule():
-                yield Written("rule", number, clause.head, *rest, clause.weight)
-            case Equality():
-                sides = (clause.left, clause.right)
-                yield Written("equality", number, (Atom(f"#equal_{number}", sides, span=clause.span),), *rest)
-            case Constraint():
-                yield Written("constraint", number, (Atom(f"#false_{number}", (), span=clause.span),), *rest)
+        if isinstance(clause, Rule):
+            yield Written("rule", number, clause.head, clause.body, clause)
+        elif isinstance(clause, Equality):
+            head = Atom(f"#equal_{number}", (clause.left, clause.right), span=clause.span)
+            yield Written("equality", number, (head,), clause.body, clause)
+        else:
+            head = Atom(f"#false_{number}", (), span=clause.span)
+            yield Written("constraint", number, (head,), clause.body, clause)
 
 
 def _facts(
@@ -175,8 +172,7 @@ def _facts(
         atom, steps = terms.atom(clause.atom)
         if steps:
             number += 1
-            rest = ((), str(clause), clause.span, "", clause.documentation)
-            nulls.append(Written("fact", number, (clause.atom,), *rest))
+            nulls.append(Written("fact", number, (clause.atom,), (), clause))
         elif terms.fine:
             facts.setdefault(atom)
     return tuple(facts), nulls
@@ -203,12 +199,131 @@ def _strata(
 
 def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) -> CheckedRule:
     body = (rule.positives, rule.negatives, rule.before, aggregation, rule.after)
-    w = rule.written
-    named = (w.number, w.label, w.documentation, w.weight)
-    return CheckedRule(head, *body, w.text, w.span, rule.inventions, *named)
+    clause = rule.written.clause
+    label = clause.label if isinstance(clause, Bodied) else ""
+    weight = clause.weight if isinstance(clause, Rule) else None
+    named = (rule.written.number, label, clause.documentation, weight)
+    return CheckedRule(head, *body, str(clause), clause.span, rule.inventions, *named)
 
 
 def _loops(rule: Draft, number: Mapping[str, int]) -> bool:
     """Whether some head of the rule needs itself through this rule."""
     below = {number.get(atom.predicate) for atom in rule.positives}
     return any(number[head.predicate] in below for head in rule.heads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dependency:
+    """`head` needs `body`; through negation or a stratified aggregate it needs all of it before."""
+
+    head: str
+    body: str
+    kind: Literal["positive", "negative", "aggregate"]
+    span: Span
+
+    def __str__(self) -> str:
+        through = {"positive": "", "negative": " under `not`", "aggregate": " under an aggregate"}
+        return f"`{self.head}` depends on `{self.body}`{through[self.kind]}"
+
+
+def _dependencies(rules: Iterable[Written]) -> list[_Dependency]:
+    """All edges of the dependency graph; also those of rules with other mistakes."""
+    edges = []
+    for rule in rules:
+        kind: Literal["positive", "aggregate"] = "aggregate" if _strict(rule) else "positive"
+        for head in rule.head:
+            for item in rule.body:
+                if isinstance(item, Atom):
+                    edges.append(_Dependency(head.predicate, item.predicate, kind, item.span))
+                elif isinstance(item, Negation):
+                    edges.append(_Dependency(head.predicate, item.atom.predicate, "negative", item.span))
+    return edges
+
+
+def _strict(rule: Written) -> bool:
+    """Whether the rule has an aggregate without a monotonic form."""
+    aggregates = [i.right for i in rule.body if isinstance(i, Equation) and isinstance(i.right, Aggregate)]
+    return any(a.function in STRATIFIED and a.function not in IN_RECURSION for a in aggregates)
+
+
+def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[frozenset[str]]:
+    """Strongly connected components of the head predicates, each after those it depends on.
+
+    Kosaraju's algorithm, without recursion, so that long chains of predicates need no deep stack.
+    """
+    below: dict[str, list[str]] = {h: [] for h in heads}
+    above: dict[str, list[str]] = {h: [] for h in below}
+    for edge in edges:
+        if edge.body in below:
+            below[edge.head].append(edge.body)
+            above[edge.body].append(edge.head)
+    seen: set[str] = set()
+    left = [node for start in below for node in _left(start, below, seen)]
+    seen = set()
+    found = [frozenset(part) for start in reversed(left) if (part := list(_left(start, above, seen)))]
+    return found[::-1]
+
+
+def _left(start: str, following: Mapping[str, Sequence[str]], seen: set[str]) -> Iterator[str]:
+    """Nodes in the order in which a depth-first search leaves them; those `seen` are no part of it."""
+    work = [(start, iter(following[start]))] if start not in seen else []
+    seen.add(start)
+    while work:
+        _, rest = work[-1]
+        step = next((n for n in rest if n not in seen), None)
+        if step is None:
+            yield work.pop()[0]
+        else:
+            seen.add(step)
+            work.append((step, iter(following[step])))
+
+
+def _report_unstratified(
+    parts: Iterable[frozenset[str]], edges: Sequence[_Dependency], findings: Findings
+) -> None:
+    """Report every negation or stratified aggregate inside of a component, with its cycle."""
+    for part in parts:
+        inside = [e for e in edges if e.head in part and e.body in part]
+        reported: set[tuple[str, str, str]] = set()
+        for edge in inside:
+            if edge.kind == "positive" or _edge_key(edge) in reported:
+                continue
+            path = _path(edge.body, edge.head, inside)
+            reported.update(map(_edge_key, (edge, *path)))  # one cycle with two negations is one mistake
+            _report_cycle(edge, path, findings)
+
+
+def _edge_key(edge: _Dependency) -> tuple[str, str, str]:
+    return edge.head, edge.body, edge.kind
+
+
+def _path(start: str, goal: str, edges: Sequence[_Dependency]) -> list[_Dependency]:
+    """Shortest path of dependencies, empty if `start` is `goal`."""
+    came: dict[str, _Dependency | None] = {start: None}
+    queue = [start]
+    for node in queue:
+        for edge in edges:
+            if edge.head == node and edge.body not in came:
+                came[edge.body] = edge
+                queue.append(edge.body)
+    path: list[_Dependency] = []
+    step = came[goal]
+    while step is not None:
+        path.append(step)
+        step = came[step.head]
+    return path[::-1]
+
+
+def _report_cycle(edge: _Dependency, path: Sequence[_Dependency], findings: Findings) -> None:
+    cycle = " -> ".join([edge.head, edge.body, *(e.body for e in path)])
+    through = "its own negation" if edge.kind == "negative" else "an aggregate of itself"
+    findings.add(
+        "E106",
+        f"`{edge.head}` depends on {through}: {cycle}",
+        edge.span,
+        note="all of a predicate must be known before it is negated or aggregated: no cycle may do so",
+        hint="negate a predicate that does not depend on this one"
+        if edge.kind == "negative"
+        else "use a monotonic aggregate (msum, mprod, mcount, mmin, mmax, munion), or aggregate in a later rule",
+        related=tuple((e.span, str(e)) for e in (edge, *path)),
+    )

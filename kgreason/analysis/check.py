@@ -130,7 +130,7 @@ def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Itera
     defined = _defined(source.program, notes).union(given)
     program = read_conditions(source.program, defined)
     arities = _arities(program, findings)
-    built = build(program, defined, findings)
+    built = build(program, findings)
     derived = frozenset(atom.predicate for atom in program.heads)
     check_declared(notes, arities, derived, source.whole, findings)
     check_posts(notes.posts, arities, findings)

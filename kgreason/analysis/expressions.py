@@ -156,22 +156,12 @@ def _short(text: str) -> str:
 
 def boolean(node: Expression) -> bool | None:
     """Whether the value is a boolean; `None` where only the data tells."""
-    match node:
-        case Variable():
-            return None
-        case Constant():
-            return isinstance(node.value, bool)
-        case Collection() | Skolem():
-            return False
-        case Unary():
-            return node.operator == "!"
-        case Binary():
-            return node.operator in COMPARISONS or node.operator in LOGIC or node.operator in MEMBERSHIP
-        case Call():
-            known = static_type(node)
-            return None if known is None else known == "boolean"
-        case _:
-            return None
+    if isinstance(node, Constant):
+        return isinstance(node.value, bool)
+    if isinstance(node, Skolem) or (isinstance(node, Binary) and node.operator in ARITHMETIC):
+        return False
+    known = static_type(node)
+    return None if known is None else known == "boolean"
 
 
 def well_formed(node: Expression, findings: Findings) -> bool:
@@ -185,19 +175,14 @@ def well_formed(node: Expression, findings: Findings) -> bool:
                 continue
             for operand in operands:
                 if boolean(operand) is (not wanted):
-                    _clash(operand, part.operator, wanted, findings)
-                    fine = False
+                    fine, kind, hint = False, "a value", "put the comparison elsewhere"
+                    if wanted:
+                        kind, hint = "a condition", "inside of an expression, equality is written `==`"
+                    findings.add(
+                        "E107",
+                        f"`{part.operator}` takes {kind}, and `{operand}` is none",
+                        operand.span,
+                        note="conditions are comparisons and booleans, joined by `&&`, `||` and `!`",
+                        hint=hint,
+                    )
     return fine
-
-
-def _clash(operand: Expression, operator: str, wanted: bool, findings: Findings) -> None:
-    kind = "a condition" if wanted else "a value"
-    findings.add(
-        "E107",
-        f"`{operator}` takes {kind}, and `{operand}` is none",
-        operand.span,
-        note="conditions are comparisons and booleans, joined by `&&`, `||` and `!`",
-        hint="inside of an expression, equality is written `==`"
-        if wanted
-        else "put the comparison elsewhere",
-    )

@@ -10,11 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Position, places
+from kgreason.analysis.checked import (
+    Assign,
+    CheckedAtom,
+    CheckedProgram,
+    CheckedRule,
+    Filter,
+    Position,
+    places,
+)
 from kgreason.analysis.expressions import ARITHMETIC, COMPARISONS, MEMBERSHIP, ORDERS, grown, names, walk
 from kgreason.analysis.findings import Findings
 from kgreason.errors import Diagnostic, Span
-from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Term, Unary, Variable
+from kgreason.lang.ast import (
+    Binary,
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Skolem,
+    Term,
+    Unary,
+    Variable,
+    children,
+)
 
 _NAMES = "an anonymized graph has new vertex names, so that rules must treat all vertices alike"
 _JOIN = "compare vertices with vertices only, by `==` and `!=`"
@@ -303,9 +322,7 @@ def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Fin
 
 def _check_nulls(rule: CheckedRule, program: CheckedProgram, findings: Findings) -> None:
     """Refuse rules that make nulls, merge them or stop the run."""
-    steps = rule.steps
-    terms = (n for step in steps for n in walk(step.expression) if isinstance(n, Skolem))
-    term = next(terms, None)
+    term = next((n for s in rule.steps for n in walk(s.expression) if isinstance(n, Skolem)), None)
     if any(u.predicate == rule.head.predicate for u in program.unifications):
         what = "merges values that its body finds"
     elif any(d.predicate == rule.head.predicate for d in program.denials):
@@ -353,13 +370,16 @@ class _Rule:
 
     def _check_term(self, atom: CheckedAtom, i: int, term: Term) -> None:
         expected = (atom.predicate, i) in self.positions
+        where = f"argument {i + 1} of `{atom.predicate}`"
         if isinstance(term, Constant):
             if expected:
-                self._report(
-                    "E403", f"the constant {term} stands where `{atom.predicate}` has a vertex", term.span
-                )
+                message = f"the constant {term} stands where `{atom.predicate}` has a vertex"
+                self._report("E403", message, term.span)
         elif (term.name in self.vertices) != expected and not self._existential(atom, term):
-            self._report_meeting(atom, i, term, expected)
+            message = f"the vertex {term} meets {where}, which is no vertex of the graph"
+            if expected:
+                message = f"{where} holds vertices, and {term} is none"
+            self._report("E404", message, term.span)
 
     def _existential(self, atom: CheckedAtom, term: Variable) -> bool:
         """Whether nothing but a negated atom knows the variable."""
@@ -367,17 +387,16 @@ class _Rule:
         bound |= {s.variable for s in self.rule.before if isinstance(s, Assign)}
         return atom in self.rule.negatives and term.name not in bound
 
-    def _report_meeting(self, atom: CheckedAtom, i: int, term: Variable, expected: bool) -> None:
-        where = f"argument {i + 1} of `{atom.predicate}`"
-        if expected:
-            message = f"{where} holds vertices, and {term} is none"
-        else:
-            message = f"the vertex {term} meets {where}, which is no vertex of the graph"
-        self._report("E404", message, term.span)
-
     def _check_expression(self, node: Expression) -> None:
-        if isinstance(node, Call | Collection):
-            self._check_call(node)
+        if isinstance(node, Call | Collection):  # the names of vertices are all that a function could see
+            for part in filter(self._is_vertex, children(node)):
+                self.findings.add(
+                    "E408",
+                    f"`{node}` takes the vertex {part}",
+                    node.span,
+                    note=_NAMES,
+                    hint="functions may take weights and counts",
+                )
             return
         if isinstance(node, Unary) and self._is_vertex(node.operand):
             self._report("E405", f"`{node}` computes with the vertex {node.operand}", node.span)
@@ -396,21 +415,76 @@ class _Rule:
             what = f"the constant {other}" if isinstance(other, Constant) else f"`{other}`, which is none"
             self._report("E404", f"the vertex {held[0]} is compared with {what}", node.span)
 
-    def _check_call(self, node: Call | Collection) -> None:
-        """Refuse functions of vertices: their names are all that a function could see."""
-        parts = node.elements if isinstance(node, Collection) else node.arguments
-        for part in parts:
-            if self._is_vertex(part):
-                self.findings.add(
-                    "E408",
-                    f"`{node}` takes the vertex {part}",
-                    node.span,
-                    note=_NAMES,
-                    hint="functions may take weights and counts",
-                )
-
     def _is_vertex(self, node: Expression) -> bool:
         return isinstance(node, Variable) and node.name in self.vertices
 
     def _report(self, code: str, message: str, span: Span) -> None:
         self.findings.add(code, message, span, note=_NAMES, hint=_JOIN)
+
+
+def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
+    """Find the vertices that rules hide on the way to the derived edges; where there are none, the rules commute.
+
+    Rules commute with taking a part of the graph if Σ(G[X]) is Σ(G) restricted to X, for all G and X.
+    Whether they do is undecidable, but no rule that hides a vertex is a simple proof. A rule *hides* a vertex
+    if its body holds one that its head does not: whether the rule applies may then hang on a vertex outside of
+    X. Without such rules, let p|X be the facts of p whose vertices all lie in X. By induction over the strata,
+    and in each over the rounds, the rules derive p|X from G[X] where they derive p from G:
+
+    - G[X] holds the facts of G whose vertices lie in X, and the facts in the rule file name no vertices.
+    - A match of a rule on G has the vertices of its head. So it is a match on G[X] just if the head is in p|X;
+      for what is negated, lower strata agree on the vertices of X.
+    - The head has all vertices of the body, so the matches of a group of an aggregate have the same vertices:
+      on G[X] there are all of them or none.
+    - Functions and comparisons see the values of one match or group.
+
+    Parameters
+    ----------
+    program
+        Rules that can be used for anonymization (`check_generic`).
+
+    Returns
+    -------
+    tuple of Variable
+        Of each rule that hides vertices the first variable that holds one, in the order of the text.
+
+    References
+    ----------
+    The KGISO paper, Proposition 4.1 (commutative property).
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> text = '''@edge("own"). @derived("mutual"). @derived("linked").
+    ... mutual(X,Y) :- own(X,Y,V), own(Y,X,W), V + W > 1.
+    ... linked(X,Z) :- own(X,Y,_), own(Y,Z,_).'''
+    >>> [(variable.name, variable.span.line) for variable in hidden_vertices(load_text(text))]
+    [('Y', 3)]
+    """
+    program = program.restricted(program.derived)
+    positions = vertex_positions(program)
+    hidden = [next(_hidden(rule, positions), None) for rule in program.rules]
+    by_place = {
+        (v.span.file, v.span.line, v.span.column): v for v in hidden if v
+    }  # heads of a rule share its body
+    return tuple(by_place[place] for place in sorted(by_place))
+
+
+def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:
+    """Variables that hold vertices, those that only a negated atom knows included, and no head shows."""
+    shown = _equal(set(rule.head.variables), rule)
+    for place, term in places(rule.body):
+        if place in positions and term.name not in shown:
+            yield term
+
+
+def _equal(shown: set[str], rule: CheckedRule) -> set[str]:
+    """Variables that hold what one of those `shown` holds."""
+    pairs = []
+    for step in rule.before:
+        match step:
+            case Assign(variable, Variable() as other):
+                pairs.append({variable, other.name})
+            case Filter(Binary("==", Variable() as left, Variable() as right)):
+                pairs.append({left.name, right.name})
+    return grown(shown, lambda known: set[str]().union(*(pair for pair in pairs if pair & known)))

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from kgreason.analysis.expressions import grown
@@ -306,12 +307,11 @@ def find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
     Tried in turn: the path, the path with ``.vada``, a file of the folder that declares the name by ``@module``,
     a file of the rule library.
     """
-    for name in (wanted, wanted + ".vada"):
-        if wanted and _is_file(folder / name):
-            return _beside(folder, name)
-    for path, module in modules(folder):
-        if module == wanted:
-            return _beside(folder, path.name)
+    declared = (path.name for path, module in modules(folder) if module == wanted)
+    for name in chain((wanted, f"{wanted}.vada") if wanted else (), declared):
+        if _is_file(folder / name):
+            path = Path(os.path.normpath(folder / name))
+            return path, str(path)
     if _LIBRARY.match(wanted):
         name = wanted.removesuffix(".vada") + ".vada"
         try:
@@ -319,11 +319,6 @@ def find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
         except FileNotFoundError:
             return None
     return None
-
-
-def _beside(folder: Path, name: str) -> tuple[Path, str]:
-    path = Path(os.path.normpath(folder / name))
-    return path, str(path)
 
 
 def _is_file(path: Path) -> bool:

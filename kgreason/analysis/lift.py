@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import chain
 
-from kgreason.analysis.checked import (
-    Aggregation,
-    CheckedAtom,
-    CheckedProgram,
-    CheckedRule,
-    Filter,
-    Keyed,
-    Step,
-    Stratum,
-)
+from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Filter, Keyed, Step, Stratum
 from kgreason.analysis.expressions import rewrite
 from kgreason.lang.ast import Expression, Skolem, Variable
 
@@ -51,14 +42,23 @@ def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
         raise ValueError(f"the program uses the predicate {part!r} itself")
     if program.unifications or program.denials:
         raise ValueError("a program with equalities or constraints cannot be lifted")
-    facts = [_lift_fact(atom, part) for atom in program.facts]
+    facts = [_lift_rule(CheckedRule(a, (), (), (), None, (), f"{a}.", a.span), part) for a in program.facts]
     derived = program.heads
     given = {rule.head.predicate: None for rule in facts if rule.head.predicate not in derived}
     first = [
         Stratum(frozenset({p}), tuple(r for r in facts if r.head.predicate == p), recursive=False)
         for p in given
     ]
-    strata = [_lift_stratum(stratum, facts, part) for stratum in program.strata]
+    strata = [
+        replace(
+            stratum,
+            rules=(
+                *(r for r in facts if r.head.predicate in stratum.predicates),
+                *(_lift_rule(r, part) for r in stratum.rules),
+            ),
+        )
+        for stratum in program.strata
+    ]
     return replace(
         program,
         facts=(),
@@ -70,62 +70,41 @@ def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
     )
 
 
-def _lift_fact(atom: CheckedAtom, part: str) -> CheckedRule:
-    variable = Variable("Part")
-    head = _lift_atom(atom, variable)
-    return CheckedRule(head, (_part(part, variable, atom),), (), (), None, (), f"{atom}.", atom.span)
-
-
-def _part(part: str, variable: Variable, near: CheckedAtom) -> CheckedAtom:
-    return CheckedAtom(part, (variable,), near.span)
-
-
-def _lift_atom(atom: CheckedAtom, variable: Variable) -> CheckedAtom:
-    return replace(atom, terms=(variable, *atom.terms))
-
-
-def _lift_stratum(stratum: Stratum, facts: list[CheckedRule], part: str) -> Stratum:
-    own = [r for r in facts if r.head.predicate in stratum.predicates]
-    return replace(stratum, rules=(*own, *(_lift_rule(r, part) for r in stratum.rules)))
-
-
 def _lift_rule(rule: CheckedRule, part: str) -> CheckedRule:
     variable = Variable(_fresh(rule))
-    positives = tuple(_lift_atom(a, variable) for a in rule.positives)
+
+    def atoms(given: Iterable[CheckedAtom]) -> tuple[CheckedAtom, ...]:
+        return tuple(replace(atom, terms=(variable, *atom.terms)) for atom in given)
+
+    def nulls(expression: Expression) -> Expression:
+        def more(node: Expression) -> Expression:
+            return replace(node, arguments=(variable, *node.arguments)) if isinstance(node, Skolem) else node
+
+        return rewrite(expression, more)
+
+    def steps(given: Iterable[Step]) -> tuple[Step, ...]:
+        return tuple(replace(step, expression=nulls(step.expression)) for step in given)
+
+    total = rule.aggregation
+    if total is not None:
+        argument = total.argument and nulls(total.argument)
+        total = replace(total, argument=argument, group=(variable.name, *total.group))
     return replace(
         rule,
-        head=_lift_atom(rule.head, variable),
-        positives=positives or (_part(part, variable, rule.head),),
-        negatives=tuple(_lift_atom(a, variable) for a in rule.negatives),
-        before=tuple(_lift_step(s, variable) for s in rule.before),
-        after=tuple(_lift_step(s, variable) for s in rule.after),
-        aggregation=rule.aggregation and _lift_aggregation(rule.aggregation, variable),
+        head=atoms([rule.head])[0],
+        positives=atoms(rule.positives) or (CheckedAtom(part, (variable,), rule.head.span),),
+        negatives=atoms(rule.negatives),
+        before=steps(rule.before),
+        after=steps(rule.after),
+        aggregation=total,
         inventions=tuple(replace(i, frontier=(variable.name, *i.frontier)) for i in rule.inventions),
     )
 
 
-def _lift_step(step: Step, variable: Variable) -> Step:
-    return replace(step, expression=_lift_nulls(step.expression, variable))
-
-
-def _lift_nulls(expression: Expression, variable: Variable) -> Expression:
-    """Give each Skolem term the part as a further argument."""
-    return rewrite(
-        expression,
-        lambda n: replace(n, arguments=(variable, *n.arguments)) if isinstance(n, Skolem) else n,
-    )
-
-
-def _lift_aggregation(aggregation: Aggregation, variable: Variable) -> Aggregation:
-    argument = aggregation.argument and _lift_nulls(aggregation.argument, variable)
-    return replace(aggregation, argument=argument, group=(variable.name, *aggregation.group))
-
-
 def _fresh(rule: CheckedRule) -> str:
     """A variable that the rule does not use."""
-    steps = rule.steps
-    used = set(chain.from_iterable(a.variables for a in rule.atoms))
-    used |= {step.variable for step in (*steps, *rule.inventions) if not isinstance(step, Filter)}
+    used = {name for atom in rule.atoms for name in atom.variables}
+    used |= {step.variable for step in (*rule.steps, *rule.inventions) if not isinstance(step, Filter)}
     if rule.aggregation:
         used.add(rule.aggregation.variable)
     name = "Part"

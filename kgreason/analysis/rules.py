@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgreason.analysis.aggregation import AggregateDraft, dependent, find_aggregate
@@ -13,16 +13,17 @@ from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Invention, St
 from kgreason.analysis.expressions import boolean, fold, names, supported, variables, well_formed
 from kgreason.analysis.findings import Findings
 from kgreason.analysis.safety import Safety, decimal_comma
-from kgreason.errors import Span
 from kgreason.lang.ast import (
     Aggregate,
     Atom,
     Binary,
+    Bodied,
     BodyItem,
     Condition,
     Constant,
     Equation,
     Expression,
+    Fact,
     Negation,
     Term,
     Variable,
@@ -47,11 +48,7 @@ class Written:
     number: int
     head: tuple[Atom, ...]
     body: tuple[BodyItem, ...]
-    text: str
-    span: Span
-    label: str = ""
-    documentation: str = ""
-    weight: float | None = None
+    clause: Fact | Bodied
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +167,7 @@ class _Body:
         fine = self.safety.all_bound(open_before, available)
         after: list[Step] = []
         if aggregate:
-            aggregate = aggregate.with_group(self._group(aggregate, heads, available))
+            aggregate = replace(aggregate, group=self._group(aggregate, heads, available))
             after, open_after = _order(
                 [*late_steps, *self.head_steps], {*aggregate.group, aggregate.variable}
             )

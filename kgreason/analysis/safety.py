@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from kgreason.analysis.aggregation import AggregateDraft
@@ -10,7 +10,7 @@ from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Step
 from kgreason.analysis.expressions import names, variables
 from kgreason.analysis.findings import Findings
 from kgreason.lang.ast import Binary, Constant, Expression, Variable
-from kgreason.lang.names import suggest
+from kgreason.lang.names import meant
 
 
 class Safety:
@@ -29,17 +29,21 @@ class Safety:
 
     def all_bound(self, steps: Sequence[Step], available: set[str]) -> bool:
         """Report what could not be ordered: cycles of assignments, and variables nothing binds."""
-        assigned = {s.variable: s for s in steps if isinstance(s, Assign)}
-        self._report_cycle(cycle(assigned))
-        for step in steps:
-            for variable in variables(step.expression):
-                if variable.name not in available and variable.name not in assigned:
-                    self.unbound(variable, step)
+        for variable, step in self._waiting(steps, available):
+            self.unbound(variable, step)
         return not steps
 
+    def _waiting(self, steps: Sequence[Step], known: set[str]) -> Iterator[tuple[Variable, Step]]:
+        """Variables of steps that nothing gives a value; reports assignments that wait for each other."""
+        assigned = {s.variable: s for s in steps if isinstance(s, Assign)}
+        if found := cycle(assigned):
+            self._report_cycle(found)
+        for step in steps:
+            for variable in variables(step.expression):
+                if variable.name not in known and variable.name not in assigned:
+                    yield variable, step
+
     def _report_cycle(self, found: list[Assign]) -> None:
-        if not found:
-            return
         path = " -> ".join([*(a.variable for a in found), found[0].variable])
         self.findings.add(
             "E105",
@@ -64,9 +68,8 @@ class Safety:
     def _unbound_hint(self, variable: Variable, step: Step | None) -> str | None:
         if variable.anonymous:
             return "name it, and use the name in an atom"
-        closest = nearest(variable.name, self._known())
-        if closest:
-            return f"did you mean {closest}?"
+        if closest := nearest(variable.name, self._known()):
+            return closest
         test = step.expression if isinstance(step, Filter) else None
         if isinstance(test, Binary) and test.operator == "==" and test.right == variable:
             return f"an assignment has its variable on the left: `{variable} = {test.left}`"
@@ -90,23 +93,18 @@ class Safety:
         self, steps: Sequence[Step], seen: set[str], available: set[str], aggregate: AggregateDraft
     ) -> bool:
         """Report what could not be ordered behind the aggregation, where only `seen` has values."""
-        assigned = {s.variable: s for s in steps if isinstance(s, Assign)}
-        self._report_cycle(cycle(assigned))
-        for step in steps:
-            for variable in variables(step.expression):
-                if variable.name in seen or variable.name in assigned:
-                    continue
-                if variable.name not in available:
-                    self.unbound(variable, step)
-                    continue
-                self.findings.add(
-                    "E113",
-                    f"the variable {shown(variable)} has no value after the aggregation",
-                    variable.span,
-                    note=f"after `{aggregate.variable} = {aggregate.node}` each group has one result, "
-                    "and the group is the head variables",
-                    hint=f"put {shown(variable)} into the head, or the condition into another rule",
-                )
+        for variable, step in self._waiting(steps, seen):
+            if variable.name not in available:
+                self.unbound(variable, step)
+                continue
+            self.findings.add(
+                "E113",
+                f"the variable {shown(variable)} has no value after the aggregation",
+                variable.span,
+                note=f"after `{aggregate.variable} = {aggregate.node}` each group has one result, "
+                "and the group is the head variables",
+                hint=f"put {shown(variable)} into the head, or the condition into another rule",
+            )
         return not steps
 
     def negations(self, late: set[str]) -> bool:
@@ -157,15 +155,13 @@ class Safety:
         """Check the two sides of an equality-generating dependency."""
         free = [v for v in (left, right) if v.name not in available]
         for variable in free:
-            closest = nearest(variable.name, available - {left.name, right.name})
             self.findings.add(
                 "E120",
                 f"the variable {shown(variable)} of the equality is not bound in the body",
                 variable.span,
                 note="`X = Y :- ...` makes one of two values that its body finds",
-                hint=f"did you mean {closest}?"
-                if closest
-                else f"add an atom with {shown(variable)} to the body",
+                hint=nearest(variable.name, available - {left.name, right.name})
+                or f"add an atom with {shown(variable)} to the body",
             )
         return not free
 
@@ -242,9 +238,8 @@ def shown(variable: Variable) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known variable that a name is probably a slip of."""
-    named = [v for v in known if not v.startswith("_")]
-    return suggest(name, named) if len(name) > 2 else None
+    """Ask for the known variable that a name is probably a slip of."""
+    return meant(name, [v for v in known if not v.startswith("_")], "{}") if len(name) > 2 else None
 
 
 def cycle(assigned: dict[str, Assign]) -> list[Assign]:

@@ -91,19 +91,15 @@ def read_bind(clause: Annotation, folder: Path, findings: Findings) -> Bind | No
     predicate, _, where, what = (str(a.value) for a in clause.arguments)
     if source not in DATABASES:
         return Bind(predicate, source, options, _path(folder / where / what), clause.span)
-    if source in SERVERS:
-        if not what:
-            wrong(clause, clause.arguments[3], f"@bind: which table of {source} is meant?", findings)
+    form = f'@bind("{predicate}", "{source}", "file.db", "table")' if source not in SERVERS else _form(clause)
+    for name, argument in zip(("file", "table"), clause.arguments[2:], strict=True):
+        if not argument.value and (name == "table" or source not in SERVERS):
+            message = f"@bind: which {name} of {source} is meant?"
+            findings.add("E302", message, argument.span, hint=f"write {form}")
             return None
+    if source in SERVERS:
         options = _within(options, where)
         return Bind(predicate, source, options, address(options), clause.span, what)
-    form = f'@bind("{predicate}", "{source}", "file.db", "table")'
-    for name, argument in (("file", clause.arguments[2]), ("table", clause.arguments[3])):
-        if not argument.value:
-            findings.add(
-                "E302", f"@bind: which {name} of {source} is meant?", argument.span, hint=f"write {form}"
-            )
-            return None
     return Bind(predicate, source, options, _path(folder / where), clause.span, what)
 
 

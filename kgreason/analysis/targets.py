@@ -77,8 +77,15 @@ def check_targets(program: Program, notes: Annotations, derived: Collection[str]
         check_target(bind, arities.get(bind.predicate), findings)
     unfounded = _unfounded(program, notes, {b.predicate for b in targets})
     for bind in targets:
-        if bind.predicate in unfounded:
-            _ask(bind, findings)
+        if (name := bind.predicate) in unfounded:
+            findings.add(
+                "E313",
+                f"is the file of `{name}` read or written?",
+                bind.span,
+                note=f"`{name}` is an @output with rules, so its @bind says where it is written; but all its rules "
+                f"need facts of `{name}`, and nothing gives it any",
+                hint=f'to read the file, add @input("{name}"); to write one, derive another predicate and bind that',
+            )
     read = [b for b in notes.binds if b not in targets]
     for number, bind in enumerate(targets):
         if bind.predicate not in unfounded:
@@ -91,63 +98,41 @@ def _check_place(
     place = place_of(bind, written=True)
     of = bind.path if place.server else place.file.name
     what = f"the table {place.table!r} of {of}" if place.table else of
-    for other in before:
-        if place.meets(place_of(other, written=True)):
-            also = "" if other.predicate == bind.predicate else f", as is `{other.predicate}`"
-            twice = " twice" if other.predicate == bind.predicate else ""
-            message = f"the output `{bind.predicate}` is written to {what}{twice}{also}"
-            _refuse(bind, message, (other.span, "written here"), findings)
-            return
-    readers: list[tuple[str, Span]] = [
-        (b.predicate, b.span) for b in read if place.meets(place_of(b, written=False))
-    ]
-    readers += [(q.predicate, q.span) for q in queries if _asks(q, place)]
-    for predicate, span in readers[:1]:
-        message = (
-            f"the output `{bind.predicate}` would be written over {what}, from which `{predicate}` is read"
+    found: list[tuple[str, Span, str]] = []
+    for other in [b for b in before if place.meets(place_of(b, written=True))]:
+        also = " twice" if other.predicate == bind.predicate else f", as is `{other.predicate}`"
+        found.append((f"is written to {what}{also}", other.span, "written here"))
+    readers: list[Bind | Query] = [b for b in read if place.meets(place_of(b, written=False))]
+    for reader in [*readers, *(q for q in queries if _asks(q, place))]:
+        message = f"would be written over {what}, from which `{reader.predicate}` is read"
+        found.append((message, reader.span, "read here"))
+    for message, span, word in found[:1]:
+        findings.add(
+            "E312",
+            f"the output `{bind.predicate}` {message}",
+            bind.span,
+            note="an output replaces the whole of what it is written to",
+            hint=f"give `{bind.predicate}` a {'table' if bind.source in DATABASES else 'file'} of its own",
+            related=((span, word),),
         )
-        _refuse(bind, message, (span, "read here"), findings)
-
-
-def _refuse(bind: Bind, message: str, related: tuple[Span, str], findings: Findings) -> None:
-    findings.add(
-        "E312",
-        message,
-        bind.span,
-        note="an output replaces the whole of what it is written to",
-        hint=f"give `{bind.predicate}` a {'table' if bind.source in DATABASES else 'file'} of its own",
-        related=(related,),
-    )
 
 
 def _asks(query: Query, place: Place) -> bool:
     """Whether a query reads what stands at a place: its database, or a file that it names."""
     if query.source in SERVERS or place.server:
-        return place.server and query.source in SERVERS and _asks_server(query, place)
+        table = (place.table or "").rpartition(".")[2]
+        same = query.source in SERVERS and place_of_server(query.options) == place.file
+        return place.server and same and _names(query, table)
     base = Path(query.path) if query.path else Path(query.span.file).parent
     if place.file == base.resolve():
-        return place.table is None or bool(re.search(rf"\b{re.escape(place.table)}\b", query.query, re.I))
+        return place.table is None or _names(query, place.table)
     folder = base if not query.path or base.is_dir() else Path()
     named = (single or double for single, double in _QUOTED.findall(query.query))
     return any(place.file == (folder / name).resolve() for name in named if "\0" not in name)
 
 
-def _asks_server(query: Query, written: Place) -> bool:
-    table = (written.table or "").rpartition(".")[2]
-    same = place_of_server(query.options) == written.file
-    return same and bool(re.search(rf"\b{re.escape(table)}\b", query.query, re.I))
-
-
-def _ask(bind: Bind, findings: Findings) -> None:
-    name = bind.predicate
-    findings.add(
-        "E313",
-        f"is the file of `{name}` read or written?",
-        bind.span,
-        note=f"`{name}` is an @output with rules, so its @bind says where it is written; but all its rules need facts "
-        f"of `{name}`, and nothing gives it any",
-        hint=f'to read the file, add @input("{name}"); to write one, derive another predicate and bind that',
-    )
+def _names(query: Query, table: str) -> bool:
+    return bool(re.search(rf"\b{re.escape(table)}\b", query.query, re.I))
 
 
 def _unfounded(program: Program, notes: Annotations, targets: set[str]) -> set[str]:

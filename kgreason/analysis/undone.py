@@ -33,41 +33,24 @@ def check_undone(
         inside = [a for a in rule.positives if number.get(a.predicate) in strata]
         if not inside:
             continue
-        changing = dict(_improving(inside, keyed))
+        changing: Directions = {}
+        for atom in inside:
+            known = keyed.get(atom.predicate)
+            value = known.value(atom) if known else None
+            if known and isinstance(value, Variable):
+                changing[value.name] = _RISES[known.keep]
+            elif known and value is not None:
+                _report(f"{atom}", value.span, known.keep, findings)
         if rule.aggregate:
             name = monotonic_name(rule.aggregate.node.function, True)
             changing[rule.aggregate.variable] = -1 if name == "mmin" else 1
-        for atom, value in _values(inside, keyed):
-            if isinstance(value, Constant):
-                _report(f"{atom}", value.span, keyed[atom.predicate].keep, findings)
-        _check_steps(rule, changing, findings)
-
-
-def _values(
-    atoms: Sequence[CheckedAtom], keyed: Mapping[str, Keyed]
-) -> Iterator[tuple[CheckedAtom, Expression]]:
-    for atom in atoms:
-        value = keyed[atom.predicate].value(atom) if atom.predicate in keyed else None
-        if value is not None:
-            yield atom, value
-
-
-def _improving(atoms: Sequence[CheckedAtom], keyed: Mapping[str, Keyed]) -> Iterator[tuple[str, int]]:
-    for atom, value in _values(atoms, keyed):
-        if isinstance(value, Variable):
-            yield value.name, _RISES[keyed[atom.predicate].keep]
-
-
-def _check_steps(rule: Draft, changing: Directions, findings: Findings) -> None:
-    for step in rule.steps:
-        if isinstance(step, Assign):
-            direction = _direction(step.expression, changing)
-            if direction:
+        for step in rule.steps:
+            if isinstance(step, Filter):
+                for node in _undone(step.expression, changing, True):
+                    rising = any(changing.get(n) == 1 for n in names(node))
+                    _report(f"{node}", node.span, "greatest" if rising else "least", findings)
+            elif direction := _direction(step.expression, changing):
                 changing.setdefault(step.variable, direction)
-        elif isinstance(step, Filter):
-            for node in _undone(step.expression, changing, True):
-                rising = any(changing.get(n) == 1 for n in names(node))
-                _report(f"{node}", node.span, "greatest" if rising else "least", findings)
 
 
 def _report(condition: str, span: Span, keep: str, findings: Findings) -> None:

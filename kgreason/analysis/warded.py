@@ -27,15 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
-from kgreason.analysis.affected import (
-    Written,
-    affected_positions,
-    hidden,
-    invents,
-    nullable_inputs,
-    written,
-)
+from kgreason.analysis.affected import Written, affected_positions, hidden, invents, nullable_inputs, written
 from kgreason.analysis.checked import (
     Assign,
     CheckedAtom,
@@ -255,23 +249,6 @@ def endless(rules: Sequence[Written], affected: Affected) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class AffectedPosition:
-    """A position that can hold nulls; `rule` makes it so, or an input does where it is `None`."""
-
-    predicate: str
-    position: int
-    rule: CheckedRule | None
-
-    def __str__(self) -> str:
-        cause = (
-            f"rule {self.rule.number}: {self.rule.text}"
-            if self.rule
-            else "its source is read with missing=null"
-        )
-        return f"{self.predicate}[{self.position + 1}]: {cause}"
-
-
-@dataclass(frozen=True, slots=True)
 class WardedReport:
     """The fragment of a program, its affected positions, and the variables of each rule.
 
@@ -280,19 +257,23 @@ class WardedReport:
     ends
         Whether the chase ends by itself, be the program warded or not (it is weakly acyclic).
     positions
-        Sorted; positions are 0-based here and counted from 1 in the text.
+        Those that can hold nulls, sorted, 0-based here and counted from 1 in the text; each with the rule that makes
+        it so, `None` where an input does.
     rules
         In the order of the text.
     """
 
     wardedness: Wardedness
     ends: bool
-    positions: tuple[AffectedPosition, ...]
+    positions: Mapping[Position, CheckedRule | None]
     rules: tuple[Warding, ...]
 
     def __str__(self) -> str:
         lines = [f"fragment: {self.wardedness.fragment}", "affected positions:"]
-        lines += [f"  {p}" for p in self.positions] or ["  none"]
+        for (predicate, i), rule in self.positions.items():
+            cause = f"rule {rule.number}: {rule.text}" if rule else "its source is read with missing=null"
+            lines.append(f"  {predicate}[{i + 1}]: {cause}")
+        lines += [] if self.positions else ["  none"]
         for warding in self.rules:
             lines += [f"rule {warding.rule.number}: {warding.rule.text}", *_lines(warding)]
         return "\n".join(lines)
@@ -335,10 +316,9 @@ def explain(program: CheckedProgram) -> WardedReport:
     """
     nullable = nullable_inputs((*program.binds, *program.queries_bound), program.arities)
     rules, affected, wardings = _warded(program.rules, nullable)
-    positions = tuple(
-        AffectedPosition(predicate, i, None if rule is None else rule.first)
-        for (predicate, i), rule in sorted(affected.items(), key=lambda item: item[0])
-    )
+    positions = {
+        place: rule.first if rule else None for place, rule in sorted(affected.items(), key=itemgetter(0))
+    }
     wardings.sort(key=lambda w: w.rule.number)
     return WardedReport(program.wardedness, not endless(rules, affected), positions, tuple(wardings))
 

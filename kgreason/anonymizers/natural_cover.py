@@ -22,8 +22,7 @@ from kgreason.subgraphs.adjacency import Shorts
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.patterns import Classes
 from kgreason.subgraphs.pools import Pools, degree_ranks, diverse
-from kgreason.subgraphs.visit import visit_all
-from kgreason.subgraphs.visit_kernels import DRAW, PASS, TEST
+from kgreason.subgraphs.visit import DRAW, PASS, TEST, visit_all
 
 Ints = npt.NDArray[np.int64]
 
@@ -195,7 +194,7 @@ class Cover:
 
     def search(self, members: Ints, classes: Ints, ranks: Shorts, need: int) -> npt.NDArray[np.bool_]:
         """Which subgraphs, in canonical order, find so many images among all members at hand."""
-        from kgreason.subgraphs.pool_kernels import search
+        from kgreason.subgraphs.pools import search
 
         others, of = self.candidates()
         bounds = np.searchsorted(of, np.arange(len(self.catalogue.forms) + 1)).astype(np.int64)

@@ -184,7 +184,7 @@ def _tell_work(
     exact: bool,
 ) -> None:
     """Say how many parts are to be protected, and which are not; refuse too many."""
-    from kgreason.analysis.commute import hidden_vertices
+    from kgreason.analysis.generic import hidden_vertices
     from kgreason.assess.verify import count_attacked
 
     for size in sizes:

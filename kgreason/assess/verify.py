@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.commute import hidden_vertices
+from kgreason.analysis.generic import hidden_vertices
 from kgreason.assess import conditions
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.certificate import Certificate

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.analysis.commute import hidden_vertices
+from kgreason.analysis.generic import hidden_vertices
 from kgreason.attacks.known_parts import (
     LISTED,
     Means,

@@ -1,6 +1,6 @@
 """Whether rules commute with taking parts of a graph: proved from their text, or refuted by a graph of a few vertices.
 
-The proof is that of `kgreason.analysis.commute`. Where it fails, random graphs are tried, small ones first; the graphs
+The proof is that of `kgreason.analysis.generic`. Where it fails, random graphs are tried, small ones first; the graphs
 of one size and their parts are evaluated together. It is enough to leave out one vertex, for any part is what remains
 when one after the other is left out.
 """
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.commute import hidden_vertices
+from kgreason.analysis.generic import hidden_vertices
 from kgreason.analysis.lift import lift
 from kgreason.analysis.weights import weight_uses
 from kgreason.engine.limits import Limits

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from lark import Lark, Token
 
@@ -75,8 +74,8 @@ LENGTH = 1_000_000  # tokens of a clause: each takes some 300 bytes
 SHORT = 10_000  # characters of a clause that is rewritten
 
 _SIGNS = {"≠": "!=", "≤": "<=", "≥": ">=", "⟨": "<", "⟩": ">", "∧": ",", "¬": "not ", "−": "-"}
-_OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE"})
-_CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE"})
+OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE"})
+CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE"})
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _THEN = re.compile(r'"[^"]*"|%[^\n]*|(:-|<-)|(->|=>|[→⇒⟶⟹])')
 _BARE = re.compile(r'"[^"]*"|(?<![\w:#@{$])([a-z])(\w*)(?![\w:]|\s*\()')
@@ -187,11 +186,11 @@ class _Cutter:
                 hint="begin each line of the comment with `%`",
             )
         self.tokens.append(token)
-        if kind in _OPENING:
+        if kind in OPENING:
             self._depth += 1
             if self._depth > DEPTH:
                 self._problem = too_deep(span(token, token, self._file))
-        elif kind in _CLOSING:
+        elif kind in CLOSING:
             self._depth -= 1
         elif kind in ("UNCLOSED", "ILLEGAL"):
             self._problem = _lexical(token, self._file, self._suspect) if self._suspect else None
@@ -237,11 +236,19 @@ class _Cutter:
 
     def clause(self) -> Clause:
         tokens = self.tokens
-        problem = self._problem or _unfinished(tokens[-1], self._file, self._text)
+        problem, last = self._problem, tokens[-1]
+        if problem is None and last.type != "END":
+            problem = Diagnostic(
+                "E004",
+                "the clause has no end",
+                span(last, last, self._file),
+                note="every fact, rule and annotation ends with `.`",
+                hint=percentage(last, self._text) or "put `.` here",
+            )
         if problem is not None:
             problem = body_first(self._text, tokens[0], self._end, self._file) or problem
         else:
-            self._last_line = tokens[-1].end_line or 0
+            self._last_line = last.end_line or 0
         made = Clause(list(_arrows(tokens)), _documentation(self._comments, tokens[0]), problem)
         self._begin()
         return made
@@ -343,18 +350,6 @@ def _lexical(token: Token, file: str, suspect: Token | None) -> Diagnostic:
     return Diagnostic("E003", f"the character {shown} has no meaning here", here, hint=hint)
 
 
-def _unfinished(last: Token, file: str, text: str) -> Diagnostic | None:
-    if last.type == "END":
-        return None
-    return Diagnostic(
-        "E004",
-        "the clause has no end",
-        span(last, last, file),
-        note="every fact, rule and annotation ends with `.`",
-        hint=percentage(last, text) or "put `.` here",
-    )
-
-
 def unreadable(text: str, file: str) -> Diagnostic | None:
     """Find the first character that no text holds; positions count from the start of the file."""
     match = _NO_TEXT.search(text)
@@ -389,8 +384,3 @@ def too_deep(where: Span) -> Diagnostic:
         note="long chains of one operator count as nesting, too",
         hint="give names to parts of it: `Part = ...`",
     )
-
-
-def starts_line(tokens: list[Token], position: int) -> bool:
-    """Whether a token is the first on its line."""
-    return any(b is tokens[position] and a.end_line != b.line for a, b in pairwise(tokens))

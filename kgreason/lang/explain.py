@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from lark import Token
 
 from kgreason.errors import Diagnostic
-from kgreason.lang.clauses import percentage, span, starts_line
+from kgreason.lang.clauses import CLOSING, OPENING, percentage, span
 
 _TERMS = frozenset({"VAR", "INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER", "HASH", "LBRACE"})
 _OPERATORS = frozenset({"OR", "AND", "PLUS", "TIMES", "COMPARATOR"})
 _COMPARISONS = frozenset({"LESS", "GREATER", "COMPARATOR", "EQUAL", "IN", "NOT_IN"})
 _INFIX = _COMPARISONS | {"PLUS", "MINUS", "TIMES", "DIVIDED", "MODULO"}
-_OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE"})
-_CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE"})
 _WORDS = {
     "ARROW": "`:-`",
     "END": "`.`",
@@ -87,7 +85,7 @@ def _hint(tokens: list[Token], position: int) -> str | None:
         return foreign
     if "LEFT" in token.type or (token.type == "ARROW" and any(t.type == "ARROW" for t in tokens[:position])):
         return "the clause above may lack its final `.`"
-    if position and starts_line(tokens, position) and token.type in ("NAME", "ANNOTATION"):
+    if before is not None and before.end_line != token.line and token.type in ("NAME", "ANNOTATION"):
         return "the clause above may lack its final `.`"
     if token.type in _COMPARISONS and any(t.type in _COMPARISONS for t in tokens[:position]):
         return "compare two values at a time: `X < Y, Y < Z`; write `==` inside of an expression"
@@ -97,13 +95,15 @@ def _hint(tokens: list[Token], position: int) -> str | None:
         return _head_hint(tokens, position)
     if token.type == "NOT" and [t.type for t in tokens[position + 1 : position + 2]] == ["IN"]:
         return "write `!in`"
-    if token.type == "COMMA" and _group_after_in(tokens[:position]):
+    inside = _open(tokens[:position])
+    group = tokens[inside[-1] - 1 : inside[-1] + 1] if inside else []
+    if token.type == "COMMA" and [t.type for t in group] in (["IN", "LPAR"], ["NOT_IN", "LPAR"]):
         return "a set is written `{1, 2}`, a list `[1, 2]`"
     if token.type == "LPAR" and before is not None and before.type == "VAR":
         return f"predicates begin with a small letter: `{_small(before)}(`"
     if token.type == "END" and before is not None and before.type == "COMMA":
         return "remove the `,` before it"
-    if token.type in ("END", "ARROW") and _open(tokens[:position]):
+    if token.type in ("END", "ARROW") and inside:
         return "a bracket is still open"
     return None
 
@@ -118,7 +118,7 @@ def _foreign(tokens: list[Token], position: int) -> str | None:
         return "a comment begins with `%` and ends with its line"
     if before is None:
         return None
-    if token.type == "PLUS" and before.type in _INFIX | _OPENING | {"COMMA", "ARROW"}:
+    if token.type == "PLUS" and before.type in _INFIX | OPENING | {"COMMA", "ARROW"}:
         return "numbers have no sign `+`: leave it out"
     if (before.type, token.type) == ("EQUAL", "LESS"):
         return "write `<=`"
@@ -133,12 +133,8 @@ def _foreign(tokens: list[Token], position: int) -> str | None:
 
 def graph_call(tokens: list[Token], position: int) -> Token | None:
     """The name of the graph call, as ``#TC(own)``, inside of which a token stands."""
-    depth = 0
-    for i in range(position - 1, 0, -1):
-        depth += (tokens[i].type in _CLOSING) - (tokens[i].type in _OPENING)
-        if depth < 0 and tokens[i - 1].type == "HASH" and tokens[i - 1][1].isupper():
-            return tokens[i - 1]
-    return None
+    named = [tokens[i - 1] for i in _open(tokens[:position]) if i]
+    return next((t for t in reversed(named) if t.type == "HASH" and t[1].isupper()), None)
 
 
 def temporal(tokens: list[Token], position: int) -> tuple[Token, Token] | None:
@@ -170,19 +166,12 @@ def _small(name: Token) -> str:
     return name[0].lower() + name[1:]
 
 
-def _group_after_in(tokens: list[Token]) -> bool:
-    """Whether the innermost open bracket is the one of ``X in (``."""
-    closed = 0
-    for i in range(len(tokens) - 1, 0, -1):
-        if tokens[i].type in _CLOSING:
-            closed += 1
-        elif tokens[i].type in _OPENING:
-            if not closed:
-                return tokens[i].type == "LPAR" and tokens[i - 1].type in ("IN", "NOT_IN")
-            closed -= 1
-    return False
-
-
-def _open(tokens: list[Token]) -> bool:
-    types = [t.type for t in tokens]
-    return sum(t in _OPENING for t in types) > sum(t in _CLOSING for t in types)
+def _open(tokens: list[Token]) -> list[int]:
+    """Indices of the brackets that are still open."""
+    found: list[int] = []
+    for i, token in enumerate(tokens):
+        if token.type in OPENING:
+            found.append(i)
+        elif token.type in CLOSING and found:
+            found.pop()
+    return found

@@ -43,10 +43,6 @@ class Note:
     newlines: int
     end: int
 
-    def on_its_own(self) -> Note:
-        """Put the comment on a line of its own."""
-        return replace(self, newlines=self.newlines or 1)
-
 
 @dataclass(slots=True)
 class Word:
@@ -220,7 +216,8 @@ def format_text(text: str, file: str = "<text>") -> str:
         words.append(piece)
         if piece.type == "END":
             notes = _behind(words, pieces[i + 1 : i + 2])
-            laid = [_verbatim(words, text)] if _foreign(words) else lay_out(list(_retyped(words)))
+            verbatim = text[words[0].start : piece.start + 1]
+            laid = [verbatim] if _foreign(words) else lay_out(list(_retyped(words)))
             beside = fact and _is_fact(words) and not words[0].newlines and not words[0].notes
             if beside and len(laid) == 1 and len(lines[-1]) + 1 + len(laid[0]) <= WIDTH:
                 lines[-1] += f" {laid[0]}"
@@ -288,10 +285,6 @@ def _foreign(words: list[Word]) -> bool:
     return graph_call or any(w.type == "TEMPORAL" for w in words) or sql([(w.type, w.text) for w in words])
 
 
-def _verbatim(words: list[Word], text: str) -> str:
-    return text[words[0].start : words[-1].start + 1]
-
-
 def _retyped(words: list[Word]) -> Iterator[Word]:
     """Tell apart the signs that have two meanings, and put comments behind the comma they stand before."""
     before = ""
@@ -301,7 +294,7 @@ def _retyped(words: list[Word]) -> Iterator[Word]:
         if word.type == "COMMA":
             waiting, word.notes = word.notes, []
         elif waiting:
-            word.notes, waiting = waiting + [n.on_its_own() for n in word.notes], []
+            word.notes, waiting = waiting + [replace(n, newlines=n.newlines or 1) for n in word.notes], []
         if word.type == "LEFT_ARROW" and arrow:
             yield Word("LESS", "<", 0, word.start, word.notes)
             word = Word("MINUS", "-", 0, word.start + 1)

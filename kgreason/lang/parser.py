@@ -9,13 +9,14 @@ control(X, X) :- company(X).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from threading import Lock
 
 from lark import Lark, Token, UnexpectedToken
 
-from kgreason.errors import Diagnostic, ProgramError
+from kgreason.errors import Diagnostic, ProgramError, Span
 from kgreason.lang.ast import (
     Annotation,
     Bodied,
@@ -33,8 +34,10 @@ from kgreason.lang.builder import Builder, grammar
 from kgreason.lang.clauses import DEPTH, body_first, clauses, span, too_deep, unreadable
 from kgreason.lang.clauses import Clause as Tokens
 from kgreason.lang.explain import graph_call, sql, temporal, unexpected
-from kgreason.lang.parameters import define
+from kgreason.lang.literals import UNKNOWN, references
 
+_WORDS = frozenset({"NAME", "VAR", "IN", "NOT"})
+_LITERALS = frozenset({"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER"})
 FINDINGS = 1_000  # a file with more errors than this is no program
 
 _ONE_AT_A_TIME = Lock()  # the callbacks of the cached parser have a state
@@ -62,10 +65,7 @@ def parse(text: str, file: str = "<text>") -> Program:
 
 
 def read(
-    text: str,
-    file: str = "<text>",
-    given: Mapping[str, Constant] | None = None,
-    outer: Container[str] = (),
+    text: str, file: str = "<text>", given: Mapping[str, Constant] | None = None, outer: Container[str] = ()
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
     """Parse what can be parsed: the program of the good clauses, and the errors of the others.
 
@@ -90,7 +90,7 @@ def _read(
     cut = list(clauses(lark, text, file))
     builder.begin(file, text, {})
     # parameters may be used above their definition
-    builder.parameters = define((c for c in cut if not isinstance(c, list)), builder, given, outer)
+    builder.parameters = _define((c for c in cut if not isinstance(c, list)), builder, given, outer)
     parsed: list[Clause | None] = []
     whole = True
     for clause in cut:
@@ -112,6 +112,90 @@ def _read(
     found = sorted(builder.found, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0))
     whole = whole and not builder.unread and not any(isinstance(c, UnsupportedClause) for c in program)
     return Program(program, file, text, whole), tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """``@param("name", value)``; `value` are its tokens, `needs` the parameters in them."""
+
+    value: Sequence[Token]
+    needs: tuple[str, ...]
+    span: Span
+
+
+def _define(
+    cut: Iterable[Tokens], builder: Builder, given: Mapping[str, Constant], outer: Container[str] = ()
+) -> dict[str, Constant]:
+    """Evaluate parameters, which may refer to each other; other faults than circles are found on parsing them."""
+    values = dict(given)
+    definitions = {
+        name: d for clause in cut for name, d in _definitions(clause, builder) if name not in outer
+    }
+    order, circles = _order({name: d.needs for name, d in definitions.items()})
+    found = list(builder.found)
+    builder.parameters = values
+    for name in order:
+        values[name] = UNKNOWN if name in circles else _evaluate(definitions[name].value, builder)
+    builder.only([*found, *(_circular(circle, definitions) for circle in dict.fromkeys(circles.values()))])
+    builder.next_clause()
+    return values
+
+
+def _definitions(clause: Tokens, builder: Builder) -> Iterator[tuple[str, _Definition]]:
+    tokens = clause.tokens
+    if clause.problem is not None or tokens[0].type != "ANNOTATION":
+        return
+    for i, token in enumerate(tokens):
+        if token != "@param" or [t.type for t in tokens[i + 1 : i + 4 : 2]] != ["LPAR", "COMMA"]:
+            continue
+        name = tokens[i + 2]
+        ends = (j for j in range(i + 4, len(tokens)) if tokens[j].type == "RPAR")
+        value = tokens[i + 4 : next(ends, i + 4)]
+        text = str(name) if name.type in _WORDS else name[1:-1]
+        needs = tuple(n for t in value for n in references(t))
+        last = tokens[min(i + 4 + len(value), len(tokens) - 1)]
+        yield text, _Definition(value, needs, span(token, last, builder.file))
+
+
+def _evaluate(value: Sequence[Token], builder: Builder) -> Constant:
+    signs, literal = value[:-1], value[-1:]
+    if not literal or [t.type for t in signs] not in ([], ["MINUS"]):
+        return UNKNOWN
+    token = literal[0]
+    if token.type in _WORDS:
+        return Constant(str(token))
+    made = getattr(builder, token.type.lower(), None)
+    constant = made([token]) if token.type in _LITERALS and made else UNKNOWN
+    signed = builder.unary([signs[0], constant]) if signs else constant
+    return signed if isinstance(signed, Constant) else UNKNOWN
+
+
+def _order(needs: Mapping[str, Sequence[str]]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """Put each parameter after those it needs; and the circle of each that is in one."""
+    graph = {name: [n for n in wanted if n in needs] for name, wanted in needs.items()}
+    circles: dict[str, tuple[str, ...]] = {}
+    while True:
+        try:
+            return list(TopologicalSorter(graph).static_order()), circles
+        except CycleError as error:
+            circle = tuple(reversed(error.args[1][1:]))
+            for name in circle:
+                graph[name] = []
+                circles[name] = circle
+
+
+def _circular(circle: tuple[str, ...], definitions: Mapping[str, _Definition]) -> Diagnostic:
+    names = list(definitions)
+    first = circle.index(min(circle, key=names.index))
+    circle = circle[first:] + circle[:first]
+    return Diagnostic(
+        "E015",
+        f"the parameter {circle[0]!r} needs itself: {' -> '.join((*circle, circle[0]))}",
+        definitions[circle[0]].span,
+        note="the value of a parameter may hold other parameters, but not in a circle",
+        hint="give one of them a value without `${...}`",
+        related=tuple((definitions[name].span, f"{name!r} is in the circle") for name in circle[1:]),
+    )
 
 
 def _labelled(parsed: Iterable[Clause | None], found: list[Diagnostic]) -> Iterator[Clause]:

@@ -75,13 +75,13 @@ class Adjacency:
         pairs, (keys, kinds) = _pairs(graph)
         n = max(graph.n, 1)
         low, high = np.divmod(pairs, n)
-        forth, back = _looked_up(keys, kinds, pairs), _looked_up(keys, kinds, high * n + low)
-        loops = _looked_up(keys, kinds, np.arange(graph.n) * (n + 1))
+        forth, back = looked_up(keys, kinds, pairs), looked_up(keys, kinds, high * n + low)
+        loops = looked_up(keys, kinds, np.arange(graph.n) * (n + 1))
         one, other = [forth, back], [back, forth]
         colours = [loops]
         if seen is not None:
             owner = np.repeat(np.arange(graph.n), np.diff(seen.indptr))
-            rule = _looked_up(owner * n + seen.neighbour, seen.tie, pairs)
+            rule = looked_up(owner * n + seen.neighbour, seen.tie, pairs)
             one.append(rule)
             other.append(seen.mirror[rule])
             colours.append(seen.loop)
@@ -134,10 +134,10 @@ def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
     return np.unique(both).astype(np.int64), (keys, kinds)
 
 
-def _looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
+def looked_up(keys: Ints, values: Ints | Shorts, wanted: Ints) -> Ints:
     """Values of the wanted keys, 0 where there is none; `keys` ascend."""
     if not len(keys):
-        return np.zeros(len(wanted), dtype=np.int64)
+        return np.zeros_like(wanted)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, values[at], 0).astype(np.int64)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.subgraphs.adjacency import Adjacency, Ints, Shorts
+from kgreason.subgraphs.adjacency import Adjacency, Ints, Shorts, looked_up
 from kgreason.subgraphs.census import census
-from kgreason.subgraphs.patterns import Forms, cells_between, pair_kinds
+from kgreason.subgraphs.patterns import Forms, cells_between, distinct_rows, pair_kinds
 
 
 class Catalogue:
@@ -68,13 +68,18 @@ class Catalogue:
     @property
     def ambiguous(self) -> int:
         """Number of subgraphs whose class their pattern leaves open."""
-        return int(self.census.counts[self.class_of[self.census.first : len(self.census.nodes)] < 0].sum())
+        return int(self.census.counts[self._of < 0].sum())
+
+    @property
+    def _of(self) -> Shorts:
+        return self.class_of[self.census.first : len(self.census.nodes)]
 
     def class_counts(self) -> Ints:
         """Unambiguous subgraphs of each class."""
-        of = self.class_of[self.census.first : len(self.census.nodes)]
+        known = self._of >= 0
+        weights = self.census.counts[known]
         counts = np.zeros(len(self.forms), dtype=np.int64)
-        np.add.at(counts, of[of >= 0], self.census.counts[of >= 0])
+        np.add.at(counts, self._of[known], weights)
         return counts
 
     def resolve(self, members: Ints, patterns: Ints) -> Ints:
@@ -87,10 +92,7 @@ class Catalogue:
         if len(new):
             cells = _with_derived(self._ground[rows[new, 0] - self.census.first], rows[new, 1:])
             classes, orders = self.forms.number(cells)
-            for i, kind in zip(
-                new.tolist(), range(len(self.class_of), len(self.class_of) + len(new)), strict=True
-            ):
-                self._open[keys[i]] = kind
+            self._open |= {keys[i]: kind for kind, i in enumerate(new.tolist(), len(self.class_of))}
             self.class_of = np.concatenate([self.class_of, classes.astype(np.int32)])
             self.orders = np.concatenate([self.orders, orders])
         kinds = np.array([self._open[key] for key in keys], dtype=np.int64)
@@ -101,11 +103,8 @@ class Catalogue:
         cells = cells_between(self._pairs, members)
         if self._reasoner:
             cells = _with_derived(cells, self._reasoner.masks(members))
-        _, first, inverse = np.unique(
-            cells.reshape(len(cells), -1), axis=0, return_index=True, return_inverse=True
-        )
+        first, at = distinct_rows(cells.reshape(len(cells), -1))
         classes, orders = self.forms.number(cells[first])
-        at = inverse.reshape(-1)
         return np.take_along_axis(members, orders[at], axis=1), classes[at]
 
     @cached_property
@@ -120,12 +119,10 @@ class Catalogue:
         """What runs between the vertices of sets: numbers of ties, on the diagonal colours; shape (N, x, x)."""
         a, (rank, keys) = self.adjacency, self._keys
         mine = rank[members]
-        wanted = mine[:, :, None] * a.n + mine[:, None, :]
-        at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        found = np.where(keys[at] == wanted, a.tie[at], 0) if len(keys) else np.zeros_like(wanted)
+        found = looked_up(keys, a.tie, mine[:, :, None] * a.n + mine[:, None, :])
         places = np.arange(members.shape[1])
         found[:, places, places] = a.colour[mine]
-        return found.astype(np.int64)
+        return found
 
     def ordered(self, members: Ints, kinds: Ints) -> Ints:
         """Vertices in the canonical order of their class."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ import numpy as np
 
 from kgreason.cores import together
 from kgreason.errors import AnonymizationError
+from kgreason.subgraphs import census_kernels as kernels
 from kgreason.subgraphs.adjacency import Adjacency, Ints, numbered
 
 T = TypeVar("T")
@@ -65,27 +67,20 @@ def shared(work: Callable[[], Callable[[Ints], R | None]], todo: Ints) -> list[R
     -------
     What the tasks gave, in their order, but for `None`.
     """
-    lock = threading.Lock()
     waiting = iter(range(len(todo)))
     found: dict[int, R] = {}
-    stopped = threading.Event()
 
     def some() -> None:
         do = work()
-        while not stopped.is_set():
-            with lock:
-                number = next(waiting, None)
-            if number is None:
-                return
+        for number in waiting:
             if (result := do(todo[number].copy())) is not None:
                 found[number] = result
 
-    together(some, len(todo), stopped.set)
+    together(some, len(todo), lambda: deque(waiting, maxlen=0))
     return [found[number] for number in sorted(found)]
 
 
 _PATTERNS, _VALUES = 1 << 10, 1 << 8  # room to begin with
-_UNBOUNDED = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +129,12 @@ class _Trie:
 
     def grow(self) -> None:
         """Make room for four times as many."""
-        from kgreason.subgraphs.census_kernels import placed
-
         more = 3 * len(self.nodes)
         self.nodes = np.concatenate([self.nodes, np.zeros((more, 2), dtype=np.int64)])
         self.counts = np.concatenate([self.counts, np.zeros(more, dtype=np.int64)])
         self.examples = np.concatenate([self.examples, np.zeros((more, self.x), dtype=np.int64)])
         self.slots = np.zeros(2 * len(self.nodes), dtype=np.int64)
-        placed(self.nodes, self.used, self.slots)
+        kernels.placed(self.nodes, self.used, self.slots)
 
 
 @dataclass(eq=False)
@@ -158,6 +151,13 @@ class Walk:
         self.joint = np.zeros(n, dtype=np.int64)
         self.extension = np.zeros(n + 1, dtype=np.int32)
         self.place = np.zeros(n, dtype=np.int32)
+        self.room(_VALUES)
+
+    def room(self, size: int) -> None:
+        """Make room for half as many values of extensions, as `census` takes them, from `kind` to `before`."""
+        kinds = np.int64, np.int32, np.int64, np.int64, np.int64, np.int64
+        kind = np.zeros(self.adjacency.n + 1, dtype=np.int32)
+        self.values = (kind, *(np.zeros(size, dtype=k) for k in kinds))
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -169,31 +169,6 @@ class Walk:
     def begin(self, task: Ints) -> None:
         """Go to the first root of a task."""
         self.head[:2] = task[0], 0
-
-
-@dataclass(eq=False)
-class _Values:
-    """Small table of the values that the extensions of one subgraph have."""
-
-    n: int
-
-    def __post_init__(self) -> None:
-        self.kind = np.zeros(self.n + 1, dtype=np.int32)
-        self.room(_VALUES)
-
-    def room(self, size: int) -> None:
-        """Make room for half as many values."""
-        kinds = np.int64, np.int32, np.int64, np.int64, np.int64, np.int64
-        self.arrays = tuple(np.zeros(size, dtype=kind) for kind in kinds)
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """The table as kernels take it, from `kind` to `before`."""
-        return self.kind, *self.arrays
-
-    def grow(self) -> None:
-        """Make room for twice as many."""
-        self.room(2 * len(self.arrays[0]))
 
 
 def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
@@ -227,17 +202,17 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
         )
     if x <= 2:
         return _merged(x, [_small(adjacency, x)], adjacency)
-    bound, lock = _UNBOUNDED if limit is None else limit, threading.Lock()
+    bound, lock = _ALL if limit is None else limit, threading.Lock()
     tries: list[_Trie] = []
     counted = [0]
 
     def work() -> Callable[[Ints], None]:
-        walk, trie, values = Walk(adjacency, x), _Trie(x), _Values(adjacency.n)
+        walk, trie = Walk(adjacency, x), _Trie(x)
         tries.append(trie)
 
         def do(task: Ints) -> None:
             if counted[0] <= bound:
-                many = _count(walk, trie, values, task, bound - counted[0])
+                many = _count(walk, trie, task, bound - counted[0])
                 with lock:
                     counted[0] += many
 
@@ -247,58 +222,48 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
     return _merged(x, tries, adjacency)
 
 
-def _count(walk: Walk, trie: _Trie, values: _Values, task: Ints, limit: int) -> int:
-    from kgreason.subgraphs.census_kernels import DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY, census
-
+def _count(walk: Walk, trie: _Trie, task: Ints, limit: int) -> int:
     walk.begin(task)
     walk.head[2:4] = trie.used, 0
-    status = MORE_VALUES
-    while status not in (DONE, TOO_MANY):
+    status = kernels.MORE_VALUES
+    while status not in (kernels.DONE, kernels.TOO_MANY):
         found: tuple[Any, ...] = trie.slots, trie.nodes, trie.counts, trie.examples, limit
-        given: tuple[Any, ...] = task, *walk.arguments, *values.arguments, *found
-        status = census(*given)
+        given: tuple[Any, ...] = task, *walk.arguments, *walk.values, *found
+        status = kernels.census(*given)
         trie.used = int(walk.head[2])
-        if status == MORE_PATTERNS:
+        if status == kernels.MORE_PATTERNS:
             trie.grow()
-        elif status == MORE_VALUES:
-            values.grow()
-    if status == TOO_MANY:
+        elif status == kernels.MORE_VALUES:
+            walk.room(2 * len(walk.values[1]))
+    if status == kernels.TOO_MANY:
         walk.joint[:] = 0
     return int(walk.head[3])
 
 
-def _small(adjacency: Adjacency, x: int) -> _Trie:
+def _small(a: Adjacency, x: int) -> _Trie:
     """Patterns of single vertices or of pairs."""
-    found = _Trie(x)
-    a, colour = adjacency, adjacency.colour.astype(np.int64)
-    members = np.arange(a.n, dtype=np.int64)[:, None]
-    rows = [np.zeros(a.n, dtype=np.int64), colour]
+    found, colour = _Trie(x), a.colour.astype(np.int64)
+    members, parents, values = np.arange(a.n, dtype=np.int64)[:, None], np.zeros(a.n, dtype=np.int64), colour
+    inner = np.empty(0, dtype=np.int64)
     if x == 2:
         owner = np.repeat(np.arange(a.n), np.diff(a.indptr))
         up = np.flatnonzero(a.neighbour > owner)
         members = np.stack([owner[up], a.neighbour[up].astype(np.int64)], axis=1)
-        rows = [colour[members[:, 0]], colour[members[:, 1]] | a.tie[up].astype(np.int64) << a.low]
-    code = numbered([r - r.min(initial=0) for r in rows])
-    _, first, counts = np.unique(code, return_index=True, return_counts=True)
-    colours = np.unique(colour)
-    shift = len(colours) if x == 2 else 0
-    found.used = shift + len(first)
-    found.nodes = np.zeros((found.used + 1, 2), dtype=np.int64)
-    found.counts = np.zeros(found.used + 1, dtype=np.int64)
-    found.examples = np.zeros((found.used + 1, x), dtype=np.int64)
-    if x == 2:
-        found.nodes[1 : shift + 1, 1] = colours
-        found.nodes[shift + 1 :, 0] = np.searchsorted(colours, rows[0][first]) + 1
-    found.nodes[shift + 1 :, 1] = rows[1][first]
-    found.counts[shift + 1 :] = counts
-    found.examples[shift + 1 :] = members[first]
+        inner, number = np.unique(colour, return_inverse=True)
+        parents = number.reshape(-1)[members[:, 0]] + 1
+        values = colour[members[:, 1]] | a.tie[up].astype(np.int64) << a.low
+    _, first, counts = np.unique(numbered([parents, values]), return_index=True, return_counts=True)
+    found.used = len(inner) + len(first)
+    found.nodes, found.counts, found.examples = (
+        np.concatenate([np.zeros_like(rows, shape=(len(inner) + 1, *rows.shape[1:])), rows])
+        for rows in (np.stack([parents, values], axis=1)[first], counts.astype(np.int64), members[first])
+    )
+    found.nodes[1 : len(inner) + 1, 1] = inner
     return found
 
 
 def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
     """Put tries together level by level, in the order of parents and values: whoever met a pattern first."""
-    from kgreason.subgraphs.census_kernels import placed
-
     tries = [t for t in tries if t.used]
     number = [np.zeros(t.used + 1, dtype=np.int64) for t in tries]
     level = [_levels(t, x) for t in tries]
@@ -325,7 +290,7 @@ def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
         counts[number[i][whole] - first] += t.counts[whole]
         examples[number[i][whole] - first] = t.examples[whole]
     slots = np.zeros(1 << (4 * len(nodes)).bit_length(), dtype=np.int64)
-    placed(nodes, len(nodes) - 1, slots)
+    kernels.placed(nodes, len(nodes) - 1, slots)
     return Census(x, slots, nodes, first, counts, adjacency.original[examples])
 
 

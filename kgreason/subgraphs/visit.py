@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.distinct import GOLDEN
-from kgreason.subgraphs.adjacency import Adjacency, Ints
+from kgreason.jit import Bytes, Ints, Rows, Shorts, kernel
+from kgreason.subgraphs.adjacency import Adjacency
 from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.census import Census, Walk, shared, tasks
-from kgreason.subgraphs.pools import Pools
-from kgreason.subgraphs.visit_kernels import DRAW, PASS, TAKE, TEST
+from kgreason.subgraphs.census_kernels import back, find, joined, opened
+from kgreason.subgraphs.pools import Pools, covered
 
+PASS, TAKE, DRAW, TEST = 0, 1, 2, 3  # what is done with the subgraphs of a pattern
 _OPEN = 4_000_000  # subgraphs of ambiguous patterns that are drawn at most, about
 _ROWS = 1 << 14  # written by one thread before they are put away
 _BLOCK, _ALL = 64, 1 << 62  # tasks after which subgraphs of ambiguous patterns are looked at
@@ -87,9 +89,7 @@ def listed(adjacency: Adjacency, found: Census) -> Ints:
     none = Pools.none(x)
     test = (0, none.ranks, zeros.astype(np.int32), zeros[:, None], *none.arrays)
     action = np.full(size, TAKE, dtype=np.uint8)
-    return _visited(adjacency, found, action, zeros, zeros, test, lambda m, k: (m, k), _ALL, lambda _: None)[
-        0
-    ]
+    return _visited(adjacency, found, action, zeros, zeros, test)[0]
 
 
 def _visited(
@@ -99,15 +99,13 @@ def _visited(
     marks: Ints,
     bound: Ints,
     test: tuple[Any, ...],
-    look: Callable[[Ints, Ints], tuple[Ints, Ints]],
-    block: int,
-    advance: Callable[[int], None],
+    look: Callable[[Ints, Ints], tuple[Ints, Ints]] = lambda members, kinds: (members, kinds),
+    block: int = _ALL,
+    advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Ints, Ints]:
     x, (need, *arrays) = c.x, test
 
     def work() -> Callable[[Ints], Ints]:
-        from kgreason.subgraphs.visit_kernels import visit
-
         walk = Walk(a, x)
         mark, counts = np.zeros(x + 1, dtype=np.int64), np.zeros(len(c.nodes), dtype=np.int64)
         room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, max(need, 1)))
@@ -168,3 +166,95 @@ def _hashed(sums: Ints) -> Ints:
     """As `visit` mixes the marks of a subgraph."""
     h = sums * np.int64(GOLDEN)
     return (h >> 32) & 0x7FFFFFFF
+
+
+@kernel
+def visit(
+    task: Ints, x: int, bits: int, low: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
+    head: Ints, chosen: Ints, at: Ints, end: Ints, node: Ints, joint: Ints, extension: Shorts, place: Shorts,
+    slots: Ints, nodes: Rows, action: Bytes, counts: Ints,
+    marks: Ints, mark: Ints, threshold: Ints,
+    need: int, ordered: Ints, open_: Ints, ranks: Shorts, class_of: Shorts, orders: Rows,
+    first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints, width: int, taken: Ints,
+    out: Rows,
+) -> int:  # fmt: skip
+    """Visit the connected sets of x >= 2 vertices and write those that are wanted.
+
+    Parameters
+    ----------
+    task, x, bits, low, indptr, neighbour, tie, colour, head, chosen, at, end, node, joint, extension, place
+        As `census` takes them.
+    slots, nodes
+        Trie of all patterns.
+    action
+        By pattern: `PASS` none, `TAKE` all, `DRAW` a sample, `TEST` those not `covered`.
+    counts
+        Raised by the subgraphs of each pattern.
+    marks, mark, threshold
+        A random number of each vertex, room for their sums, and by pattern the bound, at most 2^31, below which
+        31 mixed bits of a subgraph's sum must lie for it to be drawn.
+    need .. taken
+        As `covered` takes them.
+    out
+        Rows of vertices and pattern. ``head[3]`` is the number of rows written.
+
+    Returns
+    -------
+    int
+        0 if all is done; 1 if `out` is full: then call again.
+    """
+    last = x - 1
+    while head[0] < task[1]:
+        root = head[0]
+        depth = head[1]
+        if depth == 0:
+            node[1] = slots[find(0, colour[root], slots, nodes)]
+            chosen[0] = root
+            mark[1] = marks[root]
+            end[1] = opened(root, indptr, neighbour, tie, colour, low, joint, extension, place)
+            at[1] = task[2]
+            depth = 1
+        stop = min(end[depth], task[3]) if depth == 1 else end[depth]
+        if depth == last:
+            before = node[depth]
+            for i in range(at[depth], stop):
+                u = extension[i]
+                found = slots[find(before, joint[u], slots, nodes)]
+                what = action[found]
+                if what != PASS:
+                    chosen[last] = u
+                    if what == DRAW:
+                        h = (mark[depth] + marks[u]) * GOLDEN
+                        wanted = (h >> 32) & 0x7FFFFFFF < threshold[found]
+                    elif what == TEST:
+                        wanted = not covered(
+                            found, x, need, chosen, ordered, open_, ranks, class_of, orders,
+                            first_turn, turns, first_member, pool, apart, width, taken,
+                        )  # fmt: skip
+                    else:
+                        wanted = True
+                    if wanted:
+                        row = head[3]
+                        if row == len(out):
+                            head[1], at[depth] = depth, i
+                            return 1
+                        for a in range(x):
+                            out[row, a] = chosen[a]
+                        out[row, x] = found
+                        head[3] = row + 1
+                counts[found] += 1
+        elif at[depth] < stop:
+            w = extension[at[depth]]
+            at[depth] += 1
+            chosen[depth] = w
+            mark[depth + 1] = mark[depth] + marks[w]
+            node[depth + 1] = slots[find(node[depth], joint[w], slots, nodes)]
+            end[depth + 1] = joined(
+                root, w, low + bits * depth, end[depth], indptr, neighbour, tie, colour,
+                joint, extension, place,
+            )  # fmt: skip
+            at[depth + 1] = at[depth]
+            head[1] = depth + 1
+            continue
+        back(root, depth - 1, low, bits, indptr, neighbour, chosen, end, joint, extension, head)
+    return 0

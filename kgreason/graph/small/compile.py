@@ -17,7 +17,7 @@ from kgreason.analysis.generic import check_generic, holds_edges, vertex_positio
 from kgreason.analysis.weights import bounds_below
 from kgreason.graph.small import kernels as k
 from kgreason.graph.small.expressions import Range, Steps, Unfit, range_of
-from kgreason.graph.small.normal import Atom, Normalizer, NormalRule, project
+from kgreason.graph.small.normal import Atom, NormalRule, project
 from kgreason.lang.ast import Expression, Variable
 
 LARGEST = 8
@@ -223,7 +223,7 @@ class _Compiler:
             self.moving = {self.word(predicate) for predicate in stratum.predicates}
         self.operations = []
         for checked in stratum.rules:
-            rule = Normalizer(checked, self.program.arities, self.positions).normal()
+            rule = NormalRule(checked, self.program.arities, self.positions)
             if rule.head.value is not None:
                 predicate = rule.head.predicate
                 if stratum.recursive or len(stratum.rules) > 1 or predicate in self.program.edges:

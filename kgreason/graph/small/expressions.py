@@ -160,7 +160,17 @@ class Steps:
     def value(self, node: Expression) -> int:
         """Compute a value; returns its register."""
         range_of(node, self.ranges)
-        return self._value(node)
+        match node:
+            case Variable(name):
+                return self.registers[name]
+            case Constant(value):
+                return self.constants.setdefault(float(value), k.CONSTANT + len(self.constants))  # type: ignore[arg-type]
+            case Unary(_, operand):
+                return self.value(Binary("-", Constant(0), operand))
+            case Binary(operator, left, right):
+                a, b = self.value(left), self.value(right)
+                return self._step(_OPERATORS[operator], self.register(), a, b)
+        raise AssertionError(node)
 
     def condition(self, node: Expression) -> None:
         """Let what does not meet a condition fail."""
@@ -171,19 +181,6 @@ class Steps:
         found = [len(self.steps), *(number for step in self.steps for number in step)]
         self.steps = []
         return found
-
-    def _value(self, node: Expression) -> int:
-        match node:
-            case Variable(name):
-                return self.registers[name]
-            case Constant(value):
-                return self.constants.setdefault(float(value), k.CONSTANT + len(self.constants))  # type: ignore[arg-type]
-            case Unary(_, operand):
-                return self._value(Binary("-", Constant(0), operand))
-            case Binary(operator, left, right):
-                a, b = self._value(left), self._value(right)
-                return self._step(_OPERATORS[operator], self.register(), a, b)
-        raise AssertionError(node)
 
     def _truth(self, node: Expression, target: int | None = None) -> int:
         """Compute 1 or 0 in a register, or test it if the target is -1."""
@@ -207,12 +204,9 @@ class Steps:
         raise Unfit(f"`{node}` is more than a comparison")
 
     def _equal(self, left: Expression, right: Expression, target: int) -> int:
-        if (
-            isinstance(left, Variable)
-            and isinstance(right, Variable)
-            and {left.name, right.name} <= self.levels.keys()
-        ):
-            return self._step(k.MEET, target, self.levels[left.name], self.levels[right.name])
+        match left, right:
+            case Variable(a), Variable(b) if {a, b} <= self.levels.keys():
+                return self._step(k.MEET, target, self.levels[a], self.levels[b])
         return self._step(k.EQUAL, target, self.value(left), self.value(right))
 
     def _step(self, operator: int, target: int, a: int, b: int) -> int:

@@ -28,6 +28,8 @@ BLOCK = 128
 MOST = 64
 """Bits of a word, and registers."""
 
+SHORT = 24  # neighbours that are quicker read than searched: a fifth of the time of plain rules
+
 WORDS, RECORDS, MET, TABLES, SLOTS, EDGES, GIVEN, STRATA, OUTPUTS, HEADER = range(10)
 """Places of words, records, met terms (in `m`) and computed values (in `d`); slots of weights; first word of edges;
 places of the words that derived ones begin with, of the strata, and of the words that come out."""
@@ -88,33 +90,50 @@ def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None
 def _gather(
     m: Ints, members: Rows, first: int, count: int, indptr: Ints, entries: Shorts, loop: Shorts, flags: Shorts
 ) -> None:
-    """Read the edges within each subgraph of a block, of each pair of vertices once, in the shorter of two rows."""
+    """Read the edges within each subgraph of a block, of each pair of vertices once.
+
+    Short rows are read from end to end, and a bit says which neighbours cannot be meant; in long ones, a vertex looks
+    for those of the others that have longer rows, and these look for it.
+    """
     x = members.shape[1]
     edges = m[WORDS] + m[EDGES] * BLOCK
     for s in range(count):
         row = first + s
-        for a in range(x):
+        seen = 0
+        for a in range(x - 1, -1, -1):
             u = members[row, a]
             begin, end = indptr[u], indptr[u + 1]
             if loop[u] >= 0:
                 _note(m, edges, loop[u], flags[loop[u]], a * x + a, s)
-            for b in range(a + 1, x):
-                low, high, wanted, forth, back = begin, end, members[row, b], a * x + b, b * x + a
-                if indptr[wanted + 1] - indptr[wanted] < end - begin:
-                    low, high, wanted, forth, back = indptr[wanted], indptr[wanted + 1], u, back, forth
-                stop = high
-                while low < high:
-                    middle = (low + high) >> 1
-                    if entries[3 * middle] < wanted:
-                        low = middle + 1
-                    else:
-                        high = middle
-                e = 3 * low
-                if low < stop and entries[e] == wanted:
-                    if entries[e + 1] >= 0:
-                        _note(m, edges, entries[e + 1], flags[entries[e + 1]], forth, s)
-                    if entries[e + 2] >= 0:
-                        _note(m, edges, entries[e + 2], flags[entries[e + 2]], back, s)
+            if end - begin <= SHORT:
+                for e in range(3 * begin, 3 * end, 3):
+                    v = entries[e]
+                    if seen >> (v & 63) & 1:
+                        for b in range(a + 1, x):
+                            if members[row, b] == v:
+                                if entries[e + 1] >= 0:
+                                    _note(m, edges, entries[e + 1], flags[entries[e + 1]], a * x + b, s)
+                                if entries[e + 2] >= 0:
+                                    _note(m, edges, entries[e + 2], flags[entries[e + 2]], b * x + a, s)
+            else:
+                for b in range(a + 1, x):
+                    low, high, wanted, forth, back = begin, end, members[row, b], a * x + b, b * x + a
+                    if indptr[wanted + 1] - indptr[wanted] < end - begin:
+                        low, high, wanted, forth, back = indptr[wanted], indptr[wanted + 1], u, back, forth
+                    stop = high
+                    while low < high:
+                        middle = (low + high) >> 1
+                        if entries[3 * middle] < wanted:
+                            low = middle + 1
+                        else:
+                            high = middle
+                    e = 3 * low
+                    if low < stop and entries[e] == wanted:
+                        if entries[e + 1] >= 0:
+                            _note(m, edges, entries[e + 1], flags[entries[e + 1]], forth, s)
+                        if entries[e + 2] >= 0:
+                            _note(m, edges, entries[e + 2], flags[entries[e + 2]], back, s)
+            seen |= 1 << (u & 63)
 
 
 @kernel
@@ -332,10 +351,7 @@ def _groups(
                 if function == COUNT:
                     result = float(number)
                 elif function == SUM:
-                    if number == 2:
-                        result += d[PART + 1]
-                    elif number > 2:
-                        result = _sum(d, number)
+                    result = _sum(d, number)
                 else:
                     for i in range(PART + 1, PART + number):
                         result = _better(function, result, d[i])

@@ -29,32 +29,6 @@ class Atom:
     value: str | None = None
 
 
-@dataclass(frozen=True)
-class NormalRule:
-    """A rule whose variables are told apart.
-
-    Attributes
-    ----------
-    head, positives, negatives
-        The value of each atom is a variable of its own; a negated atom has none.
-    same
-        Pairs of vertices that must be equal (True) or different (False).
-    conditions
-        What else must hold before the aggregate.
-    aggregation, after
-        The aggregate and the conditions on it; `contributors` are vertices that are not in the group.
-    """
-
-    head: Atom
-    positives: tuple[Atom, ...]
-    negatives: tuple[Atom, ...]
-    same: tuple[tuple[str, str, bool], ...]
-    conditions: tuple[Expression, ...]
-    aggregation: Aggregation | None = None
-    after: tuple[Expression, ...] = ()
-    text: str = ""
-
-
 def project(program: CheckedProgram) -> CheckedProgram:
     """Give each negated atom with variables that only it knows a predicate of its own, for the others."""
     made: list[CheckedRule] = []
@@ -84,41 +58,45 @@ def _projected(atom: CheckedAtom, rule: CheckedRule, made: list[CheckedRule]) ->
     return head
 
 
-class Normalizer:
-    """Brings one rule of a program into normal form.
+class NormalRule:
+    """A rule whose variables are told apart.
 
     Parameters
     ----------
     positions
         Those of vertices, as `vertex_positions` finds them.
+
+    Attributes
+    ----------
+    head, positives, negatives
+        The value of each atom is a variable of its own; a negated atom has none.
+    same
+        Pairs of vertices that must be equal (True) or different (False).
+    conditions
+        What else must hold before the aggregate.
+    aggregation, after
+        The aggregate and the conditions on it; `contributors` are vertices that are not in the group.
+
+    Raises
+    ------
+    Unfit
+        If the rule does something that plans cannot do.
     """
 
     def __init__(self, rule: CheckedRule, arities: Mapping[str, int], positions: frozenset[Position]) -> None:
-        self.rule, self.arities, self.positions = rule, arities, positions
+        self.arities, self.positions, self.text = arities, positions, rule.text
         self.aliases: dict[str, Expression] = {}
         self.vertices: set[str] = set()
         self.values: set[str] = set()
         self.same: list[tuple[str, str, bool]] = []
         self.conditions: list[Expression] = []
         self.after: list[Expression] = []
-
-    def normal(self) -> NormalRule:
-        """Bring the rule into normal form.
-
-        Raises
-        ------
-        Unfit
-            If it does something that plans cannot do.
-        """
-        rule = self.rule
-        positives = tuple(self._positive(atom) for atom in rule.positives)
+        self.positives = [self._positive(atom) for atom in rule.positives]
         self._steps(rule.before, "")
-        total = self._aggregation(rule.aggregation) if rule.aggregation else None
-        self._steps(rule.after, total.variable if total else "")
-        negatives = tuple(self._negative(atom) for atom in rule.negatives)
-        head = self._head(total)
-        found = tuple(self.same), tuple(self.conditions), total, tuple(self.after)
-        return NormalRule(head, positives, negatives, *found, rule.text)
+        self.aggregation = self._aggregation(rule.aggregation) if rule.aggregation else None
+        self._steps(rule.after, self.aggregation.variable if self.aggregation else "")
+        self.negatives = [self._negative(atom) for atom in rule.negatives]
+        self.head = self._head(rule.head)
 
     def _width(self, predicate: str) -> int:
         """Number of vertices in a fact of a predicate; one value may follow."""
@@ -181,14 +159,13 @@ class Normalizer:
             contributors=tuple(name for name in contributors if name not in group),
         )
 
-    def _head(self, total: Aggregation | None) -> Atom:
-        head = self.rule.head
+    def _head(self, head: CheckedAtom) -> Atom:
         width = self._width(head.predicate)
         ends = tuple(self._vertex(term) for term in head.terms[:width])
         for term in head.terms[width:]:
-            if total is None or term != Variable(total.variable):
+            if self.aggregation is None or term != Variable(self.aggregation.variable):
                 raise Unfit(f"`{head}` holds a value that is no aggregate")
-            return Atom(head.predicate, ends, total.variable)
+            return Atom(head.predicate, ends, self.aggregation.variable)
         return Atom(head.predicate, ends)
 
     def _resolved(self, expression: Expression) -> Expression:
