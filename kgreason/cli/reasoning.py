@@ -139,8 +139,9 @@ def _told(file: Path, diagnostics: Sequence[Diagnostic]) -> list[dict[str, objec
 )
 def fmt(files: list[Path], check: bool, as_json: bool) -> int:
     """Format rule files in place; meaning and comments stay. Standard input goes to standard output."""
-    changed: list[str] = []
-    failed: list[str] = []
+    from kgreason.api import format_file
+
+    changed, failed = list[str](), list[str]()
     text: str | None = None
     for file in files:
         try:
@@ -148,7 +149,7 @@ def fmt(files: list[Path], check: bool, as_json: bool) -> int:
                 differs, text = _format_input()
             else:
                 check_no_table(file)
-                differs = _format(file, check=check)
+                differs = format_file(file, write=not check)
         except KgreasonError as error:  # the other files are formatted all the same
             complain(shown(error))
             failed.append(str(file))
@@ -168,13 +169,6 @@ def fmt(files: list[Path], check: bool, as_json: bool) -> int:
             {"format": 1, "would change" if check else "formatted": changed, "failed": failed, **formatted}
         )
     return 2 if failed else int(check and bool(changed))
-
-
-def _format(file: Path, *, check: bool) -> bool:
-    """Format a file, and tell whether that changes it."""
-    from kgreason.api import format_file
-
-    return format_file(file, write=not check)
 
 
 def _format_input() -> tuple[bool, str]:

@@ -18,11 +18,11 @@ from kgreason.links.folder import DONE
 from kgreason.progress import SILENT, Progress
 from kgreason.report.candidates import Seen, as_shown, risk_items
 from kgreason.report.charts import Series, series_charts
-from kgreason.report.data import Chart, Figure, Item, Report, Section, Table
+from kgreason.report.data import Figure, Item, Report, Section, Table
+from kgreason.report.people import MANY, STANDS, value_charts
 from kgreason.report.run import Run
 from kgreason.report.sections import drawn, files_section, findings, published, run_section
 from kgreason.report.terms import FILES, TEXTS
-from kgreason.report.users import MANY, STANDS, value_charts
 from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, state_words
 
 if TYPE_CHECKING:
@@ -58,7 +58,10 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
             "Distributions",
             "Numbers of links of the nodes, and values, in the original and in the release."
             + " Nodes of the release are clusters of entities." * merged,
-            (*_charts(released, original), *value_charts(released.attributes, original.attributes)),
+            (
+                *series_charts(_series, released, original),
+                *value_charts(released.attributes, original.attributes),
+            ),
         ),
         *(() if merged else drawn(*graphs, mapping, run.generator)),
         run_section(result.seconds, {}),
@@ -138,10 +141,6 @@ def _counts(graph: LinkGraph, found: Observations) -> Iterator[tuple[str, Vertic
         yield "links in", in_
 
 
-def _charts(released: LinkGraph, original: LinkGraph | None = None) -> Iterator[Chart]:
-    return series_charts(_series(released), None if original is None else _series(original))
-
-
 def _series(graph: LinkGraph) -> dict[str, Series]:
     found = {}
     for name in sorted(graph.observed)[:MANY]:
@@ -212,7 +211,7 @@ def public_report(
             Section(
                 "Distributions",
                 "How many links the nodes of the release have, and their values.",
-                (*_charts(graph), *value_charts(graph.attributes)),
+                (*series_charts(_series, graph, None), *value_charts(graph.attributes)),
             ),
             files_section(files, FILES["links"]),
         ),
