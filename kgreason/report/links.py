@@ -23,7 +23,7 @@ from kgreason.report.people import MANY, STANDS, value_charts
 from kgreason.report.run import Run
 from kgreason.report.sections import drawn, files_section, findings, published, run_section
 from kgreason.report.terms import FILES, TEXTS
-from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, state_words
+from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, said, state_words
 
 if TYPE_CHECKING:
     from kgreason.links.release import LinksAnonymization
@@ -87,10 +87,8 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
 def _done(result: LinksAnonymization) -> str:
     original, sensitive = result.original.graph, result.original.sensitive
     before, after = (sum(numbers) for numbers in zip((0, 0), *result.links.values(), strict=True))
-    return (
-        f"All {len(sensitive) + sensitive.left_out:,} links of {sensitive.name} were left out, and of {before:,} other "
-        f"links between {original.n:,} entities {after:,} are released, by the strategy {result.verdict.asked}."
-    )
+    counts = {"n": original.n, "before": before, "after": after}
+    return said("done_links", sensitive=sensitive, asked=result.verdict.asked, **counts)
 
 
 def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:

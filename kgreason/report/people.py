@@ -28,7 +28,7 @@ from kgreason.report.sections import (
     run_section,
 )
 from kgreason.report.terms import FILES, TEXTS
-from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, state_words
+from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, said, state_words
 
 if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
@@ -117,14 +117,10 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
 
 
 def _done(result: PeopleAnonymization) -> str:
-    original, released = result.original, result.release.graph
+    original, name = result.original, METHODS[result.settings.method]
     values, links = (sum(map(len, kind.values())) for kind in (original.attributes, original.relations))
-    removed = len(result.removed)
-    gone = f", left {removed:,} of them out" if removed else ""
-    return (
-        f"{METHODS[result.settings.method]} took {original.n:,} users with {values:,} values and {links:,} links"
-        f"{gone}, made those alike who are to look alike, and gave {released.n:,} users random names."
-    )
+    counts = {"values": values, "links": links, "removed": len(result.removed)}
+    return said("done_people", name=name, original=original, released=result.release.graph, **counts)
 
 
 def verdict_figures(verdict: PeopleVerdict) -> Iterator[Figure]:
