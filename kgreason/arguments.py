@@ -144,14 +144,6 @@ def check_model(model: object) -> None:
         )
 
 
-def check_split(split: int | None, keep_cuts: bool) -> None:
-    """Refuse to keep edges between parts where there are no parts."""
-    if keep_cuts and split is None:
-        raise AnonymizationError(
-            "keep_cuts has no meaning without split", hint="say for instance --split 1000"
-        )
-
-
 def anonymizable(program: CheckedProgram) -> CheckedProgram:
     """Return the rules of `program`, without the data in its file, if anonymization is meaningful under them.
 

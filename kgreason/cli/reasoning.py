@@ -203,13 +203,11 @@ def reason(
     output: list[str] | None,
     out: Path | None,
     format: Format | None,
-    depth: int,
-    rounds: int,
-    memory_limit: int | None,
     functions: list[Path] | None,
     stats: bool,
     profile: bool,
     as_json: bool,
+    **bounds: int,
 ) -> int:
     """Derive facts from rules and data."""
     from kgreason import api
@@ -222,12 +220,12 @@ def reason(
 
     if format is not None and out is None:
         raise typer.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
-    limits = Limits(depth=depth, rounds=rounds, memory=memory_limit)
+    limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
     read, written_as = sources(data), format or "csv"
     program = load_rules(rules, functions, read)
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
     recorder, facts = Recorder(profile=profile), None
-    with limited(memory_limit):
+    with limited(limits.memory):
         try:
             with progress() as bar:
                 result = api.reason(
@@ -276,12 +274,10 @@ def explain(
     data: list[str] | None,
     most: int,
     levels: int | None,
-    depth: int,
-    rounds: int,
-    memory_limit: int | None,
     functions: list[Path] | None,
     as_json: bool,
     dot: bool,
+    **bounds: int,
 ) -> int:
     """Tell why a fact holds, by a proof of least height, or why it does not; exits with 1 if it does not."""
     from kgreason import api
@@ -290,7 +286,7 @@ def explain(
 
     if as_json and dot:
         raise typer.BadParameter("choose it or --json, not both", param_hint="--dot")
-    limits = Limits(depth=depth, rounds=rounds, memory=memory_limit)
+    limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
     read = sources(data)
     program = load_rules(rules, functions, read)
     with progress() as bar:
