@@ -138,13 +138,6 @@ def check_model(model: object) -> None:
         raise AnonymizationError(f"unknown model {model!r}", hint=hint)
 
 
-def check_split(split: int | None, keep_cuts: bool) -> None:
-    """Refuse to keep edges between parts where there are no parts."""
-    if keep_cuts and split is None:
-        hint = "say for instance --split 1000"
-        raise AnonymizationError("keep_cuts has no meaning without split", hint=hint)
-
-
 def anonymizable(program: CheckedProgram) -> CheckedProgram:
     """Return the rules of `program`, without the data in its file, if anonymization is meaningful under them.
 

@@ -232,7 +232,7 @@ for name, title, module, items in (
 
 @shows("kgreason.advice.report.Risk")
 def _(found: Risk) -> View:
-    from kgreason.report.attacks import risk_table
+    from kgreason.report.candidates import risk_table
 
     return View(
         f"Risk of {found.graph.n:,} vertices before anonymization, k = {found.k}",
@@ -247,7 +247,7 @@ def _(found: Risk) -> View:
 
 @shows("kgreason.attacks.results.Attacks")
 def _(found: Attacks) -> View:
-    from kgreason.report.attacks import attacks_table
+    from kgreason.report.candidates import attacks_table
 
     state: State = "fails" if found.broken else "undecided" if found.undecided else "holds"
     words = {
@@ -262,7 +262,7 @@ def _(found: Attacks) -> View:
 
 @shows("kgreason.attacks.links.disclosure.Disclosure")
 def _(found: Disclosure) -> View:
-    from kgreason.report.attacks import disclosure_table
+    from kgreason.report.candidates import disclosure_table
 
     title = f"Sensitive links guessed: {found.sensitive:,} among {found.pairs:,} pairs"
     guess = f"a guess without the release is right with probability {found.base_rate:.3g}"

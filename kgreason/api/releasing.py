@@ -17,10 +17,9 @@ from kgreason.arguments import (
     check_folders,
     check_numbers,
     check_relations,
-    check_split,
 )
 from kgreason.choices import MAX_SUBGRAPHS, Method, Mode
-from kgreason.errors import CallError
+from kgreason.errors import AnonymizationError, CallError
 from kgreason.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -134,7 +133,9 @@ def anonymize(
     sizes = attacked_sizes(x)
     check_numbers(k=(k, 2), trials=(trials, 1), max_subgraphs=(max_subgraphs, 1))
     check_numbers(split=(split, 1), seed=(seed, 0))
-    check_split(split, keep_cuts)
+    if keep_cuts and split is None:
+        hint = "say for instance --split 1000"
+        raise AnonymizationError("keep_cuts has no meaning without split", hint=hint)
     clock, rng = pipeline.Clock(), np.random.default_rng(seed)
     algorithm: Anonymizer = choose(method, mode, k, sizes, trials, max_subgraphs)
     written = load(rules, allow_files=allow_files)

@@ -9,22 +9,77 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, TextIO, cast
 
 import typer
+from typer.core import TyperGroup
 
-from kgreason.cli import attacking, converting, judging, reasoning, releasing, reporting, risking, starting
-from kgreason.cli.commands import Commands
+from kgreason.cli import attacking, converting, judging, reasoning, releasing, risking, starting
+from kgreason.cli.base import shown
 from kgreason.cli.config import find_config
+from kgreason.cli.errors import Kind, UsageError, explained, fail, give_json
 from kgreason.cli.generating import generate_app, levels_app
 from kgreason.cli.options import COMMON, option, taking
-from kgreason.cli.run import running
+from kgreason.cli.run import Run, complain, run_of, running
+from kgreason.errors import KgreasonError
+from kgreason.interrupts import INTERRUPTED
 from kgreason.printable import Screen
+from kgreason.runlog import Log
 
 NARROW = 60
 """Columns of a terminal below which boxes would cut the names of options: help is plain there."""
+
+
+class Commands(TyperGroup):
+    """Commands whose errors, those on the command line included, are told in one way, and logged."""
+
+    def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
+        """Carry out a command line, and leave with its exit code."""
+        words = sys.argv[1:] if args is None else list(args)
+        with run_of(words) as run:
+            try:
+                extra |= {"prog_name": extra.get("prog_name") or "kgreason", "standalone_mode": False}
+                code = super().main(args, *more, **extra)
+            except UsageError as error:
+                if type(error).__name__ == "NoArgsIsHelpError":  # of a group: its help, as the message
+                    print(error.format_message())
+                    sys.exit(0)
+                code = _fail(run, explained(error), "usage")
+            except KgreasonError as error:
+                code = _fail(run, shown(error), "input", error)
+            except typer.Abort:
+                code = INTERRUPTED
+            except Exception as defect:
+                text = f"error: a defect of kgreason: {type(defect).__name__}: {defect}"
+                give_json(text, "defect", 1, defect)
+                raise
+            sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(run: Run, message: str, kind: Kind, error: KgreasonError | None = None) -> int:
+    """Tell an error that came before the command, and log it if the log is known by then."""
+    if run.log is None:
+        run.log = _named_log(run)
+    try:
+        run.begin({} if run.context is None else run.context.params)
+    except KgreasonError as of_log:
+        complain(shown(of_log))
+    return fail(message, kind, 2, error)
+
+
+def _named_log(run: Run) -> Log | None:
+    """The log, where the error came before the option that names it was understood."""
+    words = [*run.words, ""]
+    for word, value in pairwise(words):
+        name, equals, rest = word.partition("=")
+        if name == "--log" and (rest or value):
+            return Log(Path(rest if equals else value))
+    named = None if run.config is None else run.config.log
+    return None if named is None else Log(named)
 
 
 def _unwrapped(text: str) -> str:
@@ -53,7 +108,7 @@ for command in (
     judging.verify,
     judging.score,
     attacking.attack,
-    reporting.report,
+    converting.report,
 ):
     app.command(help=_unwrapped(command.__doc__ or ""))(command)
 app.add_typer(generate_app, name="generate")

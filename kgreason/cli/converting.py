@@ -1,13 +1,17 @@
-"""The command that writes a file in another format."""
+"""Commands that write a file again: convert, in another format, and report, from its data."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from kgreason.cli import options
-from kgreason.cli.base import counted, guarded, print_json
+from kgreason.cli.base import check_free, counted, guarded, print_json
 from kgreason.cli.options import Format, argument, option, taking
 from kgreason.cli.run import running
+from kgreason.errors import ReleaseError
+
+SECRET = "It tells of the original: keep it secret."
 
 
 @guarded
@@ -60,3 +64,79 @@ def convert(
         f"{read.file}: {counted(done.read, 'row')} -> {written.file}: {counted(done.written, 'row')}{alone}"
     )
     return 0
+
+
+@guarded
+@taking(
+    argument(
+        "folder", Path, "FOLDER", "Private folder of a release, or its report.json; or the release folder."
+    ),
+    option("--out FILE", Path | None, "Where to write the page; default: report.html there."),
+    options.FORCE,
+    options.AS_JSON,
+)
+def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
+    """Make the page of a report again, from report.json: for instance after an update of kgreason."""
+    from kgreason.data.whole_files import replacing
+    from kgreason.imprint import renewed
+    from kgreason.report.json import read_report
+    from kgreason.report.write import HTML, write_page
+
+    file = _file(folder)
+    found = read_report(file)
+    if out is None and not found.secret:
+        raise ReleaseError(
+            f"{file.parent} is published: its files stay as they were written and checked",
+            hint="say where the page goes: --out FILE",
+        )
+    page = file.parent / HTML if out is None else out
+    if out is None and page.is_symlink():
+        raise ReleaseError(
+            f"{page} is a link to {page.resolve()}, which would be replaced",
+            hint="remove the link, or say where the page goes: --out FILE",
+        )
+    if found.secret and _published(page.parent):
+        raise ReleaseError(
+            f"{page.parent} is published, and the page is secret",
+            hint="name a file elsewhere: --out FILE",
+        )
+    if out is not None:
+        check_free(out, force)
+    write_page(page, found)
+    if out is None and (told := renewed(file.parent, HTML)) is not None:
+        with replacing(file) as temporary:
+            temporary.touch(mode=0o600)
+            temporary.write_text(told, encoding="utf-8")
+    if as_json:
+        about = {name: getattr(found, name) for name in ("secret", "state", "verdict")}
+        print_json({"format": 1, "page": str(page), **about})
+    else:
+        print(f"{page}: {found.title}, {found.verdict}")
+        if found.secret:
+            print(SECRET)
+    return 0
+
+
+def _published(folder: Path) -> bool:
+    """Whether a folder is that of a release."""
+    from kgreason.release.written import KINDS
+
+    return (
+        any((folder / mark).is_file() for mark, _, _ in KINDS.values()) and (folder / "README.txt").is_file()
+    )
+
+
+def _file(folder: Path) -> Path:
+    """The JSON that a page is made of."""
+    from kgreason.report.write import JSON
+
+    file = folder / JSON if folder.is_dir() else folder
+    if not file.is_file():
+        what = (
+            f"this is no folder of a release: {JSON} is missing"
+            if folder.exists()
+            else "there is no such folder"
+        )
+        hint = "name the private folder that anonymize has written, such as private/"
+        raise ReleaseError(f"{folder}: {what}", hint=hint)
+    return file

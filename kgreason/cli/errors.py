@@ -80,16 +80,9 @@ def _parts(error: BaseException | None, text: str) -> Mapping[str, Any]:
 
 def finding(one: Diagnostic) -> dict[str, Any]:
     """A finding on a rule file, for JSON."""
-    return {
-        "code": one.code,
-        "severity": one.severity,
-        "file": one.span.file if one.span else None,
-        "line": one.span.line if one.span else None,
-        "column": one.span.column if one.span else None,
-        "message": one.message,
-        "note": one.note,
-        "hint": one.hint,
-    }
+    place = {name: getattr(one.span, name, None) for name in ("file", "line", "column")}
+    told = {name: getattr(one, name) for name in ("message", "note", "hint")}
+    return {"code": one.code, "severity": one.severity, **place, **told}
 
 
 # --- on the command line itself ---

@@ -105,10 +105,7 @@ ANOTHER = "name another --model"
         "For p-k-ad: table user,k, with users of the original, or of the release if no original is named.",
     ),
     option(
-        "--window W",
-        int | None,
-        "For kw-tad: judge the last W releases; default: all that are named.",
-        min=1,
+        "--window W", int | None, "For kw-tad: judge the last W releases; default: all that are named.", min=1
     ),
     option(
         "--all-edges",

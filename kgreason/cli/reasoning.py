@@ -139,8 +139,9 @@ def _told(file: Path, diagnostics: Sequence[Diagnostic]) -> list[dict[str, objec
 )
 def fmt(files: list[Path], check: bool, as_json: bool) -> int:
     """Format rule files in place; meaning and comments stay. Standard input goes to standard output."""
-    changed: list[str] = []
-    failed: list[str] = []
+    from kgreason.api import format_file
+
+    changed, failed = list[str](), list[str]()
     text: str | None = None
     for file in files:
         try:
@@ -148,7 +149,7 @@ def fmt(files: list[Path], check: bool, as_json: bool) -> int:
                 differs, text = _format_input()
             else:
                 check_no_table(file)
-                differs = _format(file, check=check)
+                differs = format_file(file, write=not check)
         except KgreasonError as error:  # the other files are formatted all the same
             complain(shown(error))
             failed.append(str(file))
@@ -170,13 +171,6 @@ def fmt(files: list[Path], check: bool, as_json: bool) -> int:
     return 2 if failed else int(check and bool(changed))
 
 
-def _format(file: Path, *, check: bool) -> bool:
-    """Format a file, and tell whether that changes it."""
-    from kgreason.api import format_file
-
-    return format_file(file, write=not check)
-
-
 def _format_input() -> tuple[bool, str]:
     """Format standard input: whether that changes it, and the text."""
     from kgreason.lang.format import format_text
@@ -196,9 +190,7 @@ def _format_input() -> tuple[bool, str]:
     option("--output PRED", list[str] | None, "Derive PRED; default: every @output."),
     option("--out DIR", Path | None, "Write a file per predicate into DIR, whatever @bind says."),
     option(
-        "--format FORMAT",
-        Format | None,
-        f"Of the files in DIR: {', '.join(get_args(Format))}; default csv.",
+        "--format FORMAT", Format | None, f"Of the files in DIR: {', '.join(get_args(Format))}; default csv."
     ),
     *LIMITS,
     option("--stats", bool, "Print the totals: facts, rounds, time, memory."),
@@ -211,13 +203,11 @@ def reason(
     output: list[str] | None,
     out: Path | None,
     format: Format | None,
-    depth: int,
-    rounds: int,
-    memory_limit: int | None,
     functions: list[Path] | None,
     stats: bool,
     profile: bool,
     as_json: bool,
+    **bounds: int,
 ) -> int:
     """Derive facts from rules and data."""
     from kgreason import api
@@ -230,12 +220,12 @@ def reason(
 
     if format is not None and out is None:
         raise typer.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
-    limits = Limits(depth=depth, rounds=rounds, memory=memory_limit)
+    limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
     read, written_as = sources(data), format or "csv"
     program = load_rules(rules, functions, read)
     check_outputs(program, output or None, folder=out, format=written_as, read=read)
     recorder, facts = Recorder(profile=profile), None
-    with limited(memory_limit):
+    with limited(limits.memory):
         try:
             with progress() as bar:
                 result = api.reason(
@@ -284,12 +274,10 @@ def explain(
     data: list[str] | None,
     most: int,
     levels: int | None,
-    depth: int,
-    rounds: int,
-    memory_limit: int | None,
     functions: list[Path] | None,
     as_json: bool,
     dot: bool,
+    **bounds: int,
 ) -> int:
     """Tell why a fact holds, by a proof of least height, or why it does not; exits with 1 if it does not."""
     from kgreason import api
@@ -298,7 +286,7 @@ def explain(
 
     if as_json and dot:
         raise typer.BadParameter("choose it or --json, not both", param_hint="--dot")
-    limits = Limits(depth=depth, rounds=rounds, memory=memory_limit)
+    limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
     read = sources(data)
     program = load_rules(rules, functions, read)
     with progress() as bar:

@@ -98,7 +98,7 @@ def _write(out: Path, document: Mapping[str, object]) -> None:
 
 
 def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
-    from kgreason.report.attacks import risk_table
+    from kgreason.report.candidates import risk_table
 
     graph = found.graph
     print(f"{counted(graph.n, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}, before any anonymization\n")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.report.data import Chart
 
+G = TypeVar("G")
 SINGLE = 15  # up to here each number has a bin of its own
 BINS = 10
 WIDE = 1_000.0  # ratio of the largest to the least positive value from which bins grow with the values
@@ -34,11 +35,12 @@ class Series(NamedTuple):
 
 
 def series_charts(
-    released: Mapping[str, Series], original: Mapping[str, Series] | None = None
+    series: Callable[[G], Mapping[str, Series]], released: G, original: G | None
 ) -> Iterator[Chart]:
-    """A chart by title: bins of counts for whole numbers, bins of values for others."""
-    for title, (axis, after, counted, term) in released.items():
-        before = original[title].numbers if original and title in original else None
+    """A chart by title of the series of a graph: bins of counts for whole numbers, bins of values for others."""
+    first = {} if original is None else series(original)
+    for title, (axis, after, counted, term) in series(released).items():
+        before = first[title].numbers if title in first else None
         chart = counts_chart if after.dtype.kind == "i" else values_chart
         yield chart(title, axis, after, before, counted, term)
 

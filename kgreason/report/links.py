@@ -18,12 +18,12 @@ from kgreason.links.folder import DONE
 from kgreason.progress import SILENT, Progress
 from kgreason.report.candidates import Seen, as_shown, risk_items
 from kgreason.report.charts import Series, series_charts
-from kgreason.report.data import Chart, Figure, Item, Report, Section, Table
+from kgreason.report.data import Figure, Item, Report, Section, Table
+from kgreason.report.people import MANY, STANDS, value_charts
 from kgreason.report.run import Run
 from kgreason.report.sections import drawn, files_section, findings, published, run_section
 from kgreason.report.terms import FILES, TEXTS
-from kgreason.report.users import MANY, STANDS, value_charts
-from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, state_words
+from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, said, state_words
 
 if TYPE_CHECKING:
     from kgreason.links.release import LinksAnonymization
@@ -58,7 +58,10 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
             "Distributions",
             "Numbers of links of the nodes, and values, in the original and in the release."
             + " Nodes of the release are clusters of entities." * merged,
-            (*_charts(released, original), *value_charts(released.attributes, original.attributes)),
+            (
+                *series_charts(_series, released, original),
+                *value_charts(released.attributes, original.attributes),
+            ),
         ),
         *(() if merged else drawn(*graphs, mapping, run.generator)),
         run_section(result.seconds, {}),
@@ -84,10 +87,8 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
 def _done(result: LinksAnonymization) -> str:
     original, sensitive = result.original.graph, result.original.sensitive
     before, after = (sum(numbers) for numbers in zip((0, 0), *result.links.values(), strict=True))
-    return (
-        f"All {len(sensitive) + sensitive.left_out:,} links of {sensitive.name} were left out, and of {before:,} other "
-        f"links between {original.n:,} entities {after:,} are released, by the strategy {result.verdict.asked}."
-    )
+    counts = {"n": original.n, "before": before, "after": after}
+    return said("done_links", sensitive=sensitive, asked=result.verdict.asked, **counts)
 
 
 def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
@@ -136,10 +137,6 @@ def _counts(graph: LinkGraph, found: Observations) -> Iterator[tuple[str, Vertic
     else:
         yield "links out", out
         yield "links in", in_
-
-
-def _charts(released: LinkGraph, original: LinkGraph | None = None) -> Iterator[Chart]:
-    return series_charts(_series(released), None if original is None else _series(original))
 
 
 def _series(graph: LinkGraph) -> dict[str, Series]:
@@ -212,7 +209,7 @@ def public_report(
             Section(
                 "Distributions",
                 "How many links the nodes of the release have, and their values.",
-                (*_charts(graph), *value_charts(graph.attributes)),
+                (*series_charts(_series, graph, None), *value_charts(graph.attributes)),
             ),
             files_section(files, FILES["links"]),
         ),

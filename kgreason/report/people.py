@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from kgreason.assess.people.information import degrees, information, values
 from kgreason.assess.people.verdict import PeopleVerdict
-from kgreason.graph.people.model import PeopleGraph
+from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.people.model import Attribute, Links, PeopleGraph, attribute, distinct_links
 from kgreason.people.folder import OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.progress import SILENT, Progress
-from kgreason.report.candidates import risk_items
-from kgreason.report.data import Figure, Item, Report, Section, Table
+from kgreason.report.candidates import Seen, as_shown, by_classes, risk_items
+from kgreason.report.charts import Series, series_charts, values_chart
+from kgreason.report.data import Chart, Figure, Item, Report, Section, Table
 from kgreason.report.run import Run
 from kgreason.report.sections import (
     drawn,
@@ -22,8 +28,7 @@ from kgreason.report.sections import (
     run_section,
 )
 from kgreason.report.terms import FILES, TEXTS
-from kgreason.report.users import STANDS, as_graph, link_charts, seen_of_users, value_charts
-from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, state_words
+from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, said, state_words
 
 if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
@@ -39,6 +44,11 @@ METHODS = {
 }
 SHARED = TEXTS["shared"]
 NAMED = 20  # removed users
+MOST = 12  # values of an attribute that have a bar of their own
+MANY = 20  # attributes, and relations, that are drawn
+REST = "others"
+STANDS = ", as they stand"
+"""What kinds of knowledge end with that are of what a graph shows, be it true or not."""
 
 
 def _promised(claim: Claim) -> str:
@@ -107,14 +117,10 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
 
 
 def _done(result: PeopleAnonymization) -> str:
-    original, released = result.original, result.release.graph
+    original, name = result.original, METHODS[result.settings.method]
     values, links = (sum(map(len, kind.values())) for kind in (original.attributes, original.relations))
-    removed = len(result.removed)
-    gone = f", left {removed:,} of them out" if removed else ""
-    return (
-        f"{METHODS[result.settings.method]} took {original.n:,} users with {values:,} values and {links:,} links"
-        f"{gone}, made those alike who are to look alike, and gave {released.n:,} users random names."
-    )
+    counts = {"values": values, "links": links, "removed": len(result.removed)}
+    return said("done_people", name=name, original=original, released=result.release.graph, **counts)
 
 
 def verdict_figures(verdict: PeopleVerdict) -> Iterator[Figure]:
@@ -240,3 +246,132 @@ def public_report(
         state="holds" if confirmed else "fails",
         seeded=seeded,
     )
+
+
+# --- charts and risks; those of links share values ---
+
+
+def link_charts(released: PeopleGraph, original: PeopleGraph | None = None) -> Iterator[Chart]:
+    """Numbers of links of each relation; of a mutual one once, of others out and in."""
+    return series_charts(partial(_series, like=original or released), released, original)
+
+
+def _series(graph: PeopleGraph, like: PeopleGraph) -> dict[str, Series]:
+    """Numbers of links of the relations of `like`."""
+    found = {}
+    for name in sorted(like.relations)[:MANY]:
+        links = _links(graph, name)
+        sides = [("links", "degree", links.source)]
+        if not like.relations[name].mutual:
+            sides = [("links out", "out-degree", links.source), ("links in", "in-degree", links.target)]
+        for what, term, ends in sides:
+            counts = np.bincount(ends, minlength=graph.n)
+            found[f"{name}: {what}"] = Series(what, counts, "users", term)
+    return found
+
+
+def _links(graph: PeopleGraph, name: str) -> Links:
+    none = np.empty(0, dtype=np.int64)
+    return graph.relations.get(name, Links(none, none))
+
+
+def value_charts(
+    released: Mapping[str, Attribute], original: Mapping[str, Attribute] | None = None
+) -> Iterator[Chart]:
+    """What share of the entries of each attribute each value, or range of numbers, has."""
+    for name in sorted(released if original is None else original)[:MANY]:
+        new, old = released.get(name), None if original is None else original[name]
+        if not (new or old):  # nobody has a value
+            continue
+        kind = (new or old or EMPTY).kind
+        if kind == "numeric":
+            numbers = [None if a is None else a.numbers[a.value] for a in (new, old)]
+            after = np.empty(0) if numbers[0] is None else numbers[0]
+            yield values_chart(f"Values of {name}", name, after, numbers[1], "entries", "")
+        else:
+            yield _categories(name, new or EMPTY, old)
+
+
+EMPTY = Attribute(
+    "categorical", np.empty(0, dtype=object), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+)
+
+
+def _categories(name: str, new: Attribute, old: Attribute | None) -> Chart:
+    after = _shares(new)
+    before = None if old is None else _shares(old)
+    order = sorted(after | (before or {}), key=lambda text: (-(before or after).get(text, 0.0), text))
+    shown, rest = order[:MOST], order[MOST:]
+    labels = (*shown, *([f"{len(rest):,} {REST}"] if rest else []))
+
+    def bars(shares: Mapping[str, float]) -> tuple[float, ...]:
+        more = [sum(shares.get(text, 0.0) for text in rest)] if rest else []
+        return tuple(round(share, 4) for share in (*(shares.get(text, 0.0) for text in shown), *more))
+
+    first = () if before is None else bars(before)
+    return Chart(f"Values of {name}", name, labels, first, bars(after), "share of entries")
+
+
+def _shares(attribute: Attribute) -> dict[str, float]:
+    counts = np.bincount(attribute.value, minlength=len(attribute.domain)) / max(len(attribute), 1)
+    return {
+        str(text): share
+        for text, share in zip(attribute.domain.tolist(), counts.tolist(), strict=True)
+        if share
+    }
+
+
+def seen_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
+    """What is seen of users who are known as the graph shows them, and as they truly are.
+
+    Parameters
+    ----------
+    mapping
+        Released user of each original one, -1: removed.
+    """
+    both, n = beside(original, released), original.n
+    kinds = [("numbers of links", degrees)] if original.relations else []
+    if original.attributes:
+        kinds.append(("values", values))
+    if len(kinds) == 2:
+        kinds.append(("values and numbers of links", information))
+    for name, classes in kinds:
+        found = classes(both)
+        yield by_classes(f"true {name}", found[:n], found[n:], mapping)
+    for name, classes in kinds:
+        yield as_shown(f"{name}{STANDS}", classes(original), classes(released), mapping)
+
+
+def beside(one: PeopleGraph, other: PeopleGraph) -> PeopleGraph:
+    """Two graphs as one; users of the second come after those of the first.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
+    >>> beside(graph, graph).attributes["age"].user.tolist()
+    [0, 1]
+    """
+    n = one.n + other.n
+    labels = np.arange(n).astype(str).astype(object)
+    attributes, relations = {}, {}
+    for name in {**one.attributes, **other.attributes}:
+        ours, theirs = one.attributes.get(name, EMPTY), other.attributes.get(name, EMPTY)
+        user = np.concatenate([ours.user, theirs.user + one.n])
+        texts = np.concatenate([ours.domain[ours.value], theirs.domain[theirs.value]])
+        attributes[name] = attribute("categorical", user, texts)
+    for name in {**one.relations, **other.relations}:
+        first, second = _links(one, name), _links(other, name)
+        source = np.concatenate([first.source, second.source + one.n])
+        target = np.concatenate([first.target, second.target + one.n])
+        relations[name] = distinct_links(n, source, target)
+    return PeopleGraph(labels, attributes, relations)
+
+
+def as_graph(graph: PeopleGraph, like: PeopleGraph | None = None) -> KnowledgeGraph:
+    """The links alone, for pictures; a mutual one is drawn once. Relations are those of `like`."""
+    relations = {}
+    for name in (like or graph).relations:
+        links = _links(graph, name)
+        once = links.source < links.target if links.mutual else np.ones(len(links), dtype=np.bool_)
+        relations[name] = Relation(links.source[once], links.target[once], None, ("source", "target"))
+    return KnowledgeGraph(graph.labels.copy(), relations)

@@ -40,9 +40,8 @@ def distributions(released: KnowledgeGraph, original: KnowledgeGraph | None = No
         if original is None
         else "How many edges vertices have, and what the weights are, in the original and in the release."
     )
-    before = None if original is None else _series(original)
     return Section(
-        "Distributions", f"{lead} {SHARED['degrees']}", tuple(series_charts(_series(released), before))
+        "Distributions", f"{lead} {SHARED['degrees']}", tuple(series_charts(_series, released, original))
     )
 
 

@@ -65,11 +65,7 @@ class Promise:
         """What it means for who looks for somebody, without a full stop."""
         if self.baseline:
             return SHARED["k_iso"]
-        return (
-            f"Whoever knows a connected part of the original with {self.vertices}, and all that the rules derive from "
-            f"that part, finds at least {self.k} places here that look the same, share no vertex and differ in label, "
-            "in-degree and out-degree throughout, so that he cannot tell which of them is his"
-        ) + SHARED["within"] * self.within_parts
+        return said("meaning", promise=self)
 
     @property
     def vertices(self) -> str:
@@ -105,23 +101,17 @@ def done_private(
     method: str, original: KnowledgeGraph, released: KnowledgeGraph, guarantee: Guarantee, verdict: Verdict
 ) -> str:
     """What was done, with the figures of the original: secret."""
-    size = f"a graph of {_many(original.n, 'vertex', 'vertices')} and {_many(original.m, 'edge')}"
-    name = METHODS.get(method, method)
-    if verdict.edits is not None:
-        edits = verdict.edits
-        made = (
-            f"{name} added {_many(edits.vertices, 'vertex', 'vertices')}, inserted {_many(edits.inserted, 'edge')} and "
-            f"deleted {edits.deleted:,}, to make {guarantee.k} isomorphic blocks of {size}"
-        )
-    else:
-        edges = released.m - original.m + guarantee.cut
-        left = f", without {_many(guarantee.cut, 'edge')} between parts," if guarantee.cut else ""
-        made = (
-            f"{name} added {_many(released.n - original.n, 'vertex', 'vertices')} and {_many(edges, 'edge')} to {size}"
-            f"{left}"
-        )
     weighted = any(r.weight is not None for r in released.relations.values())
-    return f"{made} and gave all vertices random names{' and all edges other weights' * weighted}."
+    return said(
+        "done_rules",
+        name=METHODS.get(method, method),
+        original=original,
+        released=released,
+        cut=guarantee.cut,
+        edits=verdict.edits,
+        k=guarantee.k,
+        weighted=weighted,
+    )
 
 
 def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
@@ -131,10 +121,7 @@ def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
         unsafe = "" if verdict.as_promised else f"{SHARED['no_blocks']}, so do not publish it"
         return f"{SHARED['k_iso']}{unsafe}."
     if verdict.nothing_against and not verdict.as_promised and delta is not None and not seeded:
-        return (
-            f"A sample of {delta.total:,} parts was checked and all of them are protected, but that is an estimate and "
-            "no proof: verify all before you publish."
-        )
+        return said("sampled", total=delta.total)
     number = "" if delta is None or not delta.total else f" for all {delta.total:,} such parts"
     kept = f"{promise.meaning}; an independent check of what was written confirmed it{number}."
     undecided = "could not decide for all parts whether they are protected, so nothing is confirmed"
@@ -153,20 +140,9 @@ def safe_for_owner(verdict: Examined, kept: str, undecided: str, *, seeded: bool
     refuted
         What does not hold; empty: the names of the conditions.
     """
-    if seeded:
-        found = (
-            "although the check confirmed what it promises"
-            if verdict.as_promised
-            else "nor was it confirmed by the check"
-        )
-        return f"It is not safe, {found}: whoever knows the seed finds out who is who, so do not publish it."
-    if verdict.as_promised:
-        return kept
-    if verdict.state == "undecided":
-        return f"The check {undecided}: do not publish the release."
-    failing = ", ".join(item.name for item in verdict.items if item.state == "fails")
-    found = refuted or f"this does not hold: {failing}"
-    return f"It is not safe: the check found that {found}; do not publish the release."
+    return said(
+        "safe_for_owner", verdict=verdict, kept=kept, undecided=undecided, seeded=seeded, refuted=refuted
+    )
 
 
 def _refuted(promise: Promise, verdict: Verdict) -> str:
@@ -176,11 +152,7 @@ def _refuted(promise: Promise, verdict: Verdict) -> str:
     if others or delta is None or delta.satisfied + delta.undecided == delta.total:
         return ""
     bad = delta.total - delta.satisfied - delta.undecided
-    drawn = " that were drawn" if delta.sampled else ""
-    return (
-        f"of {delta.total:,} connected parts with {promise.vertices}{drawn} {bad:,} do not stand at {promise.k} "
-        "places, so whoever knows one of them may find it"
-    )
+    return said("refuted", promise=promise, delta=delta, bad=bad)
 
 
 def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:
@@ -200,10 +172,14 @@ def safe_for_everybody(kept: str, *, confirmed: bool, seeded: bool) -> str:
     return "What is promised here was checked and not confirmed: it is not safe, and must not be published."
 
 
+def said(name: str, /, **values: object) -> str:
+    """A sentence of the templates, with its values."""
+    from kgreason.report.page import templates
+
+    sentences = templates().overlay(autoescape=False).get_template("sentences.txt").module
+    return plain(getattr(sentences, name)(**values))
+
+
 def plain(text: str) -> str:
     """Words of a text that is broken into lines, in one line."""
     return " ".join(text.split())
-
-
-def _many(count: int, one: str, several: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
