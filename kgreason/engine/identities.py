@@ -32,9 +32,9 @@ class Identities:
     ['a', 'a', 'a']
     """
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: Symbols, links: Mapping[int, int] | None = None) -> None:
         self.symbols = symbols
-        self._links: dict[int, int] = {}
+        self._links = dict(links or {})
         self._roots: Codes = np.empty(0, dtype=np.int64)
 
     @property
@@ -107,19 +107,21 @@ class Identities:
 
     def _became(self, value: Value) -> int:
         try:
-            return self.symbols.intern(self._replaced(value))
+            return self.symbols.intern(self.became(value))
         except Refusal as refusal:
             nulls = sorted(set(nulls_in(value)), key=lambda null: null.number)
-            became = ", ".join(f"{null} = {source(self._replaced(null))}" for null in nulls)
+            became = ", ".join(f"{null} = {source(self.became(null))}" for null in nulls)
             hint = "values cannot become equal (X = Y :- ...) that no set holds side by side"
             raise EvaluationError(f"{refusal.what}, in {source(value)} with {became}", hint=hint) from None
 
-    def _replaced(self, value: Value) -> Value:
+    def became(self, value: Value) -> Value:
+        """What one value has become, also inside of collections."""
         if isinstance(value, tuple):
-            return tuple(map(self._replaced, value))
+            return tuple(map(self.became, value))
         if isinstance(value, frozenset):
-            return make_set(list(map(self._replaced, value)))
-        return self.symbols.value(self.root(self.symbols.intern(value))) if isinstance(value, Null) else value
+            return make_set(list(map(self.became, value)))
+        known = isinstance(value, Null) and self.symbols.known(value)
+        return self.symbols.value(self.root(self.symbols.intern(value))) if known else value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,20 +169,20 @@ class Merges:
     relations
         Of each run that ended with unifications; what it had not come to yet is empty.
     roots
-        Of each run, the last one included: what values had become when it began, perhaps in several steps.
+        Of each run but the first, the last one included: what values had become when it began.
     """
 
     links: list[Link] = field(default_factory=list)
     made: dict[int, Made] = field(default_factory=dict)
     relations: list[Mapping[str, Relation]] = field(default_factory=list)
-    roots: list[dict[int, int]] = field(default_factory=lambda: [{}])
+    roots: list[Identities] = field(default_factory=list)
 
     def forget(self) -> None:
         """Forget everything: the evaluation begins anew, with new nulls."""
         self.links.clear()
         self.made.clear()
         self.relations.clear()
-        self.roots = [{}]
+        self.roots.clear()
 
     def make(
         self,
@@ -202,7 +204,7 @@ class Merges:
             Link(left, right, len(self.relations), predicate, None if row is None else row.copy())
         )
 
-    def again(self, relations: Mapping[str, Relation], roots: Mapping[int, int]) -> None:
-        """End a run; with the roots of the next one."""
+    def again(self, relations: Mapping[str, Relation], identities: Identities) -> None:
+        """End a run; with what values are when the next one begins."""
         self.relations.append(relations)
-        self.roots.append(dict(roots))
+        self.roots.append(Identities(identities.symbols, identities.links))

@@ -227,7 +227,7 @@ class Chase:
                 )
             self.nulls.restart()
             if self.nulls.merges is not None:
-                self.nulls.merges.again(self.relations, self.nulls.identities.links)
+                self.nulls.merges.again(self.relations, self.nulls.identities)
         return done
 
     def _unify(self, unification: Unification) -> bool:

@@ -63,7 +63,7 @@ class Equations:
 
     def changed(self, run: int) -> bool:
         """Whether anything had been unified when a run began."""
-        return bool(self.runs.roots(run))
+        return self.runs.identities[run].unified
 
     def of_null(
         self, variable: str, function: str, arguments: Sequence[Value], value: Value, run: int

@@ -97,14 +97,14 @@ class Batch:
 
 
 class Matcher:
-    """Matches one rule; a rule that reads a predicate without facts has no kinds and never matches."""
+    """Matches one rule; one that reads a predicate without facts has no kinds, is not `able` to, and never matches."""
 
-    def __init__(self, rule: Prepared, found: Trace, kinds: Mapping[str, Kind]) -> None:
-        self.rule, self.body = rule, rule.body
+    def __init__(self, rule: Prepared, found: Trace, kinds: Mapping[str, Kind] | None) -> None:
+        self.rule, self.body, self.able = rule, rule.body, kinds is not None
         self.known, self.symbols = found.known, found.symbols
         self.positions = found.doubles
         self.doubles = double_variables(rule.body, found.doubles)
-        self.kinds = VariableKinds(kinds, self.doubles)
+        self.kinds = VariableKinds(kinds or {}, self.doubles)
         assigned = {s.variable for s in self.body.before if isinstance(s, Assign)}
         self.late = [a for a in self.body.negatives if assigned & set(a.variables)]
         self.early = [a for a in self.body.negatives if a not in self.late]
@@ -118,6 +118,8 @@ class Matcher:
         Arguments that are `None` may be anything.
         """
         binding: Binding = {}
+        if not self.able:
+            return None
         for term, value in zip(self.body.head.terms, values, strict=True):
             if value is None:
                 continue
@@ -330,8 +332,8 @@ def decoded_row(kinds: Sequence[Kind], row: Sequence[int] | Codes, symbols: Symb
     return tuple(decode(kind, cells[i : i + 1], symbols)[0] for i, kind in enumerate(kinds))
 
 
-def matchers(found: Trace) -> dict[str, list[Matcher | Prepared]]:
-    """A matcher for every rule that can match, by the predicate of its head; others stay as they are."""
+def matchers(found: Trace) -> dict[str, list[Matcher]]:
+    """A matcher for every rule, by the predicate of its head."""
     rules = [rule for ready in found.rules.values() for rule in ready]
     stratum = Stratum(frozenset(found.rules), tuple(r.body for r in rules), recursive=True)
     arities = {p: len(k.kinds) for p, k in found.known.items()}
@@ -342,9 +344,8 @@ def matchers(found: Trace) -> dict[str, list[Matcher | Prepared]]:
     tables = {p: table for p in found.known if (table := found.types.table(p)) is not None}
     kinds = infer(program, Facts(tables, found.symbols))
 
-    def prepared(rule: Prepared) -> Matcher | Prepared:
+    def made(rule: Prepared) -> Matcher:
         able = all(len(found.known[a.predicate]) for a in rule.shown)
-        own = kinds.of_rule(rule.body) if able else None
-        return rule if own is None else Matcher(rule, found, own)
+        return Matcher(rule, found, kinds.of_rule(rule.body) if able else None)
 
-    return {predicate: [prepared(rule) for rule in ready] for predicate, ready in found.rules.items()}
+    return {predicate: [made(rule) for rule in ready] for predicate, ready in found.rules.items()}

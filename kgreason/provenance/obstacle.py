@@ -23,7 +23,7 @@ from kgreason.plan.place import variables
 from kgreason.provenance.equations import differences
 from kgreason.provenance.groups import Group, agree, groups, named, written
 from kgreason.provenance.match import Batch, Binding, Mask, Matcher
-from kgreason.provenance.proof import EQUAL, Bound, Proof, atom_text, bound, shown, step_text
+from kgreason.provenance.proof import EQUAL, Proof, Reason, atom_text, bound, note, shown, step_text
 from kgreason.provenance.search import Search
 
 MOST = 50_000
@@ -42,21 +42,17 @@ class Obstacle:
 
     Attributes
     ----------
-    kind, unmet, words, met
-        As in `kgreason.provenance.proof.Reason`.
+    reason
+        As it is told.
     near
-        The part of the body that holds.
+        The part of the body that holds: 1 is all of it; below 0 the head cannot be what is wanted.
     missing
         The atom of which there is no fact.
     unlike
         What the rule makes, and the value that it should be.
     """
 
-    kind: str
-    unmet: str
-    words: str
-    binding: Bound = ()
-    met: tuple[str, ...] = ()
+    reason: Reason
     near: float = 0.0
     missing: tuple[str, tuple[Value | None, ...]] | None = None
     unlike: tuple[Value, Value] | None = None
@@ -107,7 +103,8 @@ class Obstacles:
         self.matcher, self.search, self.kept = matcher, search, kept
         self.items = [*_items(matcher), *_equalities(matcher, equal)]
         self.best = (-1, -math.inf)
-        self.found = Obstacle("head", str(matcher.rule.rule.head), "it gives other values")
+        reason = Reason(note(matcher.rule.rule), "head", str(matcher.rule.rule.head), "it gives other values")
+        self.found = Obstacle(reason)
 
     def look(self, goal: Binding) -> Obstacle:
         """Find what fails, the head being the goal."""
@@ -311,8 +308,9 @@ class Obstacles:
         texts = [atom_text(part, known) for part in parts if isinstance(part, CheckedAtom)]
         texts += [text for text in met if isinstance(text, str)]
         near = min(rank[0] / max(len(self.items) + bool(self.matcher.body.aggregation), 1), 1.0)
-        told = tuple(dict.fromkeys(texts))
-        self.found = Obstacle(kind, unmet, words, named(self.matcher, binding), told, near, missing, unlike)
+        told, seen = tuple(dict.fromkeys(texts)), named(self.matcher, binding)
+        reason = Reason(note(self.matcher.rule.rule), kind, unmet, words, seen, told)
+        self.found = Obstacle(reason, near, missing, unlike)
 
 
 def _items(matcher: Matcher) -> list[_Item]:

@@ -124,7 +124,8 @@ class Search:
                 missing -= own  # type: ignore[operator]
         for matcher in self.matchers.get(predicate, ()):
             others = (*values[:position], None, *values[position + 1 :])
-            if not isinstance(matcher, Matcher) or (head := matcher.aim(others)) is None:
+            head = matcher.aim(others)
+            if head is None:
                 continue
             for piece in self._pieces(matcher, head, height, missing, position):
                 found = self._given_by(piece, position)
@@ -173,12 +174,10 @@ class Search:
     def _derive(self, premise: Premise, height: int) -> Derivation | None:
         values = self.values(premise)
         for matcher in self.matchers.get(premise[0], ()):
-            head = matcher.aim(values) if isinstance(matcher, Matcher) else None
-            if head is not None:
-                assert isinstance(matcher, Matcher)
-                found = self._apply(matcher, head, height)
-                if found is not None and premise not in found.below():
-                    return found
+            head = matcher.aim(values)
+            found = None if head is None else self._apply(matcher, head, height)
+            if found is not None and premise not in found.below():
+                return found
         return None
 
     def _apply(self, matcher: Matcher, head: Binding, height: int) -> Derivation | None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from kgreason.analysis.affected import invents
 from kgreason.analysis.checked import CheckedProgram, Wardedness
 from kgreason.engine.frontiers import NESTING
-from kgreason.engine.identities import Merges
+from kgreason.engine.identities import Identities, Merges
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table
-from kgreason.lang.values import Null, Value
+from kgreason.lang.values import Value
 from kgreason.plan.kinds import Kinds, infer
 from kgreason.provenance.known import Known, Types
 from kgreason.provenance.levels import Levels
@@ -87,7 +85,7 @@ class Runs:
         self.starts = [len(self.merges.links)] * (self.last + 1)
         for number, link in reversed(list(enumerate(self.merges.links))):
             self.starts[link.run] = number
-        self._roots: dict[int, Mapping[int, int]] = {}
+        self.identities = [Identities(self.facts.symbols), *self.merges.roots]
 
     def trace(self, run: int, predicates: Sequence[str]) -> Trace:
         """Find the heights of all facts of a run that some predicates depend on."""
@@ -122,44 +120,21 @@ class Runs:
                 )
         return result
 
-    def roots(self, run: int) -> Mapping[int, int]:
-        """What values had become when a run began; those that had not changed are left out."""
-        if run not in self._roots:
-            links = self.merges.roots[run]
-            found = self._roots[run] = dict[int, int]()
-            for code in links:
-                root = code
-                while root in links:
-                    root = links[root]
-                found[code] = root
-        return self._roots[run]
-
     def became(self, value: Value, run: int) -> Value:
         """What a value had become when a run began."""
-        roots, symbols = self.roots(run), self.result.symbols
-        if isinstance(value, tuple):
-            return tuple(self.became(v, run) for v in value)
-        if isinstance(value, frozenset):
-            return frozenset(self.became(v, run) for v in value)
-        if not isinstance(value, Null) or not symbols.known(value):
-            return value
-        code = symbols.intern(value)
-        return symbols.value(roots.get(code, code))
+        return self.identities[run].became(value)
 
     def rooted(self, predicate: str, table: Table, kinds: Sequence[Kind], run: int) -> Codes:
         """Given rows of a predicate, coded by `kinds`, with what their values had become."""
         symbols = self.facts.symbols
         rows = table.converted(kinds, symbols).matrix()
         for i, kind in enumerate(table.kinds):
-            if kind in NESTING and self.roots(run) and len(rows):
-                distinct, which = np.unique(rows[:, i], return_inverse=True)
-                values = [self.became(v, run) for v in symbols.values(distinct.tolist())]
-                new = np.array([symbols.intern(v) for v in values], dtype=np.int64)
-                rows[:, i] = new[which].reshape(-1)
+            if kind in NESTING:
+                rows[:, i] = self.identities[run].find(rows[:, i])
         return self.types.doubled(predicate, kinds, rows, symbols)
 
     def _rooted(self, run: int) -> Facts:
-        if not self.roots(run):
+        if not self.identities[run].unified:
             return self.facts
         tables = {
             p: Table.of(t.kinds, self.rooted(p, t, t.kinds, run))

@@ -8,7 +8,7 @@ both one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import combinations
 
@@ -17,7 +17,7 @@ from kgreason.lang.ast import Atom, Constant, Variable
 from kgreason.lang.values import Value, source
 from kgreason.plan.types import join
 from kgreason.provenance.match import Matcher, decoded_row
-from kgreason.provenance.obstacle import Obstacles
+from kgreason.provenance.obstacle import Obstacle, Obstacles
 from kgreason.provenance.proof import Reason, WhyNot, fact_text, note
 from kgreason.provenance.rules import Prepared
 from kgreason.provenance.search import Search
@@ -34,19 +34,6 @@ Wanted = tuple[str, tuple["Value | None", ...]]
 
 Equal = Sequence[tuple[int, int]]
 """Pairs of places that are to hold one value."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A reason, how near its rule comes to the fact (1 is all of the body), and what is missing.
-
-    That is an atom, or that two values are one.
-    """
-
-    reason: Reason
-    near: float
-    missing: Wanted | None = None
-    unlike: tuple[Value, Value] | None = None
 
 
 def why_not(
@@ -66,7 +53,7 @@ def why_not(
     return WhyNot(text, reasons, _near(goal, cells, search.found), words)
 
 
-def _told(wanted: Wanted, search: Search, kept: Value | None, equal: Equal = ()) -> list[_Told]:
+def _told(wanted: Wanted, search: Search, kept: Value | None, equal: Equal = ()) -> list[Obstacle]:
     return [_reason(rule, wanted, search, kept, equal) for rule in search.matchers.get(wanted[0], ())]
 
 
@@ -80,7 +67,7 @@ def _repeated(goal: Atom) -> Equal:
 
 
 def _deepened(
-    told: _Told, search: Search, dependencies: Callable[[], Search], levels: int, seen: set[Wanted]
+    told: Obstacle, search: Search, dependencies: Callable[[], Search], levels: int, seen: set[Wanted]
 ) -> Reason:
     """The reason with that for the fact that is missing, from the rule that comes nearest to it."""
     if told.unlike is not None and levels and search.equations.runs.scope.unifications:
@@ -110,12 +97,11 @@ def _unequal(
     seen: set[Wanted],
 ) -> Reason:
     """The reason with why no dependency made two values one, from that which comes nearest to it."""
-    search, told = dependencies(), list[_Told]()
+    search, told = dependencies(), list[Obstacle]()
     for unification in search.equations.runs.scope.unifications:
         for rule in search.matchers.get(unification.predicate, ()):
-            prepared = rule.rule if isinstance(rule, Matcher) else rule
-            rest = (None,) * (len(prepared.body.head.terms) - 2)
-            pairs = [pair for pair in (unlike, unlike[::-1]) if _occur(prepared, pair, search)]
+            rest = (None,) * (len(rule.body.head.terms) - 2)
+            pairs = [pair for pair in (unlike, unlike[::-1]) if _occur(rule.rule, pair, search)]
             both = [_reason(rule, (unification.predicate, (*p, *rest)), search, None, ()) for p in pairs]
             told += sorted((one for one in both if one.near >= 0), key=lambda one: -one.near)[:1]
     if not told:
@@ -139,34 +125,29 @@ def _occur(rule: Prepared, pair: Sequence[Value], search: Search) -> bool:
     return True
 
 
-def _reason(
-    rule: Matcher | Prepared, wanted: Wanted, search: Search, kept: Value | None, equal: Equal
-) -> _Told:
-    prepared = rule.rule if isinstance(rule, Matcher) else rule
-    head, misfit = prepared.rule.head, _misfit(rule, wanted[1])
+def _reason(rule: Matcher, wanted: Wanted, search: Search, kept: Value | None, equal: Equal) -> Obstacle:
+    def head(words: str) -> Obstacle:
+        return Obstacle(Reason(note(rule.rule.rule), "head", "", words), -1.0)
+
+    misfit = _misfit(rule, wanted[1])
     if misfit:
-        return _Told(Reason(note(prepared.rule), "head", "", misfit), -1.0)
-    if isinstance(rule, Prepared):
-        atom = next(a for a in rule.shown if not len(search.found.known[a.predicate]))
-        words = f"there is no fact of {atom.predicate} at all"
-        return _Told(Reason(note(rule.rule), "atom", str(atom), words), 0.0)
+        return head(misfit)
     aim = rule.aim(wanted[1])
-    assert aim is not None
+    if aim is None:
+        atom = next(a for a in rule.rule.shown if not len(search.found.known[a.predicate]))
+        words = f"there is no fact of {atom.predicate} at all"
+        return Obstacle(Reason(note(rule.rule.rule), "atom", str(atom), words), 0.0)
+    terms = rule.rule.rule.head.terms
     for one, other in equal:
-        kinds = [rule.kind(head.terms[i]) for i in (one, other)]
-        if join(*kinds) is None:
-            words = f"it never gives one value as arguments {one + 1} and {other + 1}"
-            return _Told(Reason(note(prepared.rule), "head", "", words), -1.0)
-    found = Obstacles(rule, search, kept, equal).look(aim)
-    told = Reason(note(prepared.rule), found.kind, found.unmet, found.words, found.binding, found.met)
-    return _Told(told, found.near, found.missing, found.unlike)
+        if join(rule.kind(terms[one]), rule.kind(terms[other])) is None:
+            return head(f"it never gives one value as arguments {one + 1} and {other + 1}")
+    return Obstacles(rule, search, kept, equal).look(aim)
 
 
-def _misfit(rule: Matcher | Prepared, values: Sequence[Value | None]) -> str:
+def _misfit(rule: Matcher, values: Sequence[Value | None]) -> str:
     """Why a head cannot be what is wanted; empty if it can."""
-    prepared = rule.rule if isinstance(rule, Matcher) else rule
     first: dict[str, int] = {}
-    for i, (term, value) in enumerate(zip(prepared.body.head.terms, values, strict=True)):
+    for i, (term, value) in enumerate(zip(rule.body.head.terms, values, strict=True)):
         if value is None:
             continue
         if isinstance(term, Constant):
@@ -177,7 +158,7 @@ def _misfit(rule: Matcher | Prepared, values: Sequence[Value | None]) -> str:
         before = values[other]
         if before is not None and key(before) != key(value):
             return f"it only gives facts whose arguments {other + 1} and {i + 1} are equal"
-        if isinstance(rule, Matcher) and rule.code(term.name, value) is None:
+        if rule.able and rule.code(term.name, value) is None:
             return f"it never gives {source(value)} as argument {i + 1}"
     return ""
 

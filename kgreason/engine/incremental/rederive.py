@@ -64,12 +64,11 @@ class Rederiving:
     from the inserted facts that were asked for is there.
     """
 
-    def __init__(self, plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> None:
+    def __init__(self, plan: ir.StratumPlan, database: Database) -> None:
         self.plan = plan
         self.database = database
         self.predicates = sorted(p for p in plan.predicates if p in database.stores)
         self.rules = [_Group(r, database) if r.rule.aggregation else _Rule(r, database) for r in plan.rules]
-        self.keyed = keyed
         self.within = [(r, t) for r in self.rules for t in r.touching if t.predicate in plan.predicates]
 
     def update(self, changes: Deltas, given: Deltas) -> Deltas | None:

@@ -1,4 +1,4 @@
-"""Relations whose rows come and go, held by their indexes, and changes of such relations."""
+"""Relations whose rows come and go, their indexes, and changes of such relations."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -27,13 +26,8 @@ from kgreason.plan import ir
 from kgreason.plan.kinds import Kinds
 from kgreason.plan.types import join
 
-
-class Strategy(Protocol):
-    """How a stratum follows changes."""
-
-    def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
-        """Changes of the stratum's facts, carried out; `None`, and nothing is done, where it cannot tell them."""
-        ...
+Strategy = Dividing | Rederiving | Recomputing
+"""How a stratum follows changes."""
 
 
 class Updating:
@@ -193,7 +187,8 @@ class Updating:
             if predicate in self.program.edges:
                 vertices += [rows[:, 0], rows[:, 1]]
             free = rows[~base.otherwise(rows)]
-            found.setdefault(predicate, []).append(_change(free, add=add))
+            change = Change(free, free[:0]) if add else Change(free[:0], free)
+            found.setdefault(predicate, []).append(change)
         codes, by = np.concatenate(vertices), 1 if add else -1
         if len(codes):
             for predicate, base in nodes.items():
@@ -231,7 +226,7 @@ def _strategy(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keye
     if divisible(plan):
         return Dividing(plan, database)
     if rederivable(plan, database, keyed):
-        return Rederiving(plan, database, keyed)
+        return Rederiving(plan, database)
     return Recomputing(plan, database, keyed)
 
 
@@ -239,10 +234,6 @@ def _store(relation: Relation, key: Sequence[int] | None) -> Store:
     columns = [relation.column(i) for i in range(relation.arity)]
     rows = np.column_stack(columns) if columns else np.empty((relation.count, 0), dtype=np.int64)
     return Store(relation.arity, rows, key)
-
-
-def _change(rows: Rows, *, add: bool) -> Change:
-    return Change(rows, rows[:0]) if add else Change(rows[:0], rows)
 
 
 def _rows(given: Table | None, kinds: Sequence[Kind], symbols: Symbols) -> Rows:
