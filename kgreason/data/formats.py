@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from kgreason.data.options import Options, check_applies, normal, read_options
@@ -55,10 +54,6 @@ def function_of(name: str) -> Callable[..., Any]:
     return found
 
 
-def _reader(kind: str) -> Callable[..., Raw]:
-    return function_of(READERS[kind])
-
-
 def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     """Read a file of any format as columns, of text or typed as the format has them.
 
@@ -74,32 +69,23 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     """
     kind = source.kind()
     options = understood(source) if options is None else options
-    with damaged(source.file), _remembering(source.file), always_limited():
-        check_content(source)
-        _claim(source)
-        if source.query is not None:
-            return _reader(kind)(source.path, options, source.query, source.place)
-        raw = _reader(kind)(source.path, options)
-        return raw if kind in DATABASES or raw.vertices is not None else filtered(raw, options)
-
-
-@contextmanager
-def _remembering(file: str) -> Iterator[None]:
-    """Turn a memory error into one that names the file."""
+    reader = function_of(READERS[kind])
     try:
-        yield
+        with damaged(source.file), always_limited():
+            check_content(source)
+            copies = 2 if kind in _TEXT else 1  # text is held twice for a while
+            claim(copies * source.path.stat().st_size if source.path.is_file() else 0)
+            if source.query is not None:
+                found: Raw = reader(source.path, options, source.query, source.place)
+                return found
+            raw: Raw = reader(source.path, options)
+            return raw if kind in DATABASES or raw.vertices is not None else filtered(raw, options)
     except MemoryError as error:
         raise DataError(
-            file,
+            source.file,
             f"there is not enough memory to read it{f': {error}' if str(error) else ''}",
             hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
         ) from None
-
-
-def _claim(source: SourceSpec) -> None:
-    """Claim the memory for the rows of a file; text is held twice for a while."""
-    copies = 2 if source.kind() in _TEXT else 1
-    claim(copies * source.path.stat().st_size if source.path.is_file() else 0)
 
 
 def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
@@ -142,7 +128,9 @@ def check_content(source: SourceSpec) -> None:
     kind, path = source.kind(), source.path
     if kind in _PACKED or source.query is not None or source.server or not path.is_file():
         return
-    start = _start(path)
+    start = b""
+    with suppress(OSError, *UNPACKING), open_bytes(path) as stream:  # of which the reader says more
+        start = stream.read(_LOOKED_AT)
     if start.startswith(_ZIP):
         raise DataError(source.file, "this is a zip file", hint="unpack it first, and name the file in it")
     if source.format is not None or "format" in normal(source.options):
@@ -160,11 +148,3 @@ def check_content(source: SourceSpec) -> None:
         other = _ROOTS[root[1]]
         hint = f"say format={other}" if other else "save it as GraphML"
         raise DataError(source.file, f"the file holds <{root[1].decode()}>, not records of GLEIF", hint=hint)
-
-
-def _start(path: Path) -> bytes:
-    try:
-        with open_bytes(path) as stream:
-            return stream.read(_LOOKED_AT)
-    except (OSError, *UNPACKING):
-        return b""  # the reader says why

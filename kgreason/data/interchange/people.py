@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.data.cast import plain
-from kgreason.data.interchange.python import in_memory
+from kgreason.data.interchange.arrow import in_memory
 from kgreason.data.interchange.tables import as_raw, is_table
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw

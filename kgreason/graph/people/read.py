@@ -14,8 +14,7 @@ from kgreason.errors import DataError
 from kgreason.graph.model import Vertices
 from kgreason.graph.parts import grouped
 from kgreason.graph.people.model import Attribute, Kind, Links, PeopleGraph, Texts, completed, distinct_links
-from kgreason.graph.people.names import Lookup, lookups
-from kgreason.graph.people.parts import Flags, Part, empty, parts_of
+from kgreason.graph.people.parts import Flags, Lookup, Part, empty, lookups, parts_of
 from kgreason.graph.people.remarks import Remarks
 from kgreason.graph.people.schema import read_schema
 from kgreason.graph.people.sources import LINKS, Schema
