@@ -177,7 +177,9 @@ def called(raw: Raw, options: Options) -> Raw:
         raise DataError(raw.file, f"option label cannot be {options.label!r}", hint=hint)
     ids, labels = (column.to_pylist() for column in vertices.columns[:2])
     if ids and ids == labels:
-        hint = "label=id calls them by their ids; labels=FILE of GLEIF names the file of level 1 with names"
+        hint = (
+            "label=id calls vertices by their ids; labels=FILE of GLEIF names the file of level 1 with names"
+        )
         raise DataError(raw.file, "no vertex has a name", hint=hint)
     if options.normalize:  # before labels are compared: labels that become equal need their ids
         labels = normal(pa.array(labels, pa.large_string())).to_pylist()
