@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,21 +93,20 @@ def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float
     return np.ones_like(weights) if low == high else (weights - low) / (high - low)
 
 
+class Written(NamedTuple):
+    """Weights of the edges of one predicate that stand in the rule file, with the place of each."""
+
+    weights: Weights
+    spans: Sequence[str]
+
+
 def check_range(
-    edge: str,
-    parts: Sequence[Rows],
-    written: Weights,
-    spans: Sequence[str],
-    progress: Progress,
-    *,
-    strict: bool,
+    edge: str, parts: Sequence[Rows], written: Written, progress: Progress, *, strict: bool
 ) -> None:
     """See whether all weights are in [0,1].
 
     Parameters
     ----------
-    written, spans
-        Weights of the edges that stand in the rule file, and the place of each.
     strict
         Whether another weight is an error; else its number is noted.
 
@@ -117,18 +117,18 @@ def check_range(
     """
     outside, error, value = 0, None, 0.0
     for rows in (*parts, None):
-        weights = written if rows is None else rows.columns[2].view(np.float64)
+        weights = written.weights if rows is None else rows.columns[2].view(np.float64)
         odd = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
         outside += len(odd)
         if error is None and len(odd):
             value = float(weights[odd[0]])
             message = f"the weight {value:g} of {edge} is outside [0,1]"
-            error = _error(rows, odd) if rows is not None else DataError(spans[odd[0]], message)
+            error = _error(rows, odd) if rows is not None else DataError(written.spans[odd[0]], message)
     if error is None:
         return
     if strict:
         raise error
-    total = sum(map(len, parts)) + len(written)
+    total = sum(map(len, parts)) + len(written.weights)
     where = error.file if error.line is None else f"{error.file}:{error.line}"
     help = f" ({error.hint})" if error.hint else ""
     progress.note(

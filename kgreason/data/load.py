@@ -17,6 +17,7 @@ from kgreason.data import spelling
 from kgreason.data.edges import (
     Rows,
     Titles,
+    Written,
     check_range,
     check_titles,
     published,
@@ -255,8 +256,8 @@ def _examine(
     """Check the weights of a relation, and say what is odd about them."""
     if len(columns) < 3:
         return
-    stated = written[0][2].view(np.float64)
-    check_range(edge, parts, stated, written[1], loader.progress, strict=strict)
+    stated = Written(written[0][2].view(np.float64), written[1])
+    check_range(edge, parts, stated, loader.progress, strict=strict)
     tell_parallel(edge, columns, loader.progress)
     weights = columns[2].view(np.float64)
     tell_sums(edge, program.incoming_sums.get(edge), columns[1], weights, loader.symbols, loader.progress)
