@@ -247,11 +247,10 @@ def _check(program: CheckedProgram, sensitive: str) -> None:
 
 
 def _observed(name: str, relation: Relation, progress: Progress) -> Observations:
-    apart = np.flatnonzero(relation.source != relation.target)
-    if loops := len(relation) - len(apart):
+    links = relation.take(relation.source != relation.target)
+    if loops := len(relation) - len(links):
         progress.note(f"{name}: {loops:,} edges from an entity to itself are no links, left out")
-    weight = None if relation.weight is None else relation.weight[apart]
-    return observations(relation.source[apart], relation.target[apart], weight=weight)
+    return observations(links.source, links.target, weight=links.weight)
 
 
 def _ground(
