@@ -249,8 +249,6 @@ def check_settled(place: Path) -> None:
     ReleaseError
         Naming both folders of the release.
     """
-    if not place.parent.is_dir():
-        return
     for space in _left(place):
         with _abandoned(space) as exchange:
             if exchange is not None and exchange.halfway:
@@ -305,14 +303,12 @@ def _free(space: Path) -> Iterator[bool]:
     if fcntl is None:
         yield False
         return
-    lock = os.open(space, os.O_RDONLY)
+    lock, free = os.open(space, os.O_RDONLY), False
     try:
-        try:
+        with suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield True
+            free = True
+        yield free
     finally:
         os.close(lock)
 
@@ -337,10 +333,5 @@ def _left(place: Path) -> list[Path]:
     """Folders that have the name of a workspace of a place."""
     place = place.parent.resolve() / place.name
     form = re.compile(re.escape(f".{place.name}-") + "[0-9a-f]{8}")
-    if not place.parent.is_dir():
-        return []
-    return sorted(p for p in place.parent.iterdir() if form.fullmatch(p.name) and _is_folder(p))
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+    there = sorted(place.parent.iterdir()) if place.parent.is_dir() else ()
+    return [p for p in there if form.fullmatch(p.name) and p.is_dir() and not p.is_symlink()]

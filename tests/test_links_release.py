@@ -21,8 +21,7 @@ from kgreason.choices import Strategy
 from kgreason.data.delimited import write_csv
 from kgreason.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, observations
-from kgreason.graph.links.program import links_of_program
-from kgreason.graph.links.read import read_links
+from kgreason.graph.links.read import links_of_program, read_links
 from kgreason.graph.links.write import names_of, write_links
 from kgreason.graph.people.model import attribute
 from kgreason.graph.people.schema import schema_of_options

@@ -288,7 +288,7 @@ def noted(**relations: Pairs) -> list[str]:
 
 
 def suspected(graph: PeopleGraph) -> list[str]:
-    from kgreason.graph.people.remarks import Remarks
+    from kgreason.graph.people.read import Remarks
 
     remarks, told = Remarks(), Notes()
     remarks.suspect(graph)

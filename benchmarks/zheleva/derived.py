@@ -15,7 +15,7 @@ from kgreason.attacks.links.noisy_or import knowledge_of
 from kgreason.attacks.links.rules import rule_beliefs
 from kgreason.graph.generators import ownership, scale_free
 from kgreason.graph.links.model import Original, Released
-from kgreason.graph.links.program import links_of_program
+from kgreason.graph.links.read import links_of_program
 from kgreason.graph.model import KnowledgeGraph
 from zheleva.conclusions import Check, Conclusion, over_thresholds, precise, told
 from zheleva.series import (

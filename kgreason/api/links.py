@@ -231,7 +231,7 @@ def links_of_rules(
     AnonymizationError
         If no predicate is sensitive.
     """
-    from kgreason.graph.links.program import links_of_program
+    from kgreason.graph.links.read import links_of_program
     from kgreason.links.arguments import sensitive_of
 
     check_data(data)

@@ -85,14 +85,19 @@ def convert(
         )
     alone = _alone(source, loaded)
     if alone and not target.declares:
-        _tell(target, len(alone), progress)
+        what = "1 vertex is" if len(alone) == 1 else f"{len(alone):,} vertices are"
+        progress.note(
+            f"{what} on no edge and left out: {target.format} holds edges only, {', '.join(sorted(DECLARING))} hold "
+            "vertices, too"
+        )
         alone = []
     columns = loader.unique(predicate, loaded.joined())
     facts = Facts({predicate: Table(loaded.kinds, columns, len(columns[0]))}, loader.symbols)
     progress.step(f"Writing {target.file if target.server else target.path.name}")
     names = _names(loaded)
     write_output(facts, predicate, replace(target, vertices=alone), names)
-    read = sum(len(part.raw.vertices or part.raw if _single(loaded) else part.raw) for part in loaded.parts)
+    single = len(loaded.kinds) == 1
+    read = sum(len(part.raw.vertices or part.raw if single else part.raw) for part in loaded.parts)
     return Converted(read, facts.count(predicate), len(alone), names)
 
 
@@ -107,10 +112,6 @@ def predicate_of(path: Path) -> str:
     stem = path.name.removeprefix("out.").partition(".")[0]
     bare = re.sub(r"\W", "_", stem, flags=re.ASCII).strip("_")
     return bare[:1].lower() + bare[1:] if bare[:1].isalpha() else f"p{bare and '_'}{bare}"
-
-
-def _single(loaded: Loaded) -> bool:
-    return len(loaded.kinds) == 1
 
 
 def _check_free(target: Target, predicate: str) -> None:
@@ -140,14 +141,6 @@ def _alone(source: SourceSpec, loaded: Loaded) -> list[str]:
             ends = {name for column in part.raw.columns[:2] for name in column.unique().to_pylist()}
             found += [name for name in names.to_pylist() if name not in ends]
     return found
-
-
-def _tell(target: Target, count: int, progress: Progress) -> None:
-    one = count == 1
-    progress.note(
-        f"{count:,} {'vertex is' if one else 'vertices are'} on no edge and left out: {target.format} holds edges "
-        f"only, {', '.join(sorted(DECLARING))} hold vertices, too"
-    )
 
 
 def _names(loaded: Loaded) -> tuple[str, ...]:

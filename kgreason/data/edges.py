@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,9 +93,8 @@ def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float
     return np.ones_like(weights) if low == high else (weights - low) / (high - low)
 
 
-@dataclass(frozen=True)
-class Written:
-    """Weighted edges of one predicate that stand in the rule file, with the place of each."""
+class Written(NamedTuple):
+    """Weights of the edges of one predicate that stand in the rule file, with the place of each."""
 
     weights: Weights
     spans: Sequence[str]

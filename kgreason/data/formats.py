@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from kgreason.data.options import Options, normal, read_options
@@ -120,7 +120,9 @@ def check_content(source: SourceSpec) -> None:
     kind, path = source.kind(), source.path
     if kind in _PACKED or source.query is not None or source.server or not path.is_file():
         return
-    start = _start(path)
+    start = b""
+    with suppress(OSError, *UNPACKING), open_bytes(path) as stream:  # of which the reader says more
+        start = stream.read(_LOOKED_AT)
     if start.startswith(_ZIP):
         raise DataError(source.file, "this is a zip file", hint="unpack it first, and name the file in it")
     if source.format is not None or "format" in normal(source.options):
@@ -138,11 +140,3 @@ def check_content(source: SourceSpec) -> None:
         other = _ROOTS[root[1]]
         hint = f"say format={other}" if other else "save it as GraphML"
         raise DataError(source.file, f"the file holds <{root[1].decode()}>, not records of GLEIF", hint=hint)
-
-
-def _start(path: Path) -> bytes:
-    try:
-        with open_bytes(path) as stream:
-            return stream.read(_LOOKED_AT)
-    except (OSError, *UNPACKING):
-        return b""  # the reader says why

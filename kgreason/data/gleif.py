@@ -53,105 +53,78 @@ def read_gleif(path: Path, options: Options) -> Raw:
 
 
 def _read(path: Path, type: str) -> Raw:
-    records = _Records(str(path), type)
+    """Table of the relationships, with that of the entities beside it."""
+    import pyarrow as pa
+
+    file = str(path)
+    names: dict[str, str] = {}  # of entities by LEI; empty where only relationships name it
+    number: dict[str, int] = {}
+    rows, quantifiers, left = array("q"), array("d"), Counter[str]()
+    opened: list[str] = []
+    record: dict[str, str] = {}
+    words: list[str] = []
     parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True
-    parser.StartElementHandler = lambda tag, _: records.start(tag.rpartition(" ")[2])
-    parser.EndElementHandler = lambda _: records.end(parser.CurrentLineNumber)
-    parser.CharacterDataHandler = records.texts.append
-    parse(path, parser, f"is the file whole? {_AGAIN}")
-    return records.raw()
 
+    def start(name: str, _: dict[str, str]) -> None:
+        tag = name.rpartition(" ")[2]
+        if not opened and tag not in ("RelationshipData", "LEIData"):
+            message = f"the file holds <{tag}>, not records of GLEIF"
+            raise DataError(file, message, hint="other formats: say format=")
+        opened.append(tag)
+        words.clear()
 
-class _Records:
-    """Follows the elements of one file; a record counts when it ends.
-
-    Attributes
-    ----------
-    texts
-        Parts of the text of the element that is open.
-    """
-
-    def __init__(self, file: str, type: str) -> None:
-        self.texts: list[str] = []
-        self._file, self._type = file, type
-        self._open: list[str] = []
-        self._record: dict[str, str] = {}
-        self._names: dict[str, str] = {}  # of entities by LEI; empty where only relationships name it
-        self._number: dict[str, int] = {}
-        self._parents, self._children, self._lines = array("q"), array("q"), array("q")
-        self._quantifiers = array("d")
-        self._left: Counter[str] = Counter()
-
-    def start(self, name: str) -> None:
-        """Enter an element."""
-        if not self._open and name not in ("RelationshipData", "LEIData"):
-            message = f"the file holds <{name}>, not records of GLEIF"
-            raise DataError(self._file, message, hint="other formats: say format=")
-        self._open.append(name)
-        self.texts.clear()
-
-    def end(self, line: int) -> None:
-        """Leave an element."""
-        name = self._open.pop()
-        place = f"{self._open[-1]}/{name}" if self._open else name
+    def end(_: str) -> None:
+        tag = opened.pop()
+        place = f"{opened[-1]}/{tag}" if opened else tag
         if place in _TAKEN:
-            self._record[place] = "".join(self.texts).strip()
-        elif name == "RelationshipRecord":
-            self._relationship(line)
-            self._record.clear()
-        elif name == "LEIRecord":
-            lei = self._taken(_LEI, line)
-            self._vertex(lei)
-            self._names[lei] = self._record.get(_NAME, "")
-            self._record.clear()
-        self.texts.clear()
+            record[place] = "".join(words).strip()
+        elif tag in ("RelationshipRecord", "LEIRecord"):
+            relationship = tag == "RelationshipRecord"
+            for place in (_CHILD, _PARENT, _TYPE) if relationship else (_LEI,):
+                if not record.get(place):
+                    what = f"the record that ends here has no {place}"
+                    hint = f"take the record out, or {_AGAIN}"
+                    raise DataError(file, what, parser.CurrentLineNumber, hint=hint)
+            if relationship:
+                add_relationship()
+            else:
+                number.setdefault(record[_LEI], len(number))
+                names[record[_LEI]] = record.get(_NAME, "")
+            record.clear()
+        words.clear()
 
-    def _taken(self, place: str, line: int) -> str:
-        if not (value := self._record.get(place, "")):
-            what = f"the record that ends here has no {place}"
-            raise DataError(self._file, what, line, hint=f"take the record out, or {_AGAIN}")
-        return value
-
-    def _vertex(self, lei: str) -> int:
-        return self._number.setdefault(lei, len(self._number))
-
-    def _relationship(self, line: int) -> None:
-        child, parent, type = (self._taken(place, line) for place in (_CHILD, _PARENT, _TYPE))
-        status = self._record.get(_STATUS, "ACTIVE")
-        registered = self._record.get(_REGISTERED, "PUBLISHED")
-        amount = self._record.get(_QUANTIFIER, "nan")
+    def add_relationship() -> None:
+        line, amount = parser.CurrentLineNumber, record.get(_QUANTIFIER, "nan")
         try:
             quantifier = float(amount)
         except ValueError:
             message = f"the quantifier {amount!r} is no number"
-            raise DataError(self._file, message, line, hint="mend the record") from None
-        if self._type not in ("any", type):
-            self._left[f"records of another type ({type}; type=any takes all)"] += 1
+            raise DataError(file, message, line, hint="mend the record") from None
+        status, registered = record.get(_STATUS, "ACTIVE"), record.get(_REGISTERED, "PUBLISHED")
+        if type not in ("any", record[_TYPE]):
+            left[f"records of another type ({record[_TYPE]}; type=any takes all)"] += 1
         elif status != "ACTIVE":
-            self._left[f"records of relationships that are {status.lower()}"] += 1
+            left[f"records of relationships that are {status.lower()}"] += 1
         elif registered in _VOID:
-            self._left[f"records that are {registered.lower()}"] += 1
+            left[f"records that are {registered.lower()}"] += 1
         else:
-            self._parents.append(self._vertex(parent))
-            self._children.append(self._vertex(child))
-            self._lines.append(line)
-            self._quantifiers.append(quantifier)
+            rows.extend(number.setdefault(record[place], len(number)) for place in (_PARENT, _CHILD))
+            rows.append(line)
+            quantifiers.append(quantifier)
 
-    def raw(self) -> Raw:
-        """Table of the relationships, with that of the entities beside it."""
-        import pyarrow as pa
-
-        leis = pa.array(self._number, pa.large_string())
-        labels = pa.array([self._names.get(lei) or lei for lei in self._number], pa.large_string())
-        ends = [leis.take(as_arrow(np.array(end))) for end in (self._parents, self._children)]
-        quantifiers = np.array(self._quantifiers)
-        return edges(
-            self._file,
-            ends,
-            self._lines.__getitem__,
-            typed=True,
-            vertices=Raw(self._file, ("id", "label"), (leis, labels), lambda _: None, typed=True),
-            extra={"quantifier": pa.array(quantifiers, pa.float64(), mask=np.isnan(quantifiers))},
-            notes=tuple(f"{self._file}: left out {what}: {count:,}" for what, count in self._left.items()),
-        )
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = words.append
+    parse(path, parser, f"is the file whole? {_AGAIN}")
+    leis = pa.array(number, pa.large_string())
+    labels = pa.array([names.get(lei) or lei for lei in number], pa.large_string())
+    *ends, lines = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return edges(
+        file,
+        [leis.take(as_arrow(vertices)) for vertices in ends],
+        lines.item,
+        typed=True,
+        vertices=Raw(file, ("id", "label"), (leis, labels), lambda _: None, typed=True),
+        extra={"quantifier": pa.array(quantifiers, pa.float64(), mask=np.isnan(quantifiers))},
+        notes=tuple(f"{file}: left out {what}: {count:,}" for what, count in left.items()),
+    )

@@ -94,7 +94,7 @@ def _add(graph: GraphBuilder, kind: str, written: dict[str, str], line: int) -> 
     values = {}
     for key, value in written.items():
         if value[0] == '"':
-            value = unescaped(value[1:-1])
+            value = _unescaped(value[1:-1])
             graph.types[kind, key] = "string"
         values[key] = value
     try:
@@ -111,14 +111,8 @@ def _add(graph: GraphBuilder, kind: str, written: dict[str, str], line: int) -> 
     graph.add(kind, {**ends, LINE: line, **values})
 
 
-def unescaped(words: str) -> str:
-    """Text with the letters that numbers and names stand for; what names none stays.
-
-    Examples
-    --------
-    >>> unescaped("Caf&#233; &quot;A&amp;B&quot; AT&T")
-    'Café "A&B" AT&T'
-    """
+def _unescaped(words: str) -> str:
+    """Text with the letters that numbers and names stand for; what names none stays."""
     return _ENTITY.sub(_letter, words) if "&" in words else words
 
 

@@ -46,10 +46,10 @@ def read_mtx(path: Path, options: Options) -> Raw:
     check_declared(path, count, size_line)
     memory.claim(_BYTES * count)
     fields = read_fields(path, options.encoding, skip=size_line, delimiter=" ", comments="%")
-    width = 2 if field == "pattern" else 3
-    columns, lines = fields.columns or (pa.chunked_array([], pa.large_string()),) * width, fields.lines
-    if len(columns) != width:
-        message = f"{len(columns)} fields in an entry of a {field} matrix, expected {width}"
+    expected = 2 if field == "pattern" else 3
+    columns, lines = fields.columns or (pa.chunked_array([], pa.large_string()),) * expected, fields.lines
+    if len(columns) != expected:
+        message = f"{len(columns)} fields in an entry of a {field} matrix, expected {expected}"
         hint = "the first line says what the matrix is of: pattern has 2 fields, real and integer 3"
         raise DataError(file, message, int(lines[0]), hint=hint)
     if len(lines) != entries:

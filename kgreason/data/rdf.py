@@ -144,17 +144,13 @@ class _Reader:
     """Triples of a file as columns, of which tables are made."""
 
     def __init__(self, path: Path, options: Options) -> None:
+        import pyarrow as pa
+
         self._file, self._options = str(path), options
         self._full: dict[str, str] = {}  # IRIs by what they are called
         self.all = options.predicate is None and options.category is None
         self._predicates: dict[str, int] = {}
         self._kinds: dict[tuple[str, str | None], int] = {_NODE: 0}
-        self._read(path)
-
-    def _read(self, path: Path) -> None:
-        """Take the triples that count: texts of subjects and objects, numbers of predicates and kinds of objects."""
-        import pyarrow as pa
-
         cells: tuple[list[str], list[str]] = ([], [])
         chunks: tuple[list[Column], list[Column]] = ([], [])
         predicates, kinds = array("i"), array("i")

@@ -65,26 +65,22 @@ def named(raw: Raw, options: Options, *, usual: bool = True) -> Raw:
     vertices = raw.vertices
     if vertices is None or options.names == "id":
         return raw
-    if options.names is not None:
-        column = _attribute(vertices, options.names)
-        if column is None:
+    reasons = []
+    for attribute in ("label", "name") if options.names is None else (options.names,):
+        column = _attribute(vertices, attribute)
+        if column is None and options.names is not None:
             known = [n for n in (*vertices.names, *vertices.extra) if n]
-            near = suggest(options.names, known)
+            near = suggest(attribute, known)
             means = f"did you mean {near}? " if near else ""
             hint = f"{means}they have {', '.join(known)}" if vertices.columns else None
-            raise DataError(vertices.file, f"the vertices have no {options.names!r}", hint=hint)
-        trouble = _trouble(vertices, column, options.names)
-        if trouble is not None:
-            raise vertices.error(*trouble, hint="names=id calls vertices by their ids")
-        return _renamed(raw, column, options.names)
-    reasons = []
-    for attribute in ("label", "name"):
-        column = _attribute(vertices, attribute)
-        if column is None or pc.all(_absent(column), min_count=0).as_py():
+            raise DataError(vertices.file, f"the vertices have no {attribute!r}", hint=hint)
+        if column is None or (options.names is None and pc.all(_absent(column), min_count=0).as_py()):
             continue
         trouble = _trouble(vertices, column, attribute)
-        if trouble is None and usual:
+        if trouble is None and (usual or options.names is not None):
             return _renamed(raw, column, attribute)
+        if trouble is not None and options.names is not None:
+            raise vertices.error(*trouble, hint="names=id calls vertices by their ids")
         if trouble is not None and usual:
             reasons.append(trouble[1])
         elif trouble is None and not column.equals(_attribute(vertices, vertices.names[0])):

@@ -154,7 +154,9 @@ def ownership(
     ]
     stakes.append(_minorities(stakes, companies, people, rng))
     source, target, steps = (np.concatenate(part) for part in zip(*stakes, strict=True))
-    keep = _first_pairs(source, target, n) & (source != target) & (steps > 0)
+    keep = np.zeros(len(source), dtype=bool)
+    keep[np.unique(source * n + target, return_index=True)[1]] = True  # the first edge of each pair
+    keep &= (source != target) & (steps > 0)
     return _graph(n, source[keep], target[keep], steps[keep] / GRID, relation, shuffle=rng)
 
 
@@ -233,21 +235,11 @@ def _rounded(steps: npt.NDArray[np.integer]) -> _Ints:
     return (steps // 100 * 100).astype(np.int64)
 
 
-def _first_pairs(source: _Ints, target: _Ints, n: int) -> npt.NDArray[np.bool_]:
-    """Mark one edge of each pair of vertices: the first."""
-    pair = source * n + target
-    order = np.argsort(pair, kind="stable")
-    mark = np.ones(len(pair), dtype=bool)
-    mark[order[1:]] = np.diff(pair[order]) != 0
-    return mark
-
-
 def _distinct(values: _Ints) -> _Ints:
-    """Sorted distinct values; a plain sort, which at this size is many times faster than `numpy.unique`."""
+    """Sorted distinct values, none negative: ten million in 0.6 s, which `numpy.unique` hashes for a minute."""
     ordered = np.sort(values)
-    new = np.ones(len(ordered), dtype=bool)
-    new[1:] = ordered[1:] != ordered[:-1]
-    return ordered[new]
+    distinct: _Ints = ordered[np.diff(ordered, prepend=-1) != 0]
+    return distinct
 
 
 def _sample(size: int, count: int, rng: np.random.Generator) -> _Ints:
@@ -271,7 +263,10 @@ def _sample(size: int, count: int, rng: np.random.Generator) -> _Ints:
 def _targets(n: int, degree: _Ints, rng: np.random.Generator) -> tuple[Vertices, Vertices]:
     """Distinct uniform targets, none the source itself, `degree` of them for each vertex."""
     wide = np.flatnonzero(2 * degree >= n)
-    rows = [v * n + _others(n, int(v), int(degree[v]), rng) for v in wide.tolist()]
+    rows = []
+    for vertex in wide.tolist():
+        drawn = rng.permutation(n - 1)[: degree[vertex]]
+        rows.append(vertex * n + drawn + (drawn >= vertex))
     narrow = degree.copy()
     narrow[wide] = 0
     open_ends = np.repeat(np.arange(n, dtype=np.int64), narrow)
@@ -288,11 +283,6 @@ def _targets(n: int, degree: _Ints, rng: np.random.Generator) -> tuple[Vertices,
         f"{_ROUNDS} rounds left {len(open_ends)} edges without a target",
         hint="ask for more vertices, or for a higher alpha",
     )
-
-
-def _others(n: int, vertex: int, count: int, rng: np.random.Generator) -> _Ints:
-    drawn = rng.permutation(n - 1)[:count].astype(np.int64)
-    return drawn + (drawn >= vertex)
 
 
 def _uniform(m: int, rng: np.random.Generator) -> Weights:

@@ -57,6 +57,11 @@ class Relation:
     def __len__(self) -> int:
         return len(self.source)
 
+    def take(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Relation:
+        """Some of the edges, by their numbers or by marks."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Relation(self.source[rows], self.target[rows], weight, self.columns)
+
 
 @dataclass(frozen=True, eq=False)
 class KnowledgeGraph(Displayed):
@@ -182,7 +187,4 @@ def _distinct(relation: Relation) -> Relation:
     if relation.weight is not None:
         columns.append((relation.weight + 0.0).view(np.int64))
     keep = first_rows(columns)
-    if keep.all():
-        return relation
-    weight = None if relation.weight is None else relation.weight[keep]
-    return replace(relation, source=relation.source[keep], target=relation.target[keep], weight=weight)
+    return relation if keep.all() else relation.take(keep)

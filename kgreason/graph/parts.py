@@ -43,11 +43,7 @@ def inside(graph: KnowledgeGraph, parts: Vertices) -> KnowledgeGraph:
     >>> inside(graph, np.array([0, 0, 1, 1])).ends
     (array([0, 2]), array([1, 3]))
     """
-    relations = {}
-    for name, r in graph.relations.items():
-        kept = parts[r.source] == parts[r.target]
-        weight = None if r.weight is None else r.weight[kept]
-        relations[name] = replace(r, source=r.source[kept], target=r.target[kept], weight=weight)
+    relations = {name: r.take(parts[r.source] == parts[r.target]) for name, r in graph.relations.items()}
     return replace(graph, relations=relations)
 
 
@@ -77,7 +73,10 @@ def pieces(graph: KnowledgeGraph, parts: Vertices) -> list[Piece]:
     found = []
     for part, vertices in enumerate(members):
         own = {name: rows[name][part] for name in graph.relations}
-        relations = {name: _taken(r, own[name], local) for name, r in graph.relations.items()}
+        relations = {}
+        for name, r in graph.relations.items():
+            edges = r.take(own[name])
+            relations[name] = replace(edges, source=local[edges.source], target=local[edges.target])
         found.append(Piece(KnowledgeGraph(graph.labels[vertices], relations), vertices, own))
     return found
 
@@ -110,9 +109,3 @@ def grouped(numbers: Vertices, count: int) -> list[Vertices]:
     order = np.argsort(numbers, kind="stable").astype(np.int64)
     bounds = np.searchsorted(numbers[order], np.arange(count + 1))
     return [order[a:b] for a, b in pairwise(bounds.tolist())]
-
-
-def _taken(relation: Relation, rows: Vertices, number: Vertices) -> Relation:
-    weight = None if relation.weight is None else relation.weight[rows]
-    source, target = number[relation.source[rows]], number[relation.target[rows]]
-    return replace(relation, source=source, target=target, weight=weight)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+import reprlib
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgreason.arrays import as_arrow
-from kgreason.data.interchange.python import array, in_memory
 from kgreason.data.raw import Column, Raw
-from kgreason.data.values import arrow_column, text
+from kgreason.data.values import CastError, arrow_column, text
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind
 from kgreason.errors import DataError
@@ -237,3 +238,67 @@ def needed(package: str, what: str, asked: str, instead: str = "") -> Any:
         hint = f"pip install {package}" + f"; {instead}" * bool(instead)
         message = f"{what} needs the package {package}, which is not installed"
         raise DataError(asked, message, hint=hint) from None
+
+
+# Values of Python
+
+_FAMILIES: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((bool, np.bool_), "a truth value"),
+    ((int, float, np.number, Decimal), "a number"),
+    ((str,), "a string"),
+    ((date,), "a date"),
+    ((tuple, list), "a list"),
+    ((set, frozenset), "a set"),
+)
+"""Types of Python whose values may stand in one column, and what one of them is."""
+
+
+def in_memory(name: str, names: Sequence[str], columns: Iterable[Column], *, named: bool = True) -> Raw:
+    """Columns of a table of the calling program."""
+    return Raw(name, tuple(names), tuple(columns), lambda _: None, named=named, memory=True, typed=True)
+
+
+def array(name: str, values: Sequence[object], column: str | None = None) -> Column:
+    """Column of Python values; those that Arrow has one plain type for are not looked at one by one."""
+    import pyarrow as pa
+
+    _check_one_type(name, values, column)
+    try:
+        found = pa.array(values)
+        tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string)
+        if any(test(found.type) for test in tests):
+            return found
+    except UnicodeEncodeError as error:
+        raise DataError(
+            name,
+            f"{error.object!a} is no Unicode text",
+            column=column,
+            hint="replace the lone surrogates in it",
+        ) from None
+    except (pa.ArrowInvalid, TypeError, OverflowError):
+        pass  # integers beside doubles, or values that `arrow_column` names
+    try:
+        return arrow_column(values)
+    except CastError as error:
+        message = f"row {error.row + 1}: {error.value} is not {error.expected}"
+        raise DataError(name, message, column=column, hint=error.hint) from error
+
+
+def _family(kind: type) -> str | None:
+    return next((words for kinds, words in _FAMILIES if issubclass(kind, kinds)), None)
+
+
+def _check_one_type(name: str, values: Sequence[object], column: str | None) -> None:
+    """Refuse values of different types: a file may mean text by them, a Python program did not."""
+    types = set(map(type, values))
+    families = {kind: family for kind in types if (family := _family(kind)) is not None}
+    if len(set(families.values())) < 2 or Null in types:  # beside nulls the rules, too, mix types
+        return
+    first = next(family for v in values if (family := families.get(type(v))))
+    row, value = next((i, v) for i, v in enumerate(values, 1) if families.get(type(v), first) != first)
+    raise DataError(
+        name,
+        f"row {row}: {reprlib.repr(value)} is {families[type(value)]} where the rows before have {first}",
+        column=column,
+        hint="a column has values of one type; str(...) makes strings of them",
+    )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from kgreason.data.interchange.arrow import as_frame, as_polars, needed
-from kgreason.data.interchange.python import array, in_memory
+from kgreason.data.interchange.arrow import array, as_frame, as_polars, in_memory, needed
 from kgreason.data.raw import Raw
 from kgreason.errors import CallError, DataError
 from kgreason.graph.links.model import LinkGraph

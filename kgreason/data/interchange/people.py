@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.data.cast import plain
-from kgreason.data.interchange.python import in_memory
+from kgreason.data.interchange.arrow import in_memory
 from kgreason.data.interchange.tables import as_raw, is_table
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw
 from kgreason.data.source import SourceSpec
 from kgreason.data.values import CastError, Objects, text
 from kgreason.errors import CallError, DataError
-from kgreason.graph.people.sources import Data, File, Kinds, Schema
+from kgreason.graph.people.sources import OTHERS, Data, File, Kinds, Schema
 
 _READ = Options(header=True)
 
@@ -85,13 +85,8 @@ def people_schema(
         found.add_triples(raw, ("user", "relation", "target"))
     for name, table in (links or {}).items():
         found.add_links(as_raw(table, f"<{name}>"), str(name))
-    kinds: dict[str, Any] = {
-        "numeric": tuple(numeric),
-        "categorical": tuple(categorical),
-        "relations": tuple(relations),
-        "mutual": tuple(mutual),
-        "ignore": tuple(ignore),
-    }
+    given = (numeric, categorical, relations, mutual, ignore)
+    kinds: dict[str, Any] = {kind: tuple(names) for kind, names in zip(OTHERS, given, strict=True)}
     said = {name for names in kinds.values() for name in names}
     for name, kind in found.kinds.items():
         if name not in said:
@@ -100,13 +95,7 @@ def people_schema(
 
 
 class _Found:
-    """What tables hold, as parts of a schema.
-
-    Attributes
-    ----------
-    kinds
-        What each column and relation is, unless it is said otherwise.
-    """
+    """What tables hold, as parts of a schema, and what each column and relation is unless it is said otherwise."""
 
     def __init__(self, id: str | None, missing: tuple[str, ...]) -> None:
         self.id, self.missing = id, missing
@@ -123,30 +112,26 @@ class _Found:
         lists = {name: c for name, c in columns.items() if isinstance(c, Objects) and name != self.id}
         rest = {name: _texts(c) if name == self.id else c for name, c in columns.items() if name not in lists}
         for name, column in rest.items():
-            number = not isinstance(column, Objects) and pa.types.is_floating(column.type)
-            number = number or (not isinstance(column, Objects) and pa.types.is_integer(column.type))
+            number = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
             if name != self.id:
                 self.kinds.setdefault(name, "numeric" if number else "categorical")
-        made = in_memory(raw.file, tuple(rest), tuple(rest.values()), named=raw.named)
+        made = in_memory(raw.file, tuple(rest), rest.values(), named=raw.named)
         self.data.append(Data("tables", (_file(made),), id=self.id, missing=self.missing))
         names = columns.get(self.id) if self.id is not None else pa.array(range(1, len(raw) + 1))
-        for name, column in lists.items():
-            if names is not None:  # else the reader says that there is no such column
-                self._add_list(raw, name, _texts(names), column)
-
-    def _add_list(self, raw: Raw, name: str, users: Column, column: Objects) -> None:
-        """Add a column of lists: a statement for each element."""
-        pairs = [
-            (user, text(value))
-            for user, cell in zip(users.to_pylist(), column, strict=True)
-            for value in (() if cell is None else cell)
-            if value is not None
-        ]
-        elements = {type(value) for cell in column if cell is not None for value in cell} - {type(None)}
-        self.kinds.setdefault(name, "numeric" if elements and elements <= {int, float} else "categorical")
-        ends = [_texts(Objects(end)) for end in (zip(*pairs, strict=True) if pairs else ((), ()))]
-        made = in_memory(raw.file, ("user", "target"), ends)
-        self._add(made, ("user", "target"), name)
+        for name, cells in lists.items() if names is not None else ():  # else the reader misses the column
+            pairs = [
+                (user, value)
+                for user, cell in zip(_texts(names).to_pylist(), cells, strict=True)
+                for value in cell or ()
+                if value is not None
+            ]
+            numbers = bool(pairs) and {type(value) for _, value in pairs} <= {int, float}
+            self.kinds.setdefault(name, "numeric" if numbers else "categorical")
+            ends = [user for user, _ in pairs], [text(value) for _, value in pairs]
+            statements = in_memory(
+                raw.file, ("user", "target"), [pa.array(e, pa.large_string()) for e in ends]
+            )
+            self._add(statements, ("user", "target"), name)
 
     def _add(self, raw: Raw, columns: tuple[str, ...], relation: str | None) -> None:
         self.data.append(Data("triples", (_file(raw),), columns, relation, missing=self.missing))
@@ -154,8 +139,7 @@ class _Found:
     def add_triples(self, raw: Raw, columns: tuple[str, ...], relation: str | None = None) -> None:
         """Add a table with a statement in each row."""
         plain_columns = [_texts(_plain(raw, n, c)) for n, c in zip(raw.names, raw.columns, strict=True)]
-        made = replace(raw, columns=tuple(plain_columns))
-        self._add(made, columns, relation)
+        self._add(replace(raw, columns=tuple(plain_columns)), columns, relation)
 
     def add_links(self, raw: Raw, name: str) -> None:
         """Add the links of a relation, and of a graph its vertices as users."""

@@ -6,7 +6,7 @@ A relation is a multigraph: two entities may be linked by it several times, as s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -132,23 +132,14 @@ class LinkGraph(Displayed):
         """
         place = np.empty(self.n, dtype=np.int64)
         place[order] = np.arange(self.n)
-        return LinkGraph(
-            self.labels[order],
-            {name: _moved(found, place) for name, found in self.observed.items()},
-            {name: _of_others(a, place) for name, a in self.attributes.items()},
-            self.size[order],
-        )
-
-
-def _moved(found: Observations, place: Vertices) -> Observations:
-    source, target = place[found.source], place[found.target]
-    return observations(source, target, count=found.count, mutual=found.mutual, weight=found.weight)
-
-
-def _of_others(attribute: Attribute, place: Vertices) -> Attribute:
-    user = place[attribute.user]
-    order = np.lexsort((attribute.value, user))
-    return replace(attribute, user=user[order], value=attribute.value[order])
+        observed = {
+            name: observations(
+                place[o.source], place[o.target], count=o.count, mutual=o.mutual, weight=o.weight
+            )
+            for name, o in self.observed.items()
+        }
+        attributes = {name: a.placed(place) for name, a in self.attributes.items()}
+        return LinkGraph(self.labels[order], observed, attributes, self.size[order])
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,26 +56,24 @@ class Beside:
             If the table names somebody who is not among them, or one twice.
         """
         number = {label: i for i, label in enumerate(labels.tolist())}
-        if strange := [row for row in range(self.first, len(self.users)) if self.users[row] not in number]:
+        users = self.users[self.first :]
+        if strange := [row for row, user in enumerate(users, self.first) if user not in number]:
             raise self._nobody(strange, number)
         seen: set[str] = set()
-        for row in range(self.first, len(self.users)):
-            if self.users[row] in seen:
-                what = f"user {self.users[row]!r} has a {self.what} already"
-                raise self.raw.error(row, what, hint="remove one of the lines")
-            seen.add(self.users[row])
-        return [number[user] for user in self.users[self.first :]]
+        for row, user in enumerate(users, self.first):
+            if user in seen:
+                raise self.raw.error(
+                    row, f"user {user!r} has a {self.what} already", hint="remove one of the lines"
+                )
+            seen.add(user)
+        return [number[user] for user in users]
 
     def _nobody(self, rows: Sequence[int], number: dict[str, int]) -> DataError:
         label = self.users[rows[0]]
         near = suggest(label, number)
-        hint = (
-            f"did you mean {near!r}?"
-            if near
-            else "remove the line, or use the names of the data (whoever has only sensitive links is left out)"
-            if self.what == "cluster"
-            else "remove the line, or use the names of the data"
-        )
+        hint = f"did you mean {near!r}?" if near else "remove the line, or use the names of the data"
+        if not near and self.what == "cluster":
+            hint += " (whoever has only sensitive links is left out)"
         if rows[0] == 0:
             hint += f"; a first line of names must be user,{self.what}"
         more = f" ({len(rows):,} such users of {len(self.users) - self.first:,})" if len(rows) > 1 else ""
@@ -144,28 +142,19 @@ def read_levels(given: Path | str, graph: PeopleGraph, default: int | None = Non
     table = read_beside(given, "k", graph.labels)
     levels = np.full(graph.n, -1, dtype=np.int64)
     for row, user in enumerate(table.numbers(graph.labels), table.first):
-        levels[user] = _level(table.raw, row, table.users[row], table.cells[row])
-    return _complete(table, levels, graph, default)
-
-
-def _level(raw: Raw, row: int, user: str, text: str) -> int:
-    bare = text.strip()
-    if not (bare.isascii() and bare.isdecimal() and len(bare) < 19):
-        raise raw.error(row, f"the k of user {user!r} is {text!r}", hint=_MEND)
-    if int(bare) < 1:
-        raise raw.error(row, f"the k of user {user!r} is less than 1", hint=_MEND)
-    return int(bare)
-
-
-def _complete(table: Beside, levels: Levels, graph: PeopleGraph, default: int | None) -> Levels:
+        words = table.cells[row]
+        if not (words.isascii() and words.isdecimal() and len(words) < 19 and int(words)):
+            less = words.isascii() and words.isdecimal() and not int(words)
+            said = "less than 1" if less else repr(words)
+            raise table.raw.error(row, f"the k of user {table.users[row]!r} is {said}", hint=_MEND)
+        levels[user] = int(words)
     if default is not None and default < 1:
         raise AnonymizationError(f"the default level is at least 1, not {default}")
     lacking = np.flatnonzero(levels < 0)
-    if default is not None:
-        levels[lacking] = default
-    elif len(lacking):
+    if default is None and len(lacking):
         hint = "add a line for each of them, or say with -k what holds for the others"
         raise table.lacking(lacking, graph.labels, hint)
+    levels[lacking] = 0 if default is None else default
     return levels
 
 

@@ -46,6 +46,13 @@ class Attribute:
         """The domain of a numeric attribute as float64, shape (d,)."""
         return self.domain.astype(np.float64)
 
+    def placed(self, place: Vertices) -> Attribute:
+        """The attribute of users with other numbers; those whose number is -1 are left out."""
+        kept = place[self.user] >= 0
+        user, value = place[self.user[kept]], self.value[kept]
+        order = np.lexsort((value, user))
+        return replace(self, user=user[order], value=value[order])
+
     def __len__(self) -> int:
         return len(self.user)
 
@@ -180,12 +187,7 @@ class PeopleGraph(Displayed):
         """
         place = np.full(self.n, -1, dtype=np.int64)
         place[users] = np.arange(len(users))
-        attributes = {}
-        for name, a in self.attributes.items():
-            kept = place[a.user] >= 0
-            user, value = place[a.user[kept]], a.value[kept]
-            order = np.lexsort((value, user))
-            attributes[name] = replace(a, user=user[order], value=value[order])
+        attributes = {name: a.placed(place) for name, a in self.attributes.items()}
         relations = {}
         for name, r in self.relations.items():
             kept = (place[r.source] >= 0) & (place[r.target] >= 0)

@@ -90,11 +90,6 @@ class Section:
         line = (self.lines or {}).get(key or "", self.line)
         return DataError(self.file, message, line, hint=hint)
 
-    @property
-    def typed_in(self) -> bool:
-        """Whether it stands behind the question mark of a file and not in a schema."""
-        return self.lines is None
-
     def check_columns(
         self, columns: tuple[str, ...], roles: tuple[str, ...], *, constant: str | None = None
     ) -> None:
@@ -110,24 +105,21 @@ class Section:
         DataError
             Naming a column that has none, or a role.
         """
-        behind = self.typed_in
+        behind = self.lines is None  # the question mark of a file, not in a schema
+        header = "header=true" if behind else "header = true"
         hint = f'columns says what each column of the file holds: {", ".join(roles)}, and "{SKIPPED}" for one that is '
-        hint += (
-            f"not read; names of columns are passed over with {'header=true' if behind else 'header = true'}"
-        )
+        hint += f"not read; names of columns are passed over with {header}"
         for column in columns:
             if constant is not None and column == constant:
-                raise self.error(
-                    "columns", "there is a column relation, and relation = is given too", "leave out one"
-                )
+                what = "there is a column relation, and relation = is given too"
+                raise self.error("columns", what, "leave out one")
             if column not in (*roles, SKIPPED):
                 raise self.error("columns", f"a column cannot be {column!r}", hint)
         for role in roles:
             if columns.count(role) != 1:
                 said = "no column is" if role not in columns else "two columns are"
-                relation = (
-                    f"'{self.file}?columns=user,target&relation=friend'" if behind else 'relation = "..."'
-                )
+                example = f"'{self.file}?columns=user,target&relation=friend'"
+                relation = example if behind else 'relation = "..."'
                 more = f"; of a file without relations say {relation}" if role == "relation" else ""
                 raise self.error("columns", f"{said} {role!r}", hint + more)
 
