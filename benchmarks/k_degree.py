@@ -133,31 +133,34 @@ def by_switches(original: PeopleGraph, k: int, method: Sequence) -> str:
 
 def switched(edges: Edges, start: Edges) -> Edges:
     """Bring original edges back by switches of two edges, until none gains (Liu and Terzi 2008, Greedy_Swap)."""
-    original, there = ({(a, b) for a, b in one.tolist()} for one in (edges, start))
-    near: dict[int, set[int]] = defaultdict(set)
-    for a, b in there:
-        near[a].add(b)
-        near[b].add(a)
+    old, near = (neighbours(one) for one in (edges, start))
 
     def gained(a: int, c: int) -> bool:
-        for d in near[c]:
-            for b in near[a]:
-                if b in (c, d) or d == a or b in near[d]:
-                    continue
-                ends = [tuple(sorted(pair)) for pair in ((a, c), (b, d), (a, b), (c, d))]
-                if sum(pair in original for pair in ends[:2]) > sum(pair in original for pair in ends[2:]):
-                    for u, v in ends[:2]:
-                        near[u].add(v)
-                        near[v].add(u)
-                    for u, v in ends[2:]:
-                        near[u].remove(v)
-                        near[v].remove(u)
-                    return True
+        for d in near[c] - old[c] - {a}:
+            # a-b was added as well, or it is an original edge, but so is b-d
+            both = near[a] - old[a] | near[a] & old[d]
+            for b in both - near[d] - {c, d}:
+                for u, v in ((a, b), (c, d)):
+                    near[u].remove(v)
+                    near[v].remove(u)
+                for u, v in ((a, c), (b, d)):
+                    near[u].add(v)
+                    near[v].add(u)
+                return True
         return False
 
     while sum(gained(a, c) for a, c in edges.tolist() if c not in near[a]):
         pass
     return np.array([(a, b) for a in near for b in near[a] if a < b], dtype=np.int64)
+
+
+def neighbours(edges: Edges) -> dict[int, set[int]]:
+    """Who is linked with whom."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for a, b in edges.tolist():
+        found[a].add(b)
+        found[b].add(a)
+    return found
 
 
 def spread(values: Several[float], digits: int = 0) -> str:

@@ -19,7 +19,25 @@ from kgreason import caches, jit
 KERNELS = """
 from __future__ import annotations
 import numpy as np
+from typing import NamedTuple
 from kgreason.jit import Doubles, Flags, Ints, Rows, Shorts, allocating, kernel
+
+class Record(NamedTuple):
+    values: Ints
+    step: int
+    cells: Rows
+
+@kernel
+def _raised(of: Record, i: int) -> int:
+    of.values[i] += of.step
+    return int(of.values[i])
+
+@kernel
+def raised(of: Record, weight: Doubles) -> float:
+    total = 0
+    for i in range(len(of.values)):
+        total += _raised(of, i) * of.cells[0, i]
+    return total * weight[0]
 
 @kernel
 def _half(value: float) -> float:
@@ -84,6 +102,14 @@ def module(folder: Path) -> ModuleType:
             value.function.__module__ = "made"
     sys.modules["made"] = made
     return made
+
+
+def test_records_are_taken_to_pieces(folder: Path) -> None:
+    made = module(folder)
+    of = made.Record(np.arange(3), 2, np.array([[1, 10, 100]]))
+    assert made.raised(of, np.array([0.5])) == (2 + 30 + 400) / 2
+    assert made._raised(of, 1) == 5
+    assert of.values.tolist() == [2, 5, 4]
 
 
 def test_machine_code_is_kept_and_needs_no_numba(folder: Path) -> None:

@@ -12,7 +12,7 @@ from kgreason.anonymizers.links.clusters import clusters_of
 from kgreason.anonymizers.links.strategies import apply
 from kgreason.attacks.links.beliefs import Beliefs
 from kgreason.attacks.links.disclosure import disclosure
-from kgreason.attacks.links.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of, noisy_or
+from kgreason.attacks.links.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of
 from kgreason.attacks.links.pairs import pairs_between
 from kgreason.choices import THRESHOLDS, Strategy
 from kgreason.graph.links.model import Original, Released
@@ -163,7 +163,8 @@ def believed(released: Released, known: Knowledge, reading: str) -> Beliefs:
         count[found.source, found.target] = found.count
         chances.append(np.minimum(1.0, count[source, target] / np.maximum(every, 1)))
     weights = [NOISE.weight(name) for name in graph.observed]
-    return Beliefs(source, target, noisy_or(NOISE.leak, weights, np.stack(chances, axis=1)), NOISE.leak, True)
+    lacking = np.prod(1 - np.asarray(weights) * np.stack(chances, axis=1), axis=1)
+    return Beliefs(source, target, NOISE.leak + (1 - NOISE.leak) * (1 - lacking), NOISE.leak, True)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.anonymizers.assemble import Edges, Pairs
+from kgreason.anonymizers.diversify import ball
 from kgreason.anonymizers.klone import check_vertices
 from kgreason.anonymizers.partition import Between
 from kgreason.anonymizers.weight_noise import WeightNoising, exchanged
@@ -149,12 +150,8 @@ class Draft:
         if vertex >= self.graph.n:
             return {vertex}
         if vertex not in self._balls:
-            reached, border = {vertex}, {vertex}
-            for _ in range(max(self._x - 1, 1)):
-                rows = [self._neighbours[self._indptr[v] : self._indptr[v + 1]].tolist() for v in border]
-                border = {u for row in rows for u in row} - reached
-                reached |= border
-            self._balls[vertex] = reached
+            near = ball(self._indptr, self._neighbours, vertex, max(self._x - 1, 1))
+            self._balls[vertex] = set(np.flatnonzero(near).tolist())
         return self._balls[vertex]
 
     def fits(self, source: int, target: int) -> bool:

@@ -8,18 +8,17 @@ here for directed multigraphs with several relations. docs/anonymization.md, k-I
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from math import exp
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import synthetic_labels
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.klone import check_k
+from kgreason.anonymizers.sums import lowered
 from kgreason.anonymizers.weight_density import GRID, Units
 from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
@@ -280,7 +279,7 @@ class KIso:
         labels = [*graph.labels.tolist(), *synthetic_labels(graph, len(place) - graph.n)]
         blocks = KnowledgeGraph(np.array(labels, dtype=object), {n: c.relation for n, c in changed.items()})
         kept = {name: c.kept for name, c in changed.items()}
-        weighed = _told_apart(noising.synthetic(blocks, kept, rng, progress), kept, noising)
+        weighed = _told_apart(noising.synthetic(blocks, kept, rng, progress), kept, noising, rng)
         deleted = graph.m - sum(kept.values())
         figures = {
             "vertices": graph.n,
@@ -363,36 +362,19 @@ def _ranks(group: Vertices, rng: np.random.Generator) -> Vertices:
     return ranks
 
 
-def _told_apart(graph: KnowledgeGraph, kept: Mapping[str, int], noising: WeightNoising) -> KnowledgeGraph:
+def _told_apart(
+    graph: KnowledgeGraph, kept: Mapping[str, int], noising: WeightNoising, rng: np.random.Generator
+) -> KnowledgeGraph:
     """Lower weights of inserted edges where a parallel one has the same, since two equal rows are one edge."""
     weights = {}
     for name, density in noising.densities.items():
-        relation, old = graph.relations[name], noising.graph.relations[name]
-        parallel, number = _parallel(relation, graph.n)
-        if not parallel.any():
-            continue
-        units, before = _units(relation), _units(old)
-        taken = set(zip((old.source * graph.n + old.target).tolist(), before.tolist(), strict=True))
-        for edge in np.flatnonzero(parallel).tolist():
-            pair, unit = int(number[edge]), int(units[edge])
-            if edge >= kept[name]:
-                unit = next(u for u in _below(unit, density.levels) if (pair, u) not in taken)
-            taken.add((pair, unit))
-            units[edge] = unit
+        relation, old, first = graph.relations[name], noising.graph.relations[name], kept[name]
+        pair, before = relation.source * graph.n + relation.target, old.source * graph.n + old.target
+        units, real = _units(relation), _units(old)
+        taken = np.append(pair[:first] * (GRID + 1) + units[:first], before * (GRID + 1) + real)
+        units[first:] = lowered(pair[first:], units[first:], taken, density.levels, rng, name)
         weights[name] = units / GRID
     return graph.with_weights(weights)
-
-
-def _parallel(relation: Relation, n: int) -> tuple[npt.NDArray[np.bool_], Vertices]:
-    """Whether each edge has parallel ones, and a number for its ends, ``source * n + target``."""
-    number = relation.source * n + relation.target
-    _, pair, count = np.unique(number, return_inverse=True, return_counts=True)
-    return count[pair.reshape(-1)] > 1, number
-
-
-def _below(unit: int, levels: Units) -> Iterator[int]:
-    """The weights to take, in grid units: usual ones below, any below, any above."""
-    return chain(levels[levels <= unit][::-1].tolist(), range(unit, 0, -1), range(unit + 1, GRID + 1))
 
 
 def _units(relation: Relation) -> Units:

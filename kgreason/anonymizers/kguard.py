@@ -11,16 +11,16 @@ KGISO, Definition 4.1; docs/anonymization.md, KGUARD.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import assemble, is_symmetric
+from kgreason.anonymizers.assemble import Pairs, assemble, is_symmetric
 from kgreason.anonymizers.augmentation import Draft
 from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.klone import Klone, check_k, check_x
+from kgreason.anonymizers.klone import Klone, check_k, check_x, ties_to_largest
 from kgreason.anonymizers.natural_cover import Cover, Lack
 from kgreason.anonymizers.template_copies import Pieces, Standing
 from kgreason.anonymizers.weight_noise import WeightNoising
@@ -62,7 +62,7 @@ class Mending:
         """Try some times and take what adds least; `None` if KLONE adds less."""
         best: Draft | None = None
         attempts = max(1, min(_ATTEMPTS, attempts))
-        ties = list(self._ties())
+        ties = ties_to_largest(self.graph, (), self.rng)
         first = self._lacks(self._draft(ties))
         for number in range(attempts):
             self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
@@ -74,12 +74,12 @@ class Mending:
             self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
         return best
 
-    def _draft(self, ties: Sequence[tuple[int, int]]) -> Draft:
+    def _draft(self, ties: Pairs) -> Draft:
         graph, bounds = self.graph, self.noising.program.incoming_sums
         x = max(cover.x for cover in self.covers)
         draft = Draft(graph, x, bounds, self.rng, symmetric=is_symmetric(graph))
-        for tie in ties:
-            draft.tie(*tie)
+        for source, target in zip(*(ends.tolist() for ends in ties), strict=True):
+            draft.tie(source, target)
         return draft
 
     def _lacks(self, draft: Draft) -> Lacks:
@@ -115,20 +115,6 @@ class Mending:
                 return None
             lacks = self._lacks(draft)
         return None
-
-    def _ties(self) -> Iterator[tuple[int, int]]:
-        """Random edges that tie the components of the graph to the largest."""
-        rng = self.rng
-        count, component = self.graph.components()
-        if count < 2:
-            return
-        largest = int(np.bincount(component).argmax())
-        shuffled = rng.permutation(self.graph.n)
-        _, first = np.unique(component[shuffled], return_index=True)
-        inside = np.flatnonzero(component == largest)
-        for inner in np.delete(shuffled[first], largest).tolist():
-            outer = int(rng.choice(inside))
-            yield (inner, outer) if rng.random() < 0.5 else (outer, inner)
 
 
 _EFFORT = 8_000_000  # subgraphs to look at in all attempts together

@@ -7,9 +7,11 @@ KGISO, Algorithm 1; docs/anonymization.md, KLONE.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.anonymizers.assemble import Edges, Pairs, assemble, both_ways, is_symmetric
@@ -21,6 +23,8 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
 from kgreason.subgraphs.patterns import LARGEST
+
+Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Klone:
         copies = {name: _copies(noised, name, self.k) for name in graph.relations}
         n = self.k * graph.n + new
         augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric)
-        check_diversity(augmented, graph.n, self.k)
+        check_diversity(augmented, [np.arange(self.k * graph.n).reshape(self.k, graph.n)])
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
@@ -285,15 +289,36 @@ def _copies(graph: KnowledgeGraph, name: str, k: int) -> Edges:
     )
 
 
-def check_diversity(graph: KnowledgeGraph, n: int, k: int) -> None:
-    """Postcondition: the k copies of every vertex differ pairwise in in- and in out-degree.
+def check_diversity(graph: KnowledgeGraph, buckets: Iterable[Rows]) -> None:
+    """Postcondition: images are disjoint and differ in in- and in out-degree.
+
+    Parameters
+    ----------
+    buckets
+        Images of one another, each of shape (k, vertices), position by position.
 
     Raises
     ------
     RuntimeError
-        If they do not: a defect of KLONE.
+        If they do not: a defect of the algorithm.
     """
-    for degree in (graph.in_degree(), graph.out_degree()):
-        copies = np.sort(degree[: n * k].reshape(k, n), axis=0)
-        if (copies[1:] == copies[:-1]).any():
-            raise RuntimeError("KLONE left two copies of a vertex with equal degrees")
+    for degree in (graph.in_degree(), graph.out_degree(), np.arange(graph.n)):
+        for bucket in buckets:
+            ordered = np.sort(degree[bucket], axis=0)
+            if (ordered[1:] == ordered[:-1]).any():
+                raise RuntimeError("two images of a vertex were left with equal degrees")
+
+
+def ties_to_largest(graph: KnowledgeGraph, more: Iterable[Rows], rng: np.random.Generator) -> Pairs:
+    """Random edges that tie every other component, and a random vertex of each of `more`'s rows, to the largest."""
+    count, component = graph.components()
+    if not count:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    largest = int(np.bincount(component).argmax())
+    shuffled = rng.permutation(graph.n)
+    _, first = np.unique(component[shuffled], return_index=True)
+    others = [rng.permuted(rows, axis=1)[:, 0] for rows in more]
+    inner = np.concatenate([np.delete(shuffled[first], largest), *others])
+    outer = rng.choice(np.flatnonzero(component == largest), len(inner))
+    forth = rng.random(len(inner)) < 0.5
+    return np.where(forth, inner, outer), np.where(forth, outer, inner)

@@ -21,7 +21,7 @@ from kgreason.anonymizers.assemble import Edges, Pairs, assemble, both_ways, is_
 from kgreason.anonymizers.augmentation import Copied, copied_edges, reweighed
 from kgreason.anonymizers.base import Augmented, Guarantee
 from kgreason.anonymizers.diversify import Diversifier
-from kgreason.anonymizers.klone import check_k, check_vertices, check_x
+from kgreason.anonymizers.klone import check_diversity, check_k, check_vertices, check_x, ties_to_largest
 from kgreason.anonymizers.natural_cover import choose_disjoint
 from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -76,7 +76,7 @@ class PublishedKguard:
             build.fill(rules, members, progress)
         progress.note(f"{len(build.buckets):,} classes, {build.copied_subgraphs:,} copies of members")
         symmetric = is_symmetric(graph)
-        ties = build.join()
+        ties = ties_to_largest(noised, (copy for _, copy in build.copied), rng)
         degrees = build.degrees(both_ways(ties) if symmetric else ties)
         diversifier = Diversifier(noised, build.buckets, degrees, ties, self.x, rng, symmetric=symmetric)
         diversifier.run(progress)
@@ -84,7 +84,7 @@ class PublishedKguard:
         target = np.concatenate([ties[1], np.array(diversifier.target, dtype=np.int64)])
         copies = reweighed(noised, build.copied, build.copies(), noising, rng)
         augmented, fixed = assemble(noised, diversifier.n, copies, (source, target), rng, symmetric=symmetric)
-        _check_diversity(augmented, build.buckets)
+        check_diversity(augmented, build.buckets)
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
@@ -134,23 +134,6 @@ class _Build:
         """The edges of the copies."""
         return {name: copied_edges(r, self.graph.n, self.copied) for name, r in self.graph.relations.items()}
 
-    def join(self) -> Pairs:
-        """Random edges that tie every other component and every copy to the largest component."""
-        rng, n = self.rng, self.graph.n
-        count, component = self.graph.components()
-        if not count:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        sizes = np.bincount(component, minlength=count)
-        largest = int(sizes.argmax())
-        shuffled = rng.permutation(n)
-        _, first = np.unique(component[shuffled], return_index=True)
-        inner = np.delete(shuffled[first], largest)  # a random vertex of every other component
-        for _, copy in self.copied:
-            inner = np.concatenate([inner, rng.permuted(copy, axis=1)[:, 0]])
-        outer = rng.choice(np.flatnonzero(component == largest), len(inner))
-        forth = rng.random(len(inner)) < 0.5
-        return np.where(forth, inner, outer), np.where(forth, outer, inner)
-
     def degrees(self, ties: Pairs) -> tuple[Vertices, Vertices]:
         """In- and out-degrees of originals and copies, `ties` included."""
         copied = self.copies().values()
@@ -161,12 +144,3 @@ class _Build:
             more[: self.graph.n] += real
             found.append(more.astype(np.int64))
         return found[0], found[1]
-
-
-def _check_diversity(graph: KnowledgeGraph, buckets: list[Rows]) -> None:
-    """Postcondition: the chosen members of each bucket are disjoint and differ in all degrees."""
-    for degree in (graph.in_degree(), graph.out_degree(), np.arange(graph.n)):
-        for bucket in buckets:
-            ordered = np.sort(degree[bucket], axis=0)
-            if (ordered[1:] == ordered[:-1]).any():
-                raise RuntimeError("KGUARD left two images of a vertex with equal degrees")

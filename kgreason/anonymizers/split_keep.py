@@ -24,7 +24,8 @@ from kgreason.anonymizers.diversify import Apart, ties
 from kgreason.anonymizers.klone import check_vertices, halves, partnered
 from kgreason.anonymizers.split_merge import augmented, total, with_one_constant
 from kgreason.anonymizers.stubs import Glued, stub_relation, with_stubs, without_stubs
-from kgreason.anonymizers.weight_density import GRID, Units
+from kgreason.anonymizers.sums import lowered
+from kgreason.anonymizers.weight_density import GRID
 from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -108,9 +109,6 @@ def copies(
     usual = graph.m / max(graph.n, 1)
     (source, target), new = partnered(missing, (nothing, nothing), usual, rng, symmetric=symmetric)
     return Copies(edges, (graph.n + source, graph.n + target), graph.n + count * (k - 1) + new)
-
-
-_ROUNDS = 100  # of lowering weights to such that are common, and as many to any
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,31 +216,9 @@ def _told_apart(
         old, new = (np.rint(w * GRID).astype(np.int64) for w in (r.weight[rows], weight[place]))
         levels = np.unique(np.rint(weight * GRID).astype(np.int64))
         changed = weight.copy()
-        changed[place] = _lowered(pair, old, new, levels[levels > 0], rng) / GRID
+        changed[place] = lowered(pair, new, pair * (GRID + 1) + old, levels[levels > 0], rng, name) / GRID
         weights[name] = changed
     return drawn.with_weights(weights)
-
-
-def _lowered(pair: Vertices, old: Units, new: Units, levels: Units, rng: np.random.Generator) -> Units:
-    taken, new = pair * (GRID + 1) + old, new.copy()
-    for attempt in range(2 * _ROUNDS):
-        keys = pair * (GRID + 1) + new
-        clash = np.isin(keys, taken)
-        repeated = np.ones(len(keys), dtype=np.bool_)
-        repeated[np.unique(keys, return_index=True)[1]] = False
-        clash |= repeated
-        if not clash.any():
-            return new
-        most = new[clash]
-        if attempt < _ROUNDS:
-            below = np.maximum(np.searchsorted(levels, most, side="right"), 1)
-            new[clash] = np.minimum(levels[rng.integers(0, below)], most)
-        else:
-            new[clash] = rng.integers(1, np.maximum(most, 1) + 1)
-    raise AnonymizationError(
-        "no weights of edges between parts were found that differ from the real ones",
-        hint="leave --split out",
-    )
 
 
 def _originals_first(

@@ -204,3 +204,48 @@ def check_sums(units: Units, target: Vertices, bound: int, name: str) -> None:
             f"on a grid of 1/{GRID} and sum to at most {(bound + 1) / GRID:g}",
             hint="raise the bound of @incoming_sum",
         )
+
+
+_ROUNDS = 100  # of lowering weights to such that are common, and as many to any
+
+
+def lowered(
+    pair: Vertices, units: Units, taken: Vertices, levels: Units, rng: np.random.Generator, name: str
+) -> Units:
+    """Lower weights that are taken at their pair of vertices, or stand there twice; rather to common ones.
+
+    Parameters
+    ----------
+    pair
+        Number of the pair of vertices of each edge, shape (m,).
+    taken
+        Weights that no edge may have, as ``pair * (GRID + 1) + weight``.
+    levels
+        The common weights, ascending.
+    name
+        Of the relation, for messages.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are not enough different weights below.
+    """
+    units = units.copy()
+    for attempt in range(2 * _ROUNDS):
+        keys = pair * (GRID + 1) + units
+        clash = np.isin(keys, taken)
+        repeated = np.ones(len(keys), dtype=np.bool_)
+        repeated[np.unique(keys, return_index=True)[1]] = False
+        clash |= repeated
+        if not clash.any():
+            return units
+        most = units[clash]
+        if attempt < _ROUNDS:
+            below = np.maximum(np.searchsorted(levels, most, side="right"), 1)
+            units[clash] = np.minimum(levels[rng.integers(0, below)], most)
+        else:
+            units[clash] = rng.integers(1, np.maximum(most, 1) + 1)
+    raise AnonymizationError(
+        f"no weights of relation {name!r} were found that differ from the real ones and from each other",
+        hint="parallel edges may need more distinct weights than there are; or leave --split out",
+    )

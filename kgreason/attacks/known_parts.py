@@ -24,7 +24,6 @@ from kgreason.assess.visits import (
     SKIPPED,
     Orders,
     Share,
-    Tree,
     Walker,
     shares,
 )
@@ -97,19 +96,12 @@ def _neighbours(graph: KnowledgeGraph) -> list[Ints]:
 
 
 def _all(graph: KnowledgeGraph, size: int) -> Ints:
-    """All connected sets."""
-    adjacency = undirected(graph)
-    traits = np.zeros((graph.n, 3), dtype=np.int64)
-    found = [np.empty((0, size), dtype=np.int64)]
-    walker = Walker(adjacency, traits, size, Tree())
-    for share in shares(adjacency, size, SHARES):
-        walker.gather(share, Orders.learning(len(walker.tree.nodes), size), ENDLESS)
-    orders = Orders.learning(len(walker.tree.nodes), size)
-    orders.jobs[:] = HANDED
-    orders.canonical[:] = np.arange(size)
-    for share in shares(adjacency, size, SHARES):
-        found += [rows for rows, _ in walker.gather(share, orders)[0]]
-    return np.unique(np.sort(np.concatenate(found), axis=1), axis=0)
+    """All connected sets, if they are few."""
+    near = [others.tolist() for others in _neighbours(graph)]
+    found = {frozenset((v,)) for v in range(graph.n)}
+    for _ in range(size - 1):
+        found = {some | {u} for some in found for v in some for u in near[v] if u not in some}
+    return np.array(sorted(map(sorted, found)), dtype=np.int64).reshape(-1, size)
 
 
 AT_ONCE = 32  # shares visited before their sets are classified

@@ -269,40 +269,6 @@ def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Poi
     return placed * scale
 
 
-def misfit(
-    distance: Distance, found: Points, rng: np.random.Generator, pairs: int = 1 << 20
-) -> tuple[float, float]:
-    """Mean and standard deviation of the differences between Euclidean distances and those that were wanted.
-
-    Parameters
-    ----------
-    distance, found
-        The distance and the points, shape (n, d).
-    rng
-        Draws the users whose distances to all users are compared.
-    pairs
-        About how many pairs to compare; no user is compared with himself.
-
-    Returns
-    -------
-    tuple[float, float]
-        Mean and standard deviation of the absolute differences, 0 for less than two users.
-
-    References
-    ----------
-    THESIS, section 4.5.2 and Table 4.1.
-    """
-    n = distance.n
-    if n < 2:
-        return 0.0, 0.0
-    rows = rng.permutation(n)[: max(1, pairs // n)]
-    off = np.empty((len(rows), n - 1))
-    for i, row in enumerate(rows):
-        apart = np.linalg.norm(found - found[row], axis=1)
-        off[i] = np.delete(np.abs(apart - distance.between(rows[i : i + 1])[0]), row)
-    return float(off.mean()), float(off.std())
-
-
 def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tuple[Points, Points]:
     """Points of landmarks by classical scaling, and the map that places others by their squared distances.
 

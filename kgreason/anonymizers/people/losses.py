@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.anonymizers.people.indicator import Indicator
 from kgreason.anonymizers.people.neighbours import (
     Clusters,
     Distance,
@@ -310,8 +309,8 @@ class TruthDegreeLoss(_Loss):
     ----------
     graph
         The users.
-    indicator
-        Says which associations of values of this graph are truthful.
+    truth
+        Which ordered pairs of values of this graph are truthful, bool, shape (p, p): the indicator.
     alpha
         Weight of ATM, between 0 and 1.
 
@@ -325,16 +324,16 @@ class TruthDegreeLoss(_Loss):
     THESIS, Definitions 16 and 17.
     """
 
-    def __init__(self, graph: PeopleGraph, indicator: Indicator, alpha: float = 0.5) -> None:
+    def __init__(self, graph: PeopleGraph, truth: npt.NDArray[np.bool_], alpha: float = 0.5) -> None:
         super().__init__(graph, alpha)
         self._values = all_values(graph)
         p = len(self._values)
-        if indicator.truth.shape != (p, p):
+        if truth.shape != (p, p):
             raise AnonymizationError(
-                f"the indicator knows {len(indicator.truth):,} values, but the graph has {p:,}",
+                f"the indicator knows {len(truth):,} values, but the graph has {p:,}",
                 hint="learn the indicator on the graph that is anonymized",
             )
-        false = 2 - indicator.truth.view(np.uint8) - indicator.truth.T.view(np.uint8)
+        false = 2 - truth.view(np.uint8) - truth.T.view(np.uint8)
         false[self._values.together()] = 0
         self._false, self._has, self._alpha = false, self._values.matrix(), alpha
 

@@ -163,8 +163,8 @@ class Clustering:
         if self.settings.loss == "adm" or not self.graph.attributes:
             return AttributeDegreeLoss(self.graph, self.settings.alpha)
         self.progress.step("Learning which pairs of values are truthful")
-        indicator = learn(self.graph, self.settings.dimensions, self.rng)
-        return TruthDegreeLoss(self.graph, indicator, self.settings.alpha)
+        truth = learn(self.graph, self.settings.dimensions, self.rng)
+        return TruthDegreeLoss(self.graph, truth, self.settings.alpha)
 
     @property
     def most(self) -> int:

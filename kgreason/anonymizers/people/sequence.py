@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
-from kgreason.anonymizers.people.generalize import Figures
+from kgreason.anonymizers.people.generalize import Figures, Generalized
 from kgreason.anonymizers.people.generalize import generalize as generalized
 from kgreason.anonymizers.people.history import History
 from kgreason.anonymizers.people.neighbours import Among, Clusters, Distance
@@ -144,23 +143,7 @@ Partition = Callable[[Distance, Clusters, int, np.random.Generator], Clusters]
 """Clusters of at least k users, everyone in one, made from clusters of any sizes."""
 
 
-class Alike(Protocol):
-    """What a generalization makes: see `kgreason.anonymizers.people.generalize`."""
-
-    @property
-    def graph(self) -> PeopleGraph:
-        """The users who are in a cluster, in ascending order of their number."""
-
-    @property
-    def users(self) -> Vertices:
-        """Their numbers, int64."""
-
-    @property
-    def figures(self) -> Figures:
-        """What was changed."""
-
-
-Generalization = Callable[[PeopleGraph, Clusters, np.random.Generator], Alike]
+Generalization = Callable[[PeopleGraph, Clusters, np.random.Generator], Generalized]
 """Makes users of a cluster alike; values that nobody has any more must not be in a domain."""
 
 

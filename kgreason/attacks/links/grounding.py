@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Stratum
-from kgreason.analysis.lift import lift
 from kgreason.attacks.links.noisy_or import Causes
 from kgreason.engine.table import Facts, Kind, Table, doubles
 from kgreason.errors import AnonymizationError, ProgramError
@@ -70,12 +69,6 @@ def facts_table(columns: Sequence[Ints]) -> Table:
     return Table(kinds, tuple(columns), len(columns[0]))
 
 
-def in_worlds(table: Table, entities: int) -> Table:
-    """The same facts with the world of their entities as a further first argument."""
-    world = table.columns[0] // max(entities, 1)
-    return Table((Kind.INT, *table.kinds), (world, *table.columns), table.length)
-
-
 def packed(rows: Ints) -> Ints:
     """A number for each row, at least 0 and the same for the same row; shape (m,).
 
@@ -96,9 +89,6 @@ def packed(rows: Ints) -> Ints:
     return key
 
 
-WORLDS = "world of entities"  # no name of a predicate
-
-
 @dataclass(frozen=True, eq=False)
 class Grounded:
     """All causes of sensitive links.
@@ -115,11 +105,6 @@ class Grounded:
     source: Ints
     target: Ints
     causes: tuple[Causes, ...]
-
-    @property
-    def rows(self) -> int:
-        """How many causes there are."""
-        return sum(len(c.head) for c in self.causes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +174,6 @@ class Grounder:
             outputs=tuple(r.predicate for r in self._rules),
             arities={**rules.arities, **{r.predicate: len(r.terms) for r in self._rules}},
         )
-        self._lifted = lift(self._program, WORLDS)
 
     def _both_ways(self, stratum: Stratum) -> Stratum:
         """Where rules read the mutual relation that they derive, let them read it in both directions."""
@@ -201,13 +185,13 @@ class Grounder:
         back = CheckedRule(head, (body,), (), (), None, (), f"{head} :- {body}.", first.span)
         return replace(stratum, rules=(*stratum.rules, back))
 
-    def ground(self, observed: Mapping[str, Observations], entities: int, worlds: int = 1) -> Grounded:
+    def ground(self, observed: Mapping[str, Observations], entities: int) -> Grounded:
         """Find all causes.
 
         Parameters
         ----------
         observed
-            Links between the entities of each world, of which world i has i·entities .. (i+1)·entities-1.
+            Links between entities.
 
         Raises
         ------
@@ -218,20 +202,12 @@ class Grounder:
         """
         from kgreason.engine.seminaive import evaluate
 
-        every = worlds * entities
-        seen = {p: Seen(found, every, arity) for p, found, arity in self._read(observed)}
+        seen = {p: Seen(found, entities, arity) for p, found, arity in self._read(observed)}
         tables = {p: s.table() for p, s in seen.items()}
-        tables |= dict.fromkeys(self._program.nodes, facts_table([np.arange(every, dtype=np.int64)]))
-        program = self._program
-        if worlds > 1:
-            program = self._lifted
-            tables = {p: in_worlds(table, entities) for p, table in tables.items()}
-            tables[WORLDS] = facts_table([np.arange(worlds, dtype=np.int64)])
-        found = evaluate(program, Facts(tables), goals=program.outputs).facts
-        rows = [_rows(found.tables[rule.predicate])[:, int(worlds > 1) :] for rule in self._rules]
-        return self._grounded(
-            [self._part(*each, seen) for each in zip(self._rules, rows, strict=True)], every
-        )
+        tables |= dict.fromkeys(self._program.nodes, facts_table([np.arange(entities, dtype=np.int64)]))
+        found = evaluate(self._program, Facts(tables), goals=self._program.outputs).facts
+        parts = [self._part(rule, _rows(found.tables[rule.predicate]), seen) for rule in self._rules]
+        return self._grounded(parts, entities)
 
     def _grounded(self, parts: list[_Part], entities: int) -> Grounded:
         heads = [entities * part.head[:, 0] + part.head[:, 1] for part in parts]

@@ -179,32 +179,6 @@ def knowledge_of(original: LinkGraph) -> Knowledge:
     return Knowledge(limits, totals)
 
 
-def noisy_or(leak: float, weights: npt.ArrayLike, probabilities: npt.ArrayLike) -> Doubles:
-    """Probability of a sensitive link where observations are uncertain, each on its own.
-
-    Parameters
-    ----------
-    leak
-        Probability without any observation.
-    weights
-        Of each observation, shape (o,).
-    probabilities
-        That it exists; shape (..., o).
-
-    Returns
-    -------
-    Doubles
-        Shape (...).
-
-    Examples
-    --------
-    >>> noisy_or(0.2, [0.4, 0.6], [[0, 0], [1, 0], [0, 1]])
-    array([0.2 , 0.52, 0.68])
-    """
-    lacking = np.prod(1 - np.asarray(weights, dtype=np.float64) * np.asarray(probabilities), axis=-1)
-    return _believed(leak, lacking)
-
-
 def _believed(leak: float, lacking: npt.ArrayLike) -> Doubles:
     """Noisy-or of the leak and causes that all fail with a probability; without causes just the leak, to the bit."""
     return np.asarray(leak + (1 - leak) * (1 - np.asarray(lacking)), dtype=np.float64)

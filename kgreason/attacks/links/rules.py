@@ -22,15 +22,13 @@ from kgreason.attacks.links.beliefs import Beliefs, Doubles, check_unheld
 from kgreason.attacks.links.grounding import Grounder, relevant
 from kgreason.attacks.links.noisy_or import least_fixpoint
 from kgreason.attacks.links.pairs import pairs_between
-from kgreason.attacks.links.worlds import place, repeated
+from kgreason.attacks.links.worlds import place
 from kgreason.errors import AnonymizationError
-from kgreason.graph.links.model import Observations, Released
+from kgreason.graph.links.model import Released
 from kgreason.lang.names import suggest
 from kgreason.progress import SILENT, Progress
 
 Ints = npt.NDArray[np.int64]
-
-ROWS = 1 << 18  # so many entities, links and causes are looked at together, if one world has no more
 
 
 def is_certain(released: Released) -> bool:
@@ -126,23 +124,22 @@ def rule_beliefs(
     size = released.graph.size
     observed = MappingProxyType({}) if released.strategy == "removed" else released.graph.observed
     certain = is_certain(released)
-    sums = _Sums(size, leak, mutual)
+    sums, late = _Sums(size, leak, mutual), False
     wanted = 1 if certain else worlds
     progress.step("Carrying out the adversary's rules", wanted, "worlds")
-    entities = int(size.sum())
-    done, each, late = 0, ROWS, 0  # each: rows of one world
-    while done < wanted:
-        batch = max(1, min(wanted - done, ROWS // max(each, 1)))
-        links = observed if certain else _worlds(observed, size, batch, limits or {}, rng)
-        grounded = grounder.ground(links, entities, batch)
+    for _ in range(wanted):
+        links = observed
+        if not certain:
+            links = {
+                name: place(found, size, (limits or {}).get(name), name, rng)
+                for name, found in observed.items()
+            }
+        grounded = grounder.ground(links, int(size.sum()))
         different = grounded.source != grounded.target
         believed, reached = least_fixpoint(grounded.causes, np.where(different, leak, 0.0))
-        source, target = grounded.source[different] % entities, grounded.target[different] % entities
-        sums.add(source, target, believed[different])
-        rows = grounded.rows + batch * entities + sum(map(len, links.values()))
-        each = rows // batch if not done else max(each, rows // batch)
-        done, late = done + batch, late + (not reached)
-        progress.advance(batch)
+        sums.add(grounded.source[different], grounded.target[different], believed[different])
+        late |= not reached
+        progress.advance()
     if late:
         progress.note("the adversary's probabilities did not settle in time; they are a little too small")
     return sums.beliefs(wanted)
@@ -181,22 +178,6 @@ def _tell_certain(rules: CheckedProgram, sensitive: str, progress: Progress) -> 
             f"the adversary's rule {label!r}, with the probability {weight}, is taken as certain: "
             f"probabilities count for rules of {sensitive} alone"
         )
-
-
-def _worlds(
-    observed: Mapping[str, Observations],
-    size: Ints,
-    worlds: int,
-    limits: Mapping[str, int],
-    rng: np.random.Generator,
-) -> dict[str, Observations]:
-    """Links of several worlds, whose entities are numbered one world after the other."""
-    sizes = np.tile(size, worlds)
-    placed = {}
-    for name, found in observed.items():
-        copies = repeated(found, len(size), worlds)
-        placed[name] = place(copies, sizes, limits.get(name), name, rng)
-    return placed
 
 
 class _Sums:

@@ -59,14 +59,6 @@ def place(
     return observations(source, target, mutual=found.mutual, weight=weight)
 
 
-def repeated(found: Observations, nodes: int, worlds: int) -> Observations:
-    """The same links of several worlds, whose nodes are numbered one world after the other."""
-    shift = np.repeat(nodes * np.arange(worlds), len(found))
-    weight = None if found.weight is None else np.tile(found.weight, worlds)
-    source, target = (np.tile(ends, worlds) + shift for ends in (found.source, found.target))
-    return Observations(source, target, np.tile(found.count, worlds), found.mutual, weight)
-
-
 def _check(found: Observations, size: Ints, pairs: Ints, limit: int, name: str) -> None:
     crowded = np.flatnonzero((found.source != found.target) & (found.count > limit * pairs))
     if len(crowded):
