@@ -211,7 +211,7 @@ def small(patch: pytest.MonkeyPatch) -> None:
             (images, "ENTRIES", 1),
             (images, "QUOTA", 1),
         ],
-        *[(pools, "VARIANTS", 2), (pools, "BLOCKS", 2), (pools, "KEPT", 1)],
+        (pools, "BLOCKS", 2),
     ]:
         patch.setattr(module, name, value)
 

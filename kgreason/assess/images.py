@@ -192,7 +192,6 @@ class _Decision:
             self.pools.sample(
                 patterns, np.ones(len(self.catalogue.full), dtype=bool), _places(adjacency), QUOTA
             )
-            self.pools.vary()
         self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
         divided = shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15))
         parts = deque(divided[i] for i in scrambled(len(divided)))  # the first batches are like the others

@@ -92,7 +92,6 @@ class Search:
 
     def decide(self, rows: Ints, classes: Ints) -> Ints:
         """Decide for each attacked subgraph, in canonical order, whether it has images: 1, 0, or -1 not decided."""
-        self._stock.take(self.pools.sampled)
         status = np.zeros(len(rows), dtype=np.int64)
         open_ = ~np.isin(classes, [c for c in np.unique(classes).tolist() if self._scarce(c)])
         status[open_] = self._visited(rows[open_], classes[open_])
@@ -269,10 +268,6 @@ class _Stock:
 
     def add(self, members: Ints, classes: Ints) -> None:
         self._new.append((members, classes))
-
-    def take(self, parts: list[tuple[Ints, Ints]]) -> None:
-        self._new += parts
-        parts.clear()
 
     def forget(self, classes: list[int]) -> None:
         self._settle()
