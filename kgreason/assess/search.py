@@ -229,15 +229,12 @@ class Search:
         marks = self.space.degree_marks[rows] @ (len(traits) + 1) ** np.arange(self.size)
         order = np.argsort(marks, kind="stable")
         turns = self.catalogue.full.form(number).automorphisms
-        index = unusual_degrees(pool, traits)
         status = np.zeros(len(rows), dtype=np.int64)
         images = np.zeros((len(rows), self.need), dtype=np.int64)
 
         def block(mine: Ints) -> None:
             chosen = np.zeros((len(mine), self.need), dtype=np.int64)
-            status[mine] = find_images(
-                rows[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, chosen
-            )
+            status[mine] = find_images(rows[mine], pool, turns, traits, self.need, PATIENCE, budget, chosen)
             images[mine] = chosen
 
         each(block, np.array_split(order, len(order) // BLOCK + 1))
@@ -307,29 +304,6 @@ def collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
             often = np.bincount(traits[rows[:, p], d], minlength=int(degrees.max(initial=0)) + 1)
             found += often[degrees]
     return found
-
-
-def unusual_degrees(pool: Ints, traits: Ints) -> tuple[Ints, Ints, Ints]:
-    """List the members whose degree at a position is not the usual one there, where these are few.
-
-    An attacked subgraph with the usual degree can only have images among them.
-
-    Returns
-    -------
-    usual, start, unusual
-        As `find_images` takes them.
-    """
-    usual: list[int] = []
-    rows: list[Ints] = []
-    for q in range(pool.shape[1]):
-        for d in range(2):
-            degrees = traits[pool[:, q], d]
-            usual.append(int(np.bincount(degrees, minlength=1).argmax()))
-            rows.append(np.flatnonzero(degrees != usual[-1]))
-            if len(rows[-1]) > len(pool) // 4:
-                usual[-1], rows[-1] = -1, rows[-1][:0]
-    start = np.cumsum([0, *map(len, rows)])
-    return np.array(usual, dtype=np.int64), start.astype(np.int64), np.concatenate(rows).astype(np.int64)
 
 
 def _spread(pool: Ints) -> Ints:
