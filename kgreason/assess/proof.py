@@ -38,19 +38,26 @@ class Proof:
 
     def __init__(self, catalogue: Catalogue, pools: Pools, donors: Sequence[Donors]) -> None:
         self._catalogue, self._space, self._need = catalogue, catalogue.space, pools.need
+        self._pools = pools
         self.complaints: list[str] = []
         self.found: list[tuple[Ints, Ints]] = []
         for part in donors:
             self._fill(pools, part.blocks)
             self._keep(part)
 
-    def decide(self, rows: Ints, _classes: Ints) -> Ints:
-        """Tell which attacked subgraphs, in any order of their vertices, are named: 1, or -1 for the others."""
+    def decide(self, rows: Ints, classes: Ints) -> Ints:
+        """Tell which attacked subgraphs, in canonical order, are named or served by a pool: 1, or -1 for the others."""
         named = np.concatenate([rows[:0], *(targets for targets, _ in self.found)])
         both = np.sort(np.concatenate([named, rows]), axis=1)
         _, number = np.unique(both, axis=0, return_inverse=True)
         mine, asked = np.split(number.reshape(-1), [len(named)])
-        return np.where(np.isin(asked, mine), 1, -1).astype(np.int64)
+        status = np.where(np.isin(asked, mine), 1, -1).astype(np.int64)
+        for c in np.unique(classes).tolist():
+            # which of the canonical orders a subgraph has depends on how vertices are numbered
+            for turn in self._catalogue.full.form(c).automorphisms[1:]:
+                left = np.flatnonzero((status < 0) & (classes == c))
+                status[left[self._pools.settled(rows[left][:, turn], classes[left])]] = 1
+        return status
 
     def members(self, _number: int) -> None:
         """Nothing is listed."""
