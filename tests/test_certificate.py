@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason.api import anonymize, read_graph, verify
 from kgreason.assess.certificate import Certificate, Donors
-from kgreason.assess.components import faults_of_copies
-from kgreason.assess.proof import repeated
+from kgreason.assess.proof import faults_of_copies, repeated
 from kgreason.errors import ReleaseError
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph

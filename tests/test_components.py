@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_text
-from kgreason.assess.components import Components
-from kgreason.assess.k_iso import blocks, verify
+from kgreason.assess.k_iso import Components, blocks, verify
 from kgreason.graph.model import KnowledgeGraph, Relation
 from tests.examples import inputs
 from tests.graphs import build, graphs

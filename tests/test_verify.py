@@ -211,7 +211,7 @@ def small(patch: pytest.MonkeyPatch) -> None:
             (images, "ENTRIES", 1),
             (images, "QUOTA", 1),
         ],
-        *[(pools, "VARIANTS", 2), (pools, "BLOCKS", 2), (pools, "KEPT", 1)],
+        (pools, "BLOCKS", 2),
     ]:
         patch.setattr(module, name, value)
 
@@ -750,8 +750,7 @@ def test_find_images_against_every_choice(seed: int, need: int, patience: int) -
     targets = members[rng.integers(12, size=6)]
     turns = np.array(list(permutations(range(size))))[: int(rng.integers(1, 3))]
     images_ = np.full((6, need), -1, dtype=np.int64)
-    index = search.unusual_degrees(members, traits)
-    status = kernels.find_images(targets, members, turns, traits, *index, need, patience, 10**6, images_)
+    status = kernels.find_images(targets, members, turns, traits, need, patience, 10**6, images_)
     assert status.tolist() == plain_find_images(targets, members, turns, traits, need)
     for target, row in zip(targets[status == 1], images_[status == 1], strict=True):
         chosen = np.array([target, *(members[i // len(turns)][turns[i % len(turns)]] for i in row)])
@@ -767,7 +766,6 @@ def test_find_images_gives_up_within_its_budget() -> None:
     members = np.arange(n)[:, None]
     found = np.zeros((1, 3), dtype=np.int64)
     turns = np.zeros((1, 1), dtype=np.int64)
-    index = search.unusual_degrees(members, traits)
-    given_up = kernels.find_images(members[:1], members, turns, traits, *index, 3, 10**6, 5, found)
-    decided = kernels.find_images(members[:1], members, turns, traits, *index, 3, 0, 10**6, found)
+    given_up = kernels.find_images(members[:1], members, turns, traits, 3, 10**6, 5, found)
+    decided = kernels.find_images(members[:1], members, turns, traits, 3, 0, 10**6, found)
     assert (given_up.tolist(), decided.tolist()) == ([-1], [0])

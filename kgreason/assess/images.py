@@ -25,7 +25,7 @@ from kgreason.assess.population import small_components
 from kgreason.assess.proof import Proof
 from kgreason.assess.search import Search
 from kgreason.assess.space import Catalogue, Scarcity, Space
-from kgreason.assess.visits import CHECKED, ENDLESS, FREE, SHARES, Orders, Share, Walker, shares
+from kgreason.assess.visits import CHECKED, ENDLESS, FREE, SHARES, Orders, Share, Walker, shares, work_of
 from kgreason.cores import together
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
@@ -192,7 +192,6 @@ class _Decision:
             self.pools.sample(
                 patterns, np.ones(len(self.catalogue.full), dtype=bool), _places(adjacency), QUOTA
             )
-            self.pools.vary()
         self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
         divided = shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15))
         parts = deque(divided[i] for i in scrambled(len(divided)))  # the first batches are like the others
@@ -292,21 +291,16 @@ def _some(classes: Ints, status: Ints) -> Ints:
 
 def _places(adjacency: Adjacency) -> list[Share]:
     """Some entries from all over an adjacency, in no particular order."""
-    source = np.repeat(np.arange(len(adjacency.vertices)), np.diff(adjacency.indptr))
-    entries = np.flatnonzero(adjacency.neighbour > source)
+    entries = np.flatnonzero(work_of(adjacency, 2))
     picked = entries[:: max(1, len(entries) // ENTRIES)]
     return [(int(e), int(e) + 1) for e in picked[scrambled(len(picked))]]
 
 
 def _rarest(adjacency: Adjacency, size: int) -> list[Share]:
     """The last entries, in which the sets of rare degrees are visited, last ones first."""
-    degree = np.diff(adjacency.indptr)
-    source = np.repeat(np.arange(len(degree)), degree)
-    u = adjacency.neighbour
-    work = np.where(u > source, (degree[u] + degree[source]).astype(np.float64) ** (size - 2), 0)
-    done = np.cumsum(work[::-1])
-    first = len(u) - int(np.searchsorted(done, RAREST))
-    parts = [(max(first, e), min(e + 64, len(u))) for e in range(max(first, 0), len(u), 64)]
+    m, done = len(adjacency.neighbour), np.cumsum(work_of(adjacency, size)[::-1])
+    first = m - int(np.searchsorted(done, RAREST))
+    parts = [(max(first, e), min(e + 64, m)) for e in range(max(first, 0), m, 64)]
     return parts[::-1]
 
 

@@ -104,9 +104,6 @@ def find_images(
     members: Ints,
     turns: Ints,
     traits: Ints,
-    usual: Ints,
-    start: Ints,
-    unusual: Ints,
     need: int,
     patience: int,
     budget: int,
@@ -125,9 +122,6 @@ def find_images(
         Shape (M, x), in canonical order; and the automorphisms of the canonical form, shape (F, x).
     traits
         In-degree, out-degree and label number of each vertex, shape (n, 3).
-    usual, start, unusual
-        Trait d (in-degree 0, out-degree 1) of column q of `members` is mostly ``usual[2q+d]``; in the rows
-        ``unusual[start[2q+d]:start[2q+d+1]]`` it is not. -1 where such rows are not listed.
     patience
         Comparisons after which a search stops to count whether it can succeed at all.
     budget
@@ -151,8 +145,6 @@ def find_images(
     known = 0
     turn = 0
     scan = 0
-    pick = -1
-    length = 0
     hopeless = False
     for t in range(len(targets)):
         same = t > 0
@@ -180,20 +172,10 @@ def find_images(
                 position += 1
             else:
                 while turn < f and c < 0:
-                    if scan == 0:
-                        pick = -1
-                        length = len(members)
+                    while scan < len(members) and c < 0:
+                        c = scan * f + turn
                         for p in range(size):
-                            for d in range(2):
-                                s = 2 * turns[turn, p] + d
-                                if traits[targets[t, p], d] == usual[s] and start[s + 1] - start[s] < length:
-                                    pick = s
-                                    length = start[s + 1] - start[s]
-                    while scan < length and c < 0:
-                        m = scan if pick < 0 else unusual[start[pick] + scan]
-                        c = m * f + turn
-                        for p in range(size):
-                            u, v = targets[t, p], members[m, turns[turn, p]]
+                            u, v = targets[t, p], members[scan, turns[turn, p]]
                             if traits[u, 0] == traits[v, 0] or traits[u, 1] == traits[v, 1]:
                                 c = -1
                                 break

@@ -16,8 +16,6 @@ ENTRIES = 1 << 11  # places of the release where members are sampled, and of the
 QUOTA = 1 << 8  # sets visited at each of these places
 RAREST = 1 << 19  # sets of rare degrees visited, about
 BLOCKS = 1 << 6  # of a pool at most
-VARIANTS = 1 << 3  # blocks that are made of sampled members
-KEPT = 1 << 12  # sampled members of a class that are kept beside its pool
 
 
 class Pools:
@@ -35,8 +33,6 @@ class Pools:
     blocks, members
         The pools: block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, vertices of the release, and is
         followed by block ``blocks[b, 1]``, or by none if that is negative.
-    sampled
-        Members that were met, and their classes.
     """
 
     def __init__(self, catalogue: Catalogue, need: int) -> None:
@@ -45,10 +41,8 @@ class Pools:
         self.first = np.zeros(0, dtype=np.int64)
         self.blocks = np.zeros((0, 2), dtype=np.int64)
         self.members = np.zeros((0, catalogue.size), dtype=np.int64)
-        self.sampled: list[tuple[Ints, Ints]] = []
         self._last = np.zeros(0, dtype=np.int64)
         self._count = np.zeros(0, dtype=np.int64)
-        self._kept = np.zeros(0, dtype=np.int64)
         self._turns = np.zeros((0, catalogue.size), dtype=np.int64)
         self._starts = np.zeros(1, dtype=np.int64)
 
@@ -61,7 +55,6 @@ class Pools:
         forms = [self._catalogue.full.form(c).automorphisms for c in range(known, count)]
         self.first, self._last = np.concatenate([self.first, new]), np.concatenate([self._last, new])
         self._count = np.concatenate([self._count, np.ones(count - known, dtype=np.int64)])
-        self._kept = np.concatenate([self._kept, np.zeros(count - known, dtype=np.int64)])
         self._turns = np.concatenate([self._turns, *forms])
         ends = self._starts[-1] + np.cumsum([len(f) for f in forms])
         self._starts = np.concatenate([self._starts, ends.astype(np.int64)])
@@ -89,21 +82,6 @@ class Pools:
     def room(self, number: int) -> bool:
         """Whether a class may have one more block."""
         return bool(self._count[number] < BLOCKS)
-
-    def vary(self) -> None:
-        """Make more blocks of the sampled members of the classes of which the first block is not full."""
-        if not self.sampled:
-            return
-        rows, classes = (np.concatenate(parts) for parts in zip(*self.sampled, strict=True))
-        short = np.flatnonzero(~self.full())
-        mine = np.flatnonzero(np.isin(classes, short))
-        mine = mine[np.argsort(classes[mine], kind="stable")]
-        for part in np.split(mine, np.flatnonzero(np.diff(classes[mine])) + 1):
-            if len(part) > self.need:
-                number = int(classes[part[0]])
-                for i in range(1, VARIANTS):
-                    turned = rows[np.roll(part, -i * len(part) // VARIANTS)]
-                    self.extend(number, turned)
 
     def extend(self, number: int, members: Ints) -> None:
         """Give a class one more block of members, those of them that are apart from all before."""
@@ -166,10 +144,6 @@ class Pools:
             flags = np.append(open_, False)  # classes that are new have none
             mine = np.flatnonzero(flags[np.minimum(classes, len(open_))])
             self.add(rows[mine], classes[mine])
-            rows, classes = rows[mine], classes[mine]
-            kept = _ranks(classes) + self._kept[classes] < KEPT
-            self.sampled.append((rows[kept], classes[kept]))
-            self._kept += np.bincount(classes[kept], minlength=len(self._kept))
             still = open_ & ~self.full()[: len(open_)]
             if (still != open_).any():
                 open_ = still
@@ -180,12 +154,3 @@ class Pools:
         walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree.copy())
         for share in places:
             walker.walk(share, orders, keep, quota)
-
-
-def _ranks(classes: Ints) -> Ints:
-    """How often each number stands before."""
-    order = np.argsort(classes, kind="stable")
-    ordered = classes[order]
-    ranks = np.empty(len(classes), dtype=np.int64)
-    ranks[order] = np.arange(len(classes)) - np.searchsorted(ordered, ordered)
-    return ranks

@@ -1,8 +1,18 @@
-"""Images that a certificate names, in place of those that a search finds."""
+"""Images that a certificate names, in place of those that a search finds.
+
+Copies: let k places be named for each vertex of the graph that is attacked, itself the first, and all places be
+different. Suppose that for each weakly connected component C of this graph the ground edges of the release inside C
+and inside each copy of it are the same, weights included, and that the k places of each vertex differ in in-degree,
+out-degree and label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the same from
+the same edges and weights, so they are KG-isomorphic to it: item 4 of Definition 4.1 holds for every x, and for any
+rules. All this is looked up in time linear in the release, but for sorting.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +20,8 @@ import numpy.typing as npt
 from kgreason.assess.certificate import Donors
 from kgreason.assess.pools import Pools
 from kgreason.assess.space import Catalogue
+from kgreason.assess.verdict import listing
+from kgreason.graph.model import KnowledgeGraph, Relation
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -26,19 +38,26 @@ class Proof:
 
     def __init__(self, catalogue: Catalogue, pools: Pools, donors: Sequence[Donors]) -> None:
         self._catalogue, self._space, self._need = catalogue, catalogue.space, pools.need
+        self._pools = pools
         self.complaints: list[str] = []
         self.found: list[tuple[Ints, Ints]] = []
         for part in donors:
             self._fill(pools, part.blocks)
             self._keep(part)
 
-    def decide(self, rows: Ints, _classes: Ints) -> Ints:
-        """Tell which attacked subgraphs, in any order of their vertices, are named: 1, or -1 for the others."""
+    def decide(self, rows: Ints, classes: Ints) -> Ints:
+        """Tell which attacked subgraphs, in canonical order, are named or served by a pool: 1, or -1 for the others."""
         named = np.concatenate([rows[:0], *(targets for targets, _ in self.found)])
         both = np.sort(np.concatenate([named, rows]), axis=1)
         _, number = np.unique(both, axis=0, return_inverse=True)
         mine, asked = np.split(number.reshape(-1), [len(named)])
-        return np.where(np.isin(asked, mine), 1, -1).astype(np.int64)
+        status = np.where(np.isin(asked, mine), 1, -1).astype(np.int64)
+        for c in np.unique(classes).tolist():
+            # which of the canonical orders a subgraph has depends on how vertices are numbered
+            for turn in self._catalogue.full.form(c).automorphisms[1:]:
+                left = np.flatnonzero((status < 0) & (classes == c))
+                status[left[self._pools.settled(rows[left][:, turn], classes[left])]] = 1
+        return status
 
     def members(self, _number: int) -> None:
         """Nothing is listed."""
@@ -138,3 +157,78 @@ def _twice(pairs: Ints) -> Flags:
     _, number, count = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
     twice: Flags = count[number.reshape(-1)] > 1
     return twice
+
+
+def faults_of_copies(
+    attacked: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints, copies: Ints, k: int
+) -> tuple[str, ...]:
+    """Say why named copies do not show that every subgraph stands at k places; nothing if they do.
+
+    Parameters
+    ----------
+    attacked
+        The original graph, without the edges that are given up.
+    mapping
+        Vertices of the release, int64 (n,).
+    copies
+        Their copies in the release, int64 (K - 1, n) with K >= k.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.5)])
+    >>> edges = [("p", "q", 0.7), ("r", "s", 0.7), ("p", "s", 0.1), ("q", "r", 0.2)]
+    >>> released = KnowledgeGraph.from_edges(edges)
+    >>> faults_of_copies(graph, released, np.array([0, 1]), np.array([[2, 3]]), 2)
+    ()
+    """
+    places = np.concatenate([mapping[None], copies[: k - 1]])
+    if len(places) < k:
+        return (f"it names {len(places)} places of each vertex, not {k}",)
+    if places.shape[1] != attacked.n or (places < 0).any() or (places >= released.n).any():
+        return ("its copies are not of vertices of this release",)
+    _, component = attacked.components()
+    vertices, count = np.unique(places, return_counts=True)
+    several = released.labels[vertices[count > 1]].tolist()
+    met = (f"{label} is the place of several vertices" for label in several)
+    alike = _alike(attacked, released, places)
+    return listing([*met, *alike, *_differences(component, released, places)])
+
+
+def _alike(attacked: KnowledgeGraph, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
+    """Vertices of which two places have a degree or a label in common."""
+    _, label = np.unique(released.labels.astype(str), return_inverse=True)
+    traits = {"in-degree": released.in_degree(), "out-degree": released.out_degree(), "label": label}
+    for name, trait in traits.items():
+        held = trait.reshape(-1)[places]
+        for i, j in combinations(range(len(places)), 2):
+            for v in np.flatnonzero(held[i] == held[j]).tolist():
+                a, b = (released.labels[places[p, v]] for p in (i, j))
+                yield f"the places {a}, {b} of original {attacked.labels[v]} have equal {name}"
+
+
+def _differences(component: Ints, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
+    """Edges inside a component that some copy lacks, or has besides."""
+    for name, relation in released.relations.items():
+        first, *others = (_inside(relation, component, row, released.n) for row in places)
+        for number, other in enumerate(others, start=1):
+            if np.array_equal(first, other):
+                continue
+            counts = Counter(map(tuple, first.tolist()))
+            counts.subtract(map(tuple, other.tolist()))
+            for source, target, weight in (row for row, more in counts.items() if more):
+                ends = " -> ".join(str(released.labels[places[0, v]]) for v in (int(source), int(target)))
+                yield f"{name}: {ends} with weight {weight} is not the same in copy {number}"
+
+
+def _inside(relation: Relation, component: Ints, place: Ints, n: int) -> npt.NDArray[np.float64]:
+    """Source, target and weight of the edges inside the places of components, as the original numbers them, sorted."""
+    original = np.full(n, -1, dtype=np.int64)
+    original[place] = np.arange(len(place))
+    ends = original[relation.source], original[relation.target]
+    mine = np.flatnonzero((ends[0] >= 0) & (ends[1] >= 0))
+    source, target = (end[mine] for end in ends)
+    weight = np.zeros(len(mine)) if relation.weight is None else relation.weight[mine]
+    same = component[source] == component[target]
+    rows = np.stack([source, target, weight], axis=1)[same]
+    ordered: npt.NDArray[np.float64] = rows[np.lexsort(rows.T[::-1])]
+    return ordered

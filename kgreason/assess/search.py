@@ -92,7 +92,6 @@ class Search:
 
     def decide(self, rows: Ints, classes: Ints) -> Ints:
         """Decide for each attacked subgraph, in canonical order, whether it has images: 1, 0, or -1 not decided."""
-        self._stock.take(self.pools.sampled)
         status = np.zeros(len(rows), dtype=np.int64)
         open_ = ~np.isin(classes, [c for c in np.unique(classes).tolist() if self._scarce(c)])
         status[open_] = self._visited(rows[open_], classes[open_])
@@ -230,15 +229,12 @@ class Search:
         marks = self.space.degree_marks[rows] @ (len(traits) + 1) ** np.arange(self.size)
         order = np.argsort(marks, kind="stable")
         turns = self.catalogue.full.form(number).automorphisms
-        index = unusual_degrees(pool, traits)
         status = np.zeros(len(rows), dtype=np.int64)
         images = np.zeros((len(rows), self.need), dtype=np.int64)
 
         def block(mine: Ints) -> None:
             chosen = np.zeros((len(mine), self.need), dtype=np.int64)
-            status[mine] = find_images(
-                rows[mine], pool, turns, traits, *index, self.need, PATIENCE, budget, chosen
-            )
+            status[mine] = find_images(rows[mine], pool, turns, traits, self.need, PATIENCE, budget, chosen)
             images[mine] = chosen
 
         each(block, np.array_split(order, len(order) // BLOCK + 1))
@@ -269,10 +265,6 @@ class _Stock:
 
     def add(self, members: Ints, classes: Ints) -> None:
         self._new.append((members, classes))
-
-    def take(self, parts: list[tuple[Ints, Ints]]) -> None:
-        self._new += parts
-        parts.clear()
 
     def forget(self, classes: list[int]) -> None:
         self._settle()
@@ -312,29 +304,6 @@ def collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
             often = np.bincount(traits[rows[:, p], d], minlength=int(degrees.max(initial=0)) + 1)
             found += often[degrees]
     return found
-
-
-def unusual_degrees(pool: Ints, traits: Ints) -> tuple[Ints, Ints, Ints]:
-    """List the members whose degree at a position is not the usual one there, where these are few.
-
-    An attacked subgraph with the usual degree can only have images among them.
-
-    Returns
-    -------
-    usual, start, unusual
-        As `find_images` takes them.
-    """
-    usual: list[int] = []
-    rows: list[Ints] = []
-    for q in range(pool.shape[1]):
-        for d in range(2):
-            degrees = traits[pool[:, q], d]
-            usual.append(int(np.bincount(degrees, minlength=1).argmax()))
-            rows.append(np.flatnonzero(degrees != usual[-1]))
-            if len(rows[-1]) > len(pool) // 4:
-                usual[-1], rows[-1] = -1, rows[-1][:0]
-    start = np.cumsum([0, *map(len, rows)])
-    return np.array(usual, dtype=np.int64), start.astype(np.int64), np.concatenate(rows).astype(np.int64)
 
 
 def _spread(pool: Ints) -> Ints:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.assess.adjacency import Adjacency
 from kgreason.jit import Ints, Rows, Shorts, kernel
@@ -323,19 +324,19 @@ NODES = 1 << 10  # in a new tree of patterns
 ENDLESS = 1 << 62
 
 
-def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
-    """Divide all entries into ranges of about equal work.
+def work_of(adjacency: Adjacency, size: int) -> npt.NDArray[np.float64]:
+    """About how many sets begin with each entry, a root v and a neighbour u: (deg u + deg v)^(size - 2)."""
+    degree, u = np.diff(adjacency.indptr), adjacency.neighbour
+    source = np.repeat(np.arange(len(degree)), degree)
+    return np.where(u > source, (degree[u] + degree[source]).astype(np.float64) ** (size - 2), 0)
 
-    A vertex u joins a root v with neighbours that join in turn: about (deg u + deg v)^(size - 2) sets.
-    """
+
+def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
+    """Divide all entries into ranges of about equal work."""
     m = len(adjacency.neighbour)
     if not m:
         return []
-    degree = np.diff(adjacency.indptr)
-    source = np.repeat(np.arange(len(degree)), degree)
-    u = adjacency.neighbour
-    work = np.where(u > source, (degree[u] + degree[source]).astype(np.float64) ** (size - 2), 0) + 1
-    done = np.cumsum(work)
+    done = np.cumsum(work_of(adjacency, size) + 1)
     cuts = np.searchsorted(done, done[-1] * np.arange(1, count) / count)
     cuts = np.unique(np.concatenate([[0], cuts, [m]]))
     return [(int(a), int(b)) for a, b in pairwise(cuts)]

@@ -66,11 +66,6 @@ def _told(program: CheckedProgram) -> Iterator[tuple[str, str]]:
                 yield "the string", node.value
 
 
-def write_rules(folder: Path, program: CheckedProgram, layout: Layout) -> None:
-    """Write ``rules.vada``, as `public_rules` has it."""
-    (folder / "rules.vada").write_text(public_rules(program, layout), encoding="utf-8")
-
-
 def public_rules(program: CheckedProgram, layout: Layout | None = None) -> str:
     """Write the rules so that they tell nothing of the input: no comments, no paths, no facts of the graph.
 

@@ -137,13 +137,13 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
 
     def write(self, made: Release, public: Path, private: Path) -> None:
         """Write the tables and the rules, and who is who."""
-        from kgreason.isomorphism.folder import write_rules
+        from kgreason.isomorphism.folder import RULES, public_rules
         from kgreason.isomorphism.tables import write_parts, write_tables
         from kgreason.release.mapping import write_mapping
 
         layout = self._fitting(made.graph, self.progress)
         write_tables(public, made.graph, layout, self.program.nodes[0] if self.program.nodes else "node")
-        write_rules(public, self.program, layout)
+        (public / RULES).write_text(public_rules(self.program, layout), encoding="utf-8")
         write_mapping(private / "mapping.csv", self.graph.labels, made.graph.labels, made.mapping)
         if made.parts is not None:
             write_parts(private / "parts.csv", self.graph, made.parts)

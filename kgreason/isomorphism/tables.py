@@ -21,9 +21,10 @@ from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.progress import Progress
-from kgreason.release.layout import HEADED, NODES, Layout, Stored
+from kgreason.release.layout import HEADED, NODES, Layout
 
-_USUAL = ("source", "target", "weight")
+COLUMNS = ("source", "target", "weight")
+"""Names of columns of formats that have none; a file of Neo4j is read back with them."""
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -98,30 +99,23 @@ def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str)
     if layout.numbered:
         order = np.argsort(graph.labels.astype(np.int64), kind="stable")
     others: list[str] = []
+    names: dict[str, tuple[str, ...]] = {NODES: (node,)}
     for name, relation in graph.relations.items():
-        if layout.edges[name].format in HEADED:
-            _write_delimited(folder, layout.edges[name], relation.columns, columns(graph, relation))
+        stored, known = layout.edges[name], relation.columns
+        if stored.format in HEADED:
+            write_csv(folder / stored.file, known, columns(graph, relation), _DELIMITERS[stored.format])
         else:
             others.append(name)
-    vertices = graph.labels[order]
-    if layout.nodes.format in HEADED:
-        _write_delimited(folder, layout.nodes, (node,), [vertices])
+            names[name] = COLUMNS[: len(known)] if stored.format == "neo4j" else safe_names(known)
+    vertices, stored = graph.labels[order], layout.nodes
+    if stored.format in HEADED:
+        write_csv(folder / stored.file, (node,), [vertices], _DELIMITERS[stored.format])
     elif not layout.listed:
         others.append(NODES)
     if others:
         facts = _facts(graph, order)
         plan = [(name, _target(folder, layout, name, node, vertices.tolist())) for name in others]
-        names = {n: _names(r, layout.edges[n]) for n, r in graph.relations.items()} | {NODES: (node,)}
         write_plan(facts, plan, names)
-
-
-def _names(relation: Relation, stored: Stored) -> tuple[str, ...]:
-    """Names of columns; a file of Neo4j is read back with the usual ones."""
-    return _USUAL[: len(relation.columns)] if stored.format == "neo4j" else safe_names(relation.columns)
-
-
-def _write_delimited(folder: Path, stored: Stored, names: tuple[str, ...], columns: list[Any]) -> None:
-    write_csv(folder / stored.file, names, columns, _DELIMITERS[stored.format])
 
 
 def _target(folder: Path, layout: Layout, name: str, node: str, vertices: Sequence[str]) -> Target:
@@ -131,10 +125,6 @@ def _target(folder: Path, layout: Layout, name: str, node: str, vertices: Sequen
         options["base"] = stored.options["base"]
     declared = vertices if stored.format in DECLARING else ()
     return Target(folder / stored.file, stored.format, options, stored.options.get("table"), declared)
-
-
-COLUMNS = ("source", "target", "weight")
-"""Names of columns of formats that have none."""
 
 
 def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ def check_judged(
     AnonymizationError
         Naming the option.
     """
-    from kgreason.assess.links.conditions import shows_clusters
+    from kgreason.assess.links.verify import shows_clusters
 
     made = strategy or released.strategy
     if percent is not None and made != "partial":

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.links import conditions
+from kgreason.assess.links.verify import clusters, shows_clusters
 from kgreason.assess.verdict import Item
 from kgreason.choices import CLUSTERED, Strategy
 from kgreason.data.plain_tables import cell, found_format, indented, width
@@ -350,9 +350,9 @@ def form(folder: Path, released: Released) -> Item:
         What was read from it.
     """
     claim = _CLAIM.search(said(folder))
-    claimed = int(claim[1]) if claim and conditions.shows_clusters(released) else None
+    claimed = int(claim[1]) if claim and shows_clusters(released) else None
     told = [*not_drawn(released.graph.labels)]
     believed = claimed is not None and not (folder / UNVERIFIED).exists()
-    if believed and not conditions.clusters(released, claimed)[0].holds:
+    if believed and not clusters(released, claimed)[0].holds:
         told.append(f"{README}: it claims clusters of {claimed:,}, and there are smaller ones")
     return files(folder, contents_of(released, claimed, found_format(folder, NODES)), told)

@@ -220,7 +220,13 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         single = verify_people([one], "kw-tad", self.k)
         gone = [folder for folder, _ in earlier if not folder.is_dir()]
         if gone:
-            return replace(single, items=(*single.items, _not_there(gone)))
+            absent = tuple(f"{folder} is not there" for folder in gone)
+            detail = (
+                f"the window was not looked at: {', '.join(absent)}; bring it back and run "
+                "`kgreason verify RELEASE... --model kw-tad`"
+            )
+            missing = Item("earlier releases", False, detail, absent, undecided=True)
+            return replace(single, items=(*single.items, missing))
         if not earlier:
             return single
         before = [replace(read_named(*folders), files=None) for folders in reversed(earlier)]
@@ -243,8 +249,8 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
             if private is None:
                 return
             release, before = _series(private)
-            yield _beside(private, release), private
-            private = None if before is None else _beside(private, before)
+            yield Path(os.path.normpath(private / release)), private
+            private = None if before is None else Path(os.path.normpath(private / before))
 
 
 def _series(private: Path) -> tuple[str, str | None]:
@@ -258,19 +264,3 @@ def _series(private: Path) -> tuple[str, str | None]:
         raise DataError(str(path), f"cannot be read: {error.strerror or error}", hint=hint) from error
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(str(path), "this is no report of a release of a series", hint=hint) from error
-
-
-def _beside(folder: Path, place: str) -> Path:
-    return Path(os.path.normpath(folder / place))
-
-
-def _not_there(folders: list[Path]) -> Item:
-    names = tuple(f"{folder} is not there" for folder in folders)
-    return Item(
-        "earlier releases",
-        False,
-        f"the window was not looked at: {', '.join(names)}; bring it back and run "
-        "`kgreason verify RELEASE... --model kw-tad`",
-        names,
-        undecided=True,
-    )

@@ -103,11 +103,11 @@ class Folders:
                 )
             if folder.is_symlink() or not folder.is_dir():
                 raise ReleaseError(f"{folder} is not a folder", hint="move it away first")
-            foreign = _foreign(folder)
+            foreign, there = _foreign(folder), _few(sorted(path.name for path in folder.iterdir()))
             elsewhere = f"choose another place with --{kind} DIR"
             if foreign is None:
                 raise ReleaseError(
-                    f"{folder} does not tell which files kgreason wrote into it (there are {_some(folder)}), so it is "
+                    f"{folder} does not tell which files kgreason wrote into it (there are {there}), so it is "
                     f"not replaced: its {ACCOUNT} is missing, was edited, or is of an earlier version of kgreason",
                     hint=f"move it away, or {elsewhere}",
                 )
@@ -117,10 +117,6 @@ class Folders:
                     "it is not replaced",
                     hint=f"move them away, or {elsewhere}",
                 )
-
-
-def _some(folder: Path) -> str:
-    return _few(sorted(path.name for path in folder.iterdir()))
 
 
 def _few(names: list[str]) -> str:

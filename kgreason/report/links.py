@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgreason.assess.links.conditions import classes as classes_of_values
 from kgreason.assess.links.verdict import LinksVerdict
+from kgreason.assess.links.verify import classes as classes_of_values
 from kgreason.assess.refinement import paired
 from kgreason.choices import CLUSTERED
 from kgreason.graph.links.model import LinkGraph, Observations, Released

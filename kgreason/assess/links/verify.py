@@ -9,14 +9,22 @@ LINKS, section 4.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
 from kgreason.assess.conditions import no_label_kept
-from kgreason.assess.links import conditions
-from kgreason.assess.links.conditions import sensitive
 from kgreason.assess.links.counts import links
-from kgreason.assess.links.verdict import LinksVerdict, Source
-from kgreason.assess.verdict import Item
-from kgreason.choices import Strategy
-from kgreason.graph.links.model import Released
+from kgreason.assess.links.verdict import LinksVerdict, Nodes, Source
+from kgreason.assess.people.information import shared
+from kgreason.assess.people.information import values as classes_of_values
+from kgreason.assess.verdict import SHOWN, Item, judged, listing
+from kgreason.choices import CLUSTERED, Strategy
+from kgreason.graph.links.model import LinkGraph, Observations, Released
+from kgreason.graph.model import Vertices
+from kgreason.graph.people.model import Attribute, PeopleGraph
 
 NEEDED = (
     "mapping: whether each entity is in a node that counts it",
@@ -70,24 +78,192 @@ def verify_links(
     >>> print(verify_links(Released(graph, "constrained"), source=where, k=2)["links"].witnesses[0])
     classmates: x, y: more links than the entities have
     """
-    simple = conditions.simple(released.graph)
+    plain = simple(released.graph)
     items = [] if secret is None else [sensitive(released.graph, secret)]
     if form is not None:
         items.append(form)
     if strategy is not None:
-        items.append(conditions.strategy_is(strategy, released))
-    if not conditions.shows_clusters(released):
+        items.append(strategy_is(strategy, released))
+    if not shows_clusters(released):
         k = None
-    found, nodes = conditions.clusters(released, k)
-    items += [found, simple]
+    found, nodes = clusters(released, k)
+    items += [found, plain]
     needed = (UNNAMED,) if secret is None else ()
     if source is None:
         return LinksVerdict(released.strategy, k, tuple(items), nodes, (*needed, *NEEDED))
-    paired = conditions.mapping(released, source)
+    paired = mapping(released, source)
     items += [paired, no_label_kept(source.graph, released.graph, "name")]
-    if paired.holds and simple.holds:
-        items += [conditions.values(released, source), links(released, source, percent)]
+    if paired.holds and plain.holds:
+        items += [values(released, source), links(released, source, percent)]
     else:
-        why = "the mapping is broken" if simple.holds else "the release is no graph of links"
+        why = "the mapping is broken" if plain.holds else "the release is no graph of links"
         items += [Item(name, False, f"not examined: {why}", undecided=True) for name in ("values", "links")]
     return LinksVerdict(released.strategy, k, tuple(items), nodes, needed)
+
+
+def sensitive(graph: LinkGraph, name: str) -> Item:
+    """Whether the sensitive relation has no links in the release, and its name is no word of what the release says.
+
+    Of a folder its form must be checked, too: then nothing else stands in its files.
+
+    Parameters
+    ----------
+    name
+        The sensitive relation. A word ends at a sign that is no letter or digit, such as the _ of ``friends_list``.
+    """
+    word = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
+    found = [f"{where} is {said}" for where, said in _said(graph) if word.search(said)]
+    holds = "no link of the sensitive relation is released, nor is its name in any name or value"
+    return judged("sensitive", found, "the release names the sensitive relation", holds)
+
+
+def _said(graph: LinkGraph) -> Iterator[tuple[str, str]]:
+    """All texts of a release, each with what it is."""
+    yield from (("a node", label) for label in graph.labels.tolist())
+    yield from (("a relation", relation) for relation in graph.observed)
+    for attribute, a in graph.attributes.items():
+        yield "an attribute", attribute
+        values = a.domain[np.unique(a.value)].tolist()
+        yield from ((f"a value of {attribute}", text) for text in values)
+
+
+def simple(graph: LinkGraph) -> Item:
+    """Whether the graph is one: names once, ends that exist, each pair (and weight) once, and counts of at least 1."""
+    again = len(graph.labels) - len(set(graph.labels.tolist()))
+    words = again * ["a name stands again"]
+    words += [
+        f"{graph.labels[u]} stands for {graph.size[u]} entities" for u in np.flatnonzero(graph.size < 1)
+    ]
+    for name, found in graph.observed.items():
+        words += _malformed(graph, name, found)
+    fails = f"{len(words):,} rows are none of a graph of links"
+    return judged(
+        "simple", words, fails, "each pair stands once with its count, between nodes that are there"
+    )
+
+
+def _malformed(graph: LinkGraph, name: str, found: Observations) -> list[str]:
+    ends = np.concatenate([found.source, found.target])
+    outside = int(((ends < 0) | (ends >= graph.n)).sum())
+    if outside:
+        return [f"{name}: {outside:,} ends are no nodes"]
+    columns = (
+        (found.target, found.source) if found.weight is None else (found.weight, found.target, found.source)
+    )
+    order = np.lexsort(columns)
+    same = np.ones(max(len(found) - 1, 0), dtype=np.bool_)
+    for column in columns:
+        same &= np.diff(column[order]) == 0
+    rows = [(order[1:][same], "stands again"), (np.flatnonzero(found.count < 1), "has no count")]
+    if found.mutual:
+        rows.append((np.flatnonzero(found.source > found.target), "stands the wrong way round"))
+    labels = graph.labels
+    return [
+        f"{name}: the link {labels[found.source[row]]}, {labels[found.target[row]]} {what}"
+        for places, what in rows
+        for row in places
+    ]
+
+
+def mapping(released: Released, source: Source) -> Item:
+    """Whether each entity is in a node, and each node stands for as many entities as it says."""
+    map_, graph = source.mapping, released.graph
+    if len(map_) != source.graph.n:
+        return Item("mapping", False, f"{len(map_):,} entries for {source.graph.n:,} entities")
+    lost = np.flatnonzero((map_ < 0) | (map_ >= graph.n))
+    if len(lost):
+        words = listing(map(str, source.graph.labels[lost[:SHOWN]]), len(lost))
+        return Item("mapping", False, f"{len(lost):,} entities are in no node of the release", words)
+    members = np.bincount(map_, minlength=graph.n)
+    wrong = np.flatnonzero(members != graph.size)
+    if len(wrong):
+        some = (f"{graph.labels[u]} says {graph.size[u]}, and stands for {members[u]}" for u in wrong[:SHOWN])
+        detail = f"{len(wrong):,} nodes stand for other numbers of entities than they say"
+        return Item("mapping", False, detail, listing(some, len(wrong)))
+    several = np.flatnonzero(members > 1)
+    several = several[:0] if released.strategy in CLUSTERED else several
+    fails = f"{len(several):,} nodes stand for several entities, which {released.strategy} does not do"
+    holds = f"{source.graph.n:,} entities are in {graph.n:,} nodes, as these say"
+    return judged("mapping", map(str, graph.labels[several[:SHOWN]]), fails, holds, len(several))
+
+
+def shows_clusters(released: Released) -> bool:
+    """Whether anything but links tells entities apart: nodes that are clusters, or values."""
+    return released.strategy in CLUSTERED or any(len(a) for a in released.graph.attributes.values())
+
+
+def clusters(released: Released, k: int | None) -> tuple[Item, Nodes]:
+    """Whether each entity is one of k that nothing but links tells apart."""
+    graph = released.graph
+    entities = int(graph.size.sum())
+    if released.strategy in CLUSTERED:
+        smallest = int(graph.size.min(initial=entities))
+        nodes = Nodes(graph.n, entities, graph.n, smallest)
+        small = np.flatnonzero(graph.size < (k or 1))
+        if len(small):
+            words = (f"{graph.labels[u]} stands for {graph.size[u]}, k = {k}" for u in small[:SHOWN])
+            detail = f"{len(small):,} nodes stand for fewer than {k} entities"
+            return Item("clusters", False, detail, listing(words, len(small))), nodes
+        return Item(
+            "clusters", True, f"each of {graph.n:,} nodes stands for {smallest:,} entities or more"
+        ), nodes
+    if not shows_clusters(released):
+        return Item("clusters", True, "nothing but links is told of entities"), Nodes(
+            graph.n, entities, min(graph.n, 1), entities
+        )
+    item, figures = shared(
+        classes(graph), graph.labels, np.full(graph.n, k or 1, dtype=np.int64), "values", "clusters"
+    )
+    return item, Nodes(graph.n, entities, figures.classes, figures.smallest)
+
+
+def classes(graph: LinkGraph) -> Vertices:
+    """Classes of nodes with the same values, int64, shape (n,)."""
+    found: Vertices = classes_of_values(PeopleGraph(graph.labels, graph.attributes, {}))
+    return found
+
+
+def values(released: Released, source: Source) -> Item:
+    """Whether each node has just the values of the entities that it stands for, or that it shares its values with.
+
+    Entities that are nodes of their own have the values of all who look like them: then nothing is invented and
+    nothing is lost, whichever clusters made them alike.
+    """
+    graph = released.graph
+    clustered = released.strategy in CLUSTERED
+    group = np.arange(graph.n) if clustered or not graph.n else classes(graph)
+    words: list[str] = []
+    total = 0
+    for name in sorted({*graph.attributes, *source.graph.attributes}):
+        words += _kind(name, source.graph.attributes.get(name), graph.attributes.get(name))
+        had = _entries(source.graph.attributes.get(name), group[source.mapping])
+        has = _entries(graph.attributes.get(name), group)
+        total += len(has)
+        who = {int(group[u]): str(graph.labels[u]) for u in range(graph.n)} if had != has else {}
+        words += [f"{who[u]} lacks {name} = {text}" for u, text in sorted(had - has)]
+        words += [f"{who[u]} has {name} = {text}, which is of nobody there" for u, text in sorted(has - had)]
+    fails = f"{len(words):,} values or attributes are lost, invented or of another kind"
+    holds = f"nodes have the {total:,} values of those they stand for" if total else "no values"
+    return judged("values", words, fails, holds)
+
+
+def _kind(name: str, had: Attribute | None, has: Attribute | None) -> list[str]:
+    """Whether an attribute is of another kind, or was none; one without values may be left out."""
+    if has is None:
+        return []
+    if had is None:
+        return [f"{name} is no attribute of the original"]
+    return [f"{name} is {has.kind}, and was {had.kind}"] if has.kind != had.kind else []
+
+
+def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[tuple[int, str]]:
+    if attribute is None:
+        return set()
+    return set(zip(group[attribute.user].tolist(), attribute.domain[attribute.value].tolist(), strict=True))
+
+
+def strategy_is(strategy: Strategy, released: Released) -> Item:
+    """Whether the release says that it was made by the strategy that was asked for."""
+    same = released.strategy == strategy
+    detail = f"made by {released.strategy}" + ("" if same else f", not by {strategy}")
+    return Item("strategy", same, detail)
