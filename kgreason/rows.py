@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kgreason.arrays import pc
 from kgreason.data.plain_tables import read_table
 from kgreason.data.raw import Raw
 from kgreason.errors import DataError
@@ -81,8 +82,6 @@ def places(raw: Raw, column: int, labels: Any, what: str, file: str) -> Vertices
     DataError
         At one that is not listed.
     """
-    import pyarrow.compute as pc
-
     found = pc.index_in(texts(raw.columns[column]), value_set=labels)
     if found.null_count:
         row = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))

@@ -25,7 +25,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import numpy as np
 
-from kgreason.arrays import as_arrow
+from kgreason.arrays import as_arrow, pa
 from kgreason.data.json_rows import JsonFile, write_values
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw
@@ -170,8 +170,6 @@ class _Statements:
 
     def raw(self, file: JsonFile, place: str) -> Raw:
         """Table of the edges that count, with that of the vertices beside it."""
-        import pyarrow as pa
-
         path = str(file.path)
         current = [
             number
@@ -208,8 +206,6 @@ class _Statements:
 
     def _vertices(self, file: JsonFile, place: str) -> tuple[Raw, np.ndarray[Any, np.dtype[np.int64]]]:
         """Vertices that count, and for each that was met the place of the one that replaced it, if any."""
-        import pyarrow as pa
-
         kept: dict[str, int] = {}
         number = np.empty(len(self._number), dtype=np.int64)
         for record, met in self._number.items():

@@ -18,7 +18,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from kgreason.arrays import as_arrow
+from kgreason.arrays import as_arrow, pa, pc
 from kgreason.data.options import Options
 from kgreason.data.raw import Raw
 from kgreason.data.vertex_names import called, edges
@@ -40,8 +40,6 @@ def read_gleif(path: Path, options: Options) -> Raw:
     Edges have no weight: a parent that consolidates its child controls it, and quantifiers are rare and of no one
     meaning (a whole child is 100 to one registrar, 1 to another). They are the column ``quantifier``, for who asks.
     """
-    import pyarrow.compute as pc
-
     raw = _read(path, options.type or _DIRECT)
     if options.labels is not None and raw.vertices is not None:
         known = _read(path.parent / options.labels, _DIRECT).vertices
@@ -54,8 +52,6 @@ def read_gleif(path: Path, options: Options) -> Raw:
 
 def _read(path: Path, type: str) -> Raw:
     """Table of the relationships, with that of the entities beside it."""
-    import pyarrow as pa
-
     file = str(path)
     names: dict[str, str] = {}  # of entities by LEI; empty where only relationships name it
     number: dict[str, int] = {}

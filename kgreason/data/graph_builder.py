@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgreason import memory
-from kgreason.arrays import as_numpy
+from kgreason.arrays import as_numpy, pa
 from kgreason.data.raw import Column, Raw
 from kgreason.data.vertex_names import edges, ends_of, repeated
 from kgreason.errors import DataError
@@ -108,8 +108,6 @@ class GraphBuilder:
         )
 
     def _flush(self, kind: str) -> None:
-        import pyarrow as pa
-
         rows = self._rows[kind]
         names = {name: None for row in rows for name in row}
         # the default of an attribute may be long, and is a cell of every row
@@ -121,8 +119,6 @@ class GraphBuilder:
 
     def _table(self, kind: str, *texts: str) -> Any:
         """All rows of a kind, with these columns in any case."""
-        import pyarrow as pa
-
         self._flush(kind)
         known = [*((name, pa.string()) for name in texts), (LINE, pa.int64()), (UNDIRECTED, pa.bool_())]
         return pa.concat_tables(
@@ -139,8 +135,6 @@ class GraphBuilder:
 
 def _typed(column: Column, type: str | None) -> Column:
     """Attribute as its declared type; text if a value is not of the type, for messages to name it."""
-    import pyarrow as pa
-
     if type not in _TYPES:
         return column
     try:

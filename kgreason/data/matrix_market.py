@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from kgreason import memory
-from kgreason.arrays import as_arrow
+from kgreason.arrays import as_arrow, pa, pc
 from kgreason.data.field_lines import check_declared, check_indices, read_fields
 from kgreason.data.field_text import check_weight
 from kgreason.data.options import Options
@@ -37,9 +37,6 @@ _BYTES = 30  # of a vertex
 
 def read_mtx(path: Path, options: Options) -> Raw:
     """Read a coordinate matrix; vertices are called by their indices, as written."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     file = str(path)
     field, symmetry, size_line, (height, width, entries) = _head(path, options.encoding)
     count = max(height, width)

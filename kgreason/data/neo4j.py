@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kgreason.analysis.reach import parts_of
-from kgreason.arrays import as_arrow, as_numpy, strings
+from kgreason.arrays import arrow_csv, as_arrow, as_numpy, pa, pc, strings
 from kgreason.data.cast import coded
 from kgreason.data.delimited import read_columns, records
 from kgreason.data.field_text import pieces, texts
@@ -151,8 +151,6 @@ class _Table:
     """
 
     def __init__(self, path: Path, groups: Sequence[Group], options: Options) -> None:
-        import pyarrow as pa
-
         self._options = options
         self.fields = [field for fields, _ in groups for field in fields if field.role != "IGNORE"]
         self._files = [file for _, some in groups for file in some]
@@ -166,9 +164,6 @@ class _Table:
 
     def choose(self, column: str, wanted: str, what: str) -> None:
         """Keep the rows of the types or labels asked for."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if column not in self.rows.column_names:
             message = f"there is no column {column}, so there are no {what} {wanted!r}"
             raise DataError(self.file, message, hint=f"leave out {column[1:].lower()}=")
@@ -198,9 +193,6 @@ class _Table:
 
     def _read(self, path: Path, own: bool, fields: Sequence[Field], spaces: dict[str, list[Column]]) -> Any:
         """Table of one file."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         delimiter = _delimiter(path, self._options)
         cells = read_columns(path, self._options, delimiter, len(fields), header=own, nulls=True)
         columns: dict[str, Column] = {}
@@ -229,9 +221,6 @@ class _Table:
 
     def _check_spaces(self, spaces: Mapping[str, Sequence[Column]]) -> None:
         """Refuse ids that stand in two spaces: without more they would be one vertex."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         ids = {space: pa.chunked_array(some, pa.large_string()).unique() for space, some in spaces.items()}
         for one, two in itertools.combinations(ids, 2):
             both = ids[two].filter(pc.is_in(ids[two], ids[one]))
@@ -344,9 +333,6 @@ def _line(path: Path, own: bool, options: Options, row: int) -> int | None:
 
 def _typed(column: Column, field: Field) -> Column:
     """Values of a property; lists are written with semicolons."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = _KINDS[field.type]
     if not field.array:
         return column if kind is None else _values(column, kind)
@@ -364,9 +350,6 @@ def _typed(column: Column, field: Field) -> Column:
 
 def _values(column: Column, kind: Kind) -> Column:
     """Typed values, with missing ones where the cells are empty."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     present = np.flatnonzero(as_numpy(column.is_valid()))
     codes = np.zeros(len(column), dtype=np.int64)
     try:
@@ -432,15 +415,12 @@ def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> Non
 
 def _write(path: Path, header: Sequence[str], parts: Iterator[Sequence[Column]]) -> None:
     """Write columns part by part; numbers stand bare, text in quotation marks."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     names = [str(place) for place in range(len(header))]
-    options = csv.WriteOptions(include_header=False, quoting_style="needed")
+    options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed")
     with path.open("wb") as stream:
         stream.write((",".join(header) + "\n").encode())
         for part in parts:
-            csv.write_csv(pa.Table.from_arrays(list(part), names=names), stream, options)
+            arrow_csv.write_csv(pa.Table.from_arrays(list(part), names=names), stream, options)
 
 
 def _same(words: str, count: int) -> Column:

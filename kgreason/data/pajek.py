@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from kgreason import memory
+from kgreason.arrays import pa
 from kgreason.data.field_lines import check_declared, check_indices, split_lines
 from kgreason.data.field_text import check_weight
 from kgreason.data.options import Options
@@ -40,8 +41,6 @@ def read_pajek(path: Path, options: Options) -> Raw:
 
     Labels that are not asked for and name no vertex need not fit the encoding.
     """
-    import pyarrow as pa
-
     file, count, vertices = str(path), 0, Raw(str(path), ("id", "label"), (), lambda _: None)
     text, wrong = _text(path, options.encoding)
     before, *sections = _TITLE.split(text)
@@ -100,8 +99,6 @@ def _count(file: str, title: str, line: int) -> int:
 
 def _vertices(file: str, body: str, title: int, count: int) -> Raw:
     """Vertices and their labels; the title line stands for vertices without a line of their own."""
-    import pyarrow as pa
-
     check_declared(Path(file), count, title)
     memory.claim(_BYTES * count)
     labels, lines = [""] * count, np.full(count, title)

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
-from kgreason.arrays import as_arrow, as_numpy
+from kgreason.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.data.cast import claim_texts
 from kgreason.data.options import Options
 from kgreason.data.raw import UNPACKING, Column, Raw, open_bytes
@@ -144,8 +144,6 @@ class _Reader:
     """Triples of a file as columns, of which tables are made."""
 
     def __init__(self, path: Path, options: Options) -> None:
-        import pyarrow as pa
-
         self._file, self._options = str(path), options
         self._full: dict[str, str] = {}  # IRIs by what they are called
         self.all = options.predicate is None and options.category is None
@@ -247,8 +245,6 @@ class _Reader:
 
     def everything(self) -> Raw:
         """Table of all triples."""
-        import pyarrow as pa
-
         iris = self._strings(list(self._predicates))
         predicates = pa.DictionaryArray.from_arrays(as_arrow(self._predicate), iris)
         nodes = np.zeros_like(self._kind)
@@ -341,9 +337,6 @@ class _Reader:
 
     def _column(self, title: str, words: Column, kinds: Rows, labels: Mapping[str, str]) -> Column:
         """Column of values; each distinct term is looked at once."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         datatypes = [datatype.removeprefix(_XSD) for datatype, _ in self._kinds]
         present = np.unique(kinds)
         if len(present) == 1 and datatypes[present[0]] in ("decimal", "double", "float"):
@@ -411,8 +404,6 @@ class _Reader:
         return names
 
     def _strings(self, words: Sequence[str]) -> Column:
-        import pyarrow as pa
-
         return pa.array(words, pa.large_string())
 
     def _wrong(self, message: str, hint: str) -> DataError:

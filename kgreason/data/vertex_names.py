@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.arrays import as_arrow, as_numpy
+from kgreason.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.data.field_text import TextColumn, numbers, pieces, write_lines
 from kgreason.data.options import Options
 from kgreason.data.raw import Column, Raw, decoded, whole_lines
@@ -60,8 +60,6 @@ def named(raw: Raw, options: Options, *, usual: bool = True) -> Raw:
     DataError
         If the selected attribute does not exist, is missing for a vertex, or is the same for two.
     """
-    import pyarrow.compute as pc
-
     vertices = raw.vertices
     if vertices is None or options.names == "id":
         return raw
@@ -91,8 +89,6 @@ def named(raw: Raw, options: Options, *, usual: bool = True) -> Raw:
 
 
 def _attribute(vertices: Raw, name: str) -> Column | None:
-    import pyarrow as pa
-
     column = {**vertices.extra, **dict(zip(vertices.names, vertices.columns, strict=False))}.get(name)
     if column is None:
         return None
@@ -101,8 +97,6 @@ def _attribute(vertices: Raw, name: str) -> Column | None:
 
 def _trouble(vertices: Raw, column: Column, name: str) -> tuple[int, str] | None:
     """First row whose attribute is missing or repeated, and what is wrong with it."""
-    import pyarrow.compute as pc
-
     ids = vertices.columns[0]
     absent = _absent(column)
     if pc.any(absent).as_py():
@@ -124,8 +118,6 @@ def repeated(column: Column) -> tuple[int, int] | None:
 
 
 def _absent(column: Column) -> Column:
-    import pyarrow.compute as pc
-
     return pc.fill_null(pc.equal(column, ""), True)
 
 
@@ -145,8 +137,6 @@ def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
     DataError
         If an edge ends at no vertex.
     """
-    import pyarrow.compute as pc
-
     ids, places = vertices.columns[0], []
     for end in raw.columns[:2]:
         places.append(pc.index_in(end.cast(ids.type), value_set=ids))
@@ -167,8 +157,6 @@ def called(raw: Raw, options: Options) -> Raw:
     DataError
         If the option has another value, or the file has no names.
     """
-    import pyarrow as pa
-
     vertices = raw.vertices
     if options.label in (None, "id") or vertices is None:
         return raw
@@ -219,8 +207,6 @@ def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -
     DataError
         If a line is empty or repeated, or the number of lines does not fit the file of edges.
     """
-    import pyarrow as pa
-
     if options.labels is None:
         return raw
     file = path.parent / options.labels
@@ -261,8 +247,6 @@ class Vertices:
 
     def columns(self, rows: slice) -> tuple[TextColumn, ...]:
         """Text of the vertex numbers in a range of rows."""
-        import pyarrow as pa
-
         return tuple(as_arrow(end[rows]).cast(pa.large_string()) for end in self.ends)
 
 

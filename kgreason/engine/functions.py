@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.arrays import as_numpy, strings
+from kgreason.arrays import as_numpy, pa, pc, strings
 from kgreason.engine.scalars import Refusal, checked, clash, compare, described, make_set, member, no_null
 from kgreason.engine.symbols import Symbols, form, tidy
 from kgreason.lang.functions import Signature, told
@@ -169,9 +169,6 @@ def matches(texts: Sequence[str], pattern: str) -> npt.NDArray[np.bool_]:
     >>> matches(["IT0012", "x"], "[A-Z]{2}[0-9]+").tolist()
     [True, False]
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         found = pc.match_substring_regex(strings(texts), pattern)
     except pa.ArrowInvalid as error:

@@ -8,7 +8,7 @@ from datetime import date, datetime, time
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.arrays import ArrowArray, as_arrow, as_numpy, strings
+from kgreason.arrays import ArrowArray, as_arrow, as_numpy, pa, pc, strings
 from kgreason.lang.values import Null, Value, as_double
 
 
@@ -92,8 +92,6 @@ class Symbols:
         count = self._loaded
         if count < len(self._list):  # some codes are of values that Arrow does not know
             return self.encode([string for some in texts for string in some.to_pylist()])
-        import pyarrow as pa
-
         parts = [self._texts, *texts] if count else texts
         encoded = pa.chunked_array(parts, pa.large_string()).dictionary_encode().unify_dictionaries()
         if not encoded.num_chunks:
@@ -182,8 +180,6 @@ class Symbols:
 
         Values of different types, or without an order, stand in the order of `rank`.
         """
-        import pyarrow.compute as pc
-
         if len(self._ranks) == len(self):
             return self._ranks
         if self._mixed:

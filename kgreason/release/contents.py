@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason import __version__
+from kgreason.arrays import pq
 from kgreason.assess.verdict import Item, listing
 from kgreason.errors import ReleaseError
 from kgreason.graph.labels import fresh
@@ -218,8 +219,6 @@ _DAY = re.compile(rb'"statementDate": ?"([0-9]{4}-[0-9]{2}-[0-9]{2})"')
 def _writer(path: Path) -> str:
     """What wrote a file, as it says itself."""
     if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
         return str(pq.read_metadata(path).created_by)
     with path.open("rb") as stream:
         head = stream.read(100)

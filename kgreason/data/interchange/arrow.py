@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgreason.arrays import as_arrow
+from kgreason.arrays import as_arrow, pa
 from kgreason.data.raw import Column, Raw
 from kgreason.data.values import CastError, arrow_column, text
 from kgreason.engine.symbols import Symbols
@@ -22,7 +22,6 @@ from kgreason.lang.values import Null, Value, ordered
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
 INTERFACE = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 """By which libraries hand tables over: the Arrow PyCapsule interface, and the older one of DataFrames."""
@@ -41,8 +40,6 @@ def from_arrow(obj: Any, name: str) -> Raw:
     DataError
         If what it hands over is no table.
     """
-    import pyarrow as pa
-
     if isinstance(obj, pa.RecordBatch):
         obj = pa.Table.from_batches([obj])
     table = obj if isinstance(obj, pa.Table) else _taken(obj, name)
@@ -52,8 +49,6 @@ def from_arrow(obj: Any, name: str) -> Raw:
 
 def from_frame(frame: Any, name: str) -> Raw:
     """Read a DataFrame; its index is no column."""
-    import pyarrow as pa
-
     names = [str(c) for c in frame.columns]
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -72,8 +67,6 @@ def from_frame(frame: Any, name: str) -> Raw:
 
 def _check_types(name: str, schema: pa.Schema) -> None:
     """Refuse types that only some libraries know: what stands behind them, as numbers of periods, is not the value."""
-    import pyarrow as pa
-
     for field in schema:
         if isinstance(field.type, pa.BaseExtensionType):
             kind = field.type.extension_name.removeprefix("pandas.")
@@ -86,8 +79,6 @@ def _check_types(name: str, schema: pa.Schema) -> None:
 
 
 def _taken(obj: Any, name: str) -> pa.Table:
-    import pyarrow as pa
-
     try:
         if not any(hasattr(obj, capsule) for capsule in INTERFACE[:2]):
             from pyarrow.interchange import from_dataframe
@@ -105,8 +96,6 @@ def _taken(obj: Any, name: str) -> pa.Table:
 
 def _without_dictionary(column: Column) -> Column:
     """A column without dictionaries, for Arrow does not unpack those of string views."""
-    import pyarrow as pa
-
     if not pa.types.is_dictionary(column.type):
         return column
     kind = column.type.value_type
@@ -125,8 +114,6 @@ def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = N
     >>> facts_to_arrow(Facts.from_rows({"own": [("a", "b", 0.6)]}), "own").to_pylist()
     [{'c1': 'a', 'c2': 'b', 'c3': 0.6}]
     """
-    import pyarrow as pa
-
     table = facts.tables[predicate]
     columns = [
         _facts_column(kind, data, facts.symbols)
@@ -136,8 +123,6 @@ def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = N
 
 
 def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
-    import pyarrow as pa
-
     if kind is Kind.STRING:
         return symbols.texts(data).cast(pa.string())
     if kind is Kind.DOUBLE:
@@ -152,8 +137,6 @@ def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
 
 def _mixed(values: Sequence[Value]) -> Column:
     """Arrow column of values of any types."""
-    import pyarrow as pa
-
     types = {type(v) for v in values}
     if types and types <= {tuple, frozenset}:
         return _lists(values)
@@ -169,8 +152,6 @@ def _labelled(value: Value) -> Value:
 
 def _lists(values: Sequence[Any]) -> Column:
     """Arrow column of lists and sets; of text if their elements are of several types."""
-    import pyarrow as pa
-
     lists = [list(map(_labelled, ordered(v) if isinstance(v, frozenset) else v)) for v in values]
     inner = {type(e) for v in lists for e in v}
     if not inner:
@@ -260,8 +241,6 @@ def in_memory(name: str, names: Sequence[str], columns: Iterable[Column], *, nam
 
 def array(name: str, values: Sequence[object], column: str | None = None) -> Column:
     """Column of Python values; those that Arrow has one plain type for are not looked at one by one."""
-    import pyarrow as pa
-
     _check_one_type(name, values, column)
     try:
         found = pa.array(values)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from kgreason.arrays import pa, pc
 from kgreason.data.interchange.arrow import array, as_frame, as_polars, in_memory, needed
 from kgreason.data.raw import Raw
 from kgreason.errors import CallError, DataError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
 Graph = KnowledgeGraph | PeopleGraph | LinkGraph
 
@@ -57,9 +57,6 @@ class Plain:
 
     def edges(self, name: str) -> pa.Table:
         """Edges of a relation; of a directed graph a mutual edge stands in both directions."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         table = self.relations[name]
         if name not in self.mutual or not self.directed:
             return table
@@ -70,8 +67,6 @@ class Plain:
 
 def _plain(graph: Graph) -> Plain:
     """Take a graph apart."""
-    import pyarrow as pa
-
     if not isinstance(graph, Graph):
         raise CallError(
             f"a graph is a KnowledgeGraph, a PeopleGraph or a LinkGraph, not of type {type(graph).__name__}",
@@ -127,8 +122,6 @@ def edges_of(table: pa.Table, predicate: str) -> Plain:
     DataError
         If the facts have fewer than two arguments.
     """
-    import pyarrow as pa
-
     if table.num_columns < 2:
         raise DataError(
             f"<{predicate}>",
@@ -168,8 +161,6 @@ def to_arrow(graph: Graph, relation: str | None = None) -> pa.Table:
     >>> to_arrow(people, "age").to_pylist()
     [{'user': 'Ken', 'age': 18.0}]
     """
-    import pyarrow as pa
-
     whole = _plain(graph)
     attributes = {} if isinstance(graph, KnowledgeGraph) else graph.attributes
     chosen = _only({**whole.relations, **attributes}, relation)

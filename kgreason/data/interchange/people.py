@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kgreason.arrays import pa
 from kgreason.data.cast import plain
 from kgreason.data.interchange.arrow import in_memory
 from kgreason.data.interchange.tables import as_raw, is_table
@@ -104,8 +105,6 @@ class _Found:
 
     def add_users(self, raw: Raw) -> None:
         """Add a table with a user in each row; its columns of lists become triples."""
-        import pyarrow as pa
-
         columns = {
             name: _plain(raw, name, column) for name, column in zip(raw.names, raw.columns, strict=True)
         }
@@ -176,8 +175,6 @@ def _plain(raw: Raw, name: str, column: Column) -> Column:
 
 def _texts(column: Column) -> Column:
     """A column as texts; what is missing stays so."""
-    import pyarrow as pa
-
     if isinstance(column, Objects) or pa.types.is_timestamp(column.type):
         return pa.array([None if v is None else text(v) for v in column.to_pylist()], pa.large_string())
     return column.cast(pa.large_string())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arrays import pa, pc
 from kgreason.data.cast import as_texts
 from kgreason.data.formats import read_table
 from kgreason.data.raw import Column, Raw
@@ -42,8 +43,6 @@ def _check_first(
     It is unlike them if it has words where the others of a column are all numbers, or if neither of its ends occurs
     again, which can be said of no other line, while most names do.
     """
-    import pyarrow.compute as pc
-
     cells = {role: column[0].as_py().strip() for role, column in found.items()}
     say = "header=true behind the name of the file" if behind else "header = true"
     shown = ", ".join(cells.values())
@@ -68,9 +67,6 @@ def _check_first(
 
 def _alone(found: Mapping[str, Column]) -> bool:
     """Whether the ends of the first line, and its relation, occur once, and those of no other line do."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for role, cell in ((role, column[0]) for role, column in found.items()):
         columns = [found["relation"]] if role == "relation" else [found["user"], found["target"]]
         if sum(pc.sum(pc.equal(column, cell)).as_py() for column in columns) != 1:
@@ -132,8 +128,6 @@ class Part:
 
     def take(self, rows: Vertices) -> Part:
         """Some of the statements."""
-        import pyarrow as pa
-
         at = pa.array(rows)
         return replace(
             self,
@@ -184,9 +178,6 @@ def read_raw(file: File, progress: Progress) -> Raw:
 
 def texts(column: Column) -> Column:
     """A column as one Arrow array of texts; null is the empty one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return pc.fill_null(column.cast(pa.large_string()), "")
 
@@ -204,8 +195,6 @@ def texts_of(raw: Raw, place: int, title: str, hint: str | None = None) -> Colum
     DataError
         If a value is none that has a text.
     """
-    import pyarrow as pa
-
     if not len(raw):
         return pa.array([], pa.large_string())
     try:
@@ -253,9 +242,6 @@ def _widths(file: str, width: int, columns: Sequence[str], *, behind: bool) -> s
 
 def empty(column: Column, missing: Sequence[str] = ()) -> Flags:
     """Mark texts that hold nothing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     bare = pc.utf8_trim_whitespace(column)
     marked: Flags = pc.is_in(bare, pa.array(["", *missing], column.type)).to_numpy(zero_copy_only=False)
     return marked
@@ -284,8 +270,6 @@ def _statements(triples: Data, file: File, raw: Raw, progress: Progress, *, behi
 
 
 def _cells(table: Data, raw: Raw, before: int, kinds: Kinds) -> Iterator[Part]:
-    import pyarrow as pa
-
     titles = _titles(table, raw)
     row = np.arange(len(raw), dtype=np.int64)
     place = _place(table, raw, titles)
@@ -372,8 +356,6 @@ class Lookup:
         DataError
             At the first id without a name.
         """
-        import pyarrow.compute as pc
-
         at = pc.index_in(column, value_set=self.ids)
         if at.null_count:
             first = int(np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False))[0])
@@ -393,8 +375,6 @@ def lookups(schema: Schema, progress: Progress) -> Mapping[str, Lookup]:
     DataError
         If an id has two names, or if two users or two relations have one.
     """
-    import pyarrow as pa
-
     found: dict[str, list[tuple[Raw, Column, Column]]] = {}
     for names in schema.data:
         for file in names.files if names.kind == "names" else ():
@@ -421,9 +401,6 @@ def _check_unique(
     tables: Sequence[tuple[Raw, Column, Column]], keys: Column, values: Column, what: str, plural: str
 ) -> None:
     """See that whatever agrees in `keys` agrees in `values`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     key, value = (c.dictionary_encode().indices.to_numpy().astype(np.int64) for c in (keys, values))
     order = np.lexsort((value, key))
     wrong = order[1:][(np.diff(key[order]) == 0) & (np.diff(value[order]) != 0)]
@@ -454,9 +431,6 @@ def _read(names: Data, file: File, progress: Progress) -> tuple[Raw, Column, Col
 
 def _split(file: File, columns: Sequence[str]) -> Raw:
     """Split lines so that names may hold the delimiter: from the end of the line if names come first."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     text = "".join(file_texts(file.spec.path, file.options.encoding))
     lines = pc.list_flatten(pc.split_pattern(pa.array([text], pa.large_string()), "\n"))
     lines = pc.ascii_rtrim(lines, "\r")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kgreason.arrays import pa, pc
 from kgreason.data.raw import Column
 from kgreason.errors import DataError
 from kgreason.graph.model import Vertices
@@ -175,8 +176,6 @@ def _attribute_of(
     name: str, kind: Kind, parts: Sequence[Part], names: Lookup | None, remarks: Remarks
 ) -> Attribute:
     """An attribute, as `kgreason.graph.people.model.attribute` makes it; repetitions are counted."""
-    import pyarrow as pa
-
     texts = [names.of(p.target, p.raw, p.row) if names and p.looked_up else p.target for p in parts]
     coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
     code = coded.indices.to_numpy().astype(np.int64)
@@ -203,8 +202,6 @@ def joined(arrays: Sequence[Vertices]) -> Vertices:
 
 
 def _check_numbers(name: str, coded: Column, parts: Sequence[Part]) -> None:
-    import pyarrow.compute as pc
-
     fits = pc.match_substring_regex(coded.dictionary, _NUMBER).to_numpy(zero_copy_only=False)
     words = np.array(coded.dictionary.to_pylist(), dtype=object)
     fits[fits] = np.abs(words[fits].astype(np.float64)) < _LARGEST
@@ -384,8 +381,6 @@ def _count(part: Part, left_out: Flags, what: str, remarks: Remarks) -> None:
 
 def _renamed(part: Part, names: Mapping[str, Lookup]) -> Part:
     """Look up the names of relations."""
-    import pyarrow as pa
-
     if "relations" not in names or not part.looked_up or part.constant:
         return part
     codes, first = np.unique(part.name, return_index=True)
@@ -399,8 +394,6 @@ def _numbered(
     parts: Sequence[Part], kinds: Mapping[str, str], lookup: Lookup | None, last: str | None
 ) -> tuple[Texts, list[Part], int]:
     """Number the users; how many others than the last relation name."""
-    import pyarrow as pa
-
     numbers = [{end: np.full(len(part), -1, dtype=np.int64) for end in ("number", "other")} for part in parts]
     texts: list[Column] = []
     places: list[tuple[Vertices, Vertices]] = []  # numbers of a part, and their rows that texts stand for

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgreason.arrays import pa
 from kgreason.data.plain_tables import write_table
 from kgreason.data.whole_files import replacing
 from kgreason.errors import ReleaseError
@@ -127,8 +128,6 @@ def write_folder(
 
 def check_names(attributes: Mapping[str, Attribute], names: Mapping[str, Iterable[str]]) -> None:
     """Refuse blank values of attributes, and blank names, given by what has them."""
-    import pyarrow as pa
-
     texts = {**names, **{f"a value of {name}": a.domain for name, a in attributes.items()}}
     for whose, some in texts.items():
         if empty(pa.array(list(some), pa.large_string())).any():
