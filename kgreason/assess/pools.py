@@ -16,6 +16,7 @@ ENTRIES = 1 << 11  # places of the release where members are sampled, and of the
 QUOTA = 1 << 8  # sets visited at each of these places
 RAREST = 1 << 19  # sets of rare degrees visited, about
 BLOCKS = 1 << 6  # of a pool at most
+KEPT = 1 << 12  # sampled members of a class that are kept beside its pool
 
 
 class Pools:
@@ -33,6 +34,9 @@ class Pools:
     blocks, members
         The pools: block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, vertices of the release, and is
         followed by block ``blocks[b, 1]``, or by none if that is negative.
+    sampled
+        Members that were met, in pools or not, and their classes: where little of the release may be visited, the
+        search for images begins with them.
     """
 
     def __init__(self, catalogue: Catalogue, need: int) -> None:
@@ -41,8 +45,10 @@ class Pools:
         self.first = np.zeros(0, dtype=np.int64)
         self.blocks = np.zeros((0, 2), dtype=np.int64)
         self.members = np.zeros((0, catalogue.size), dtype=np.int64)
+        self.sampled: list[tuple[Ints, Ints]] = []
         self._last = np.zeros(0, dtype=np.int64)
         self._count = np.zeros(0, dtype=np.int64)
+        self._kept = np.zeros(0, dtype=np.int64)
         self._turns = np.zeros((0, catalogue.size), dtype=np.int64)
         self._starts = np.zeros(1, dtype=np.int64)
 
@@ -55,6 +61,7 @@ class Pools:
         forms = [self._catalogue.full.form(c).automorphisms for c in range(known, count)]
         self.first, self._last = np.concatenate([self.first, new]), np.concatenate([self._last, new])
         self._count = np.concatenate([self._count, np.ones(count - known, dtype=np.int64)])
+        self._kept = np.concatenate([self._kept, np.zeros(count - known, dtype=np.int64)])
         self._turns = np.concatenate([self._turns, *forms])
         ends = self._starts[-1] + np.cumsum([len(f) for f in forms])
         self._starts = np.concatenate([self._starts, ends.astype(np.int64)])
@@ -144,6 +151,7 @@ class Pools:
             flags = np.append(open_, False)  # classes that are new have none
             mine = np.flatnonzero(flags[np.minimum(classes, len(open_))])
             self.add(rows[mine], classes[mine])
+            self._keep(rows[mine], classes[mine])
             still = open_ & ~self.full()[: len(open_)]
             if (still != open_).any():
                 open_ = still
@@ -154,3 +162,11 @@ class Pools:
         walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree.copy())
         for share in places:
             walker.walk(share, orders, keep, quota)
+
+    def _keep(self, rows: Ints, classes: Ints) -> None:
+        order = np.argsort(classes, kind="stable")
+        ordered = classes[order]
+        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered) + self._kept[ordered]
+        kept = order[rank < KEPT]
+        self.sampled.append((rows[kept], classes[kept]))
+        self._kept += np.bincount(classes[kept], minlength=len(self._kept))

@@ -92,6 +92,8 @@ class Search:
 
     def decide(self, rows: Ints, classes: Ints) -> Ints:
         """Decide for each attacked subgraph, in canonical order, whether it has images: 1, 0, or -1 not decided."""
+        while self.pools.sampled:
+            self._stock.add(*self.pools.sampled.pop())
         status = np.zeros(len(rows), dtype=np.int64)
         open_ = ~np.isin(classes, [c for c in np.unique(classes).tolist() if self._scarce(c)])
         status[open_] = self._visited(rows[open_], classes[open_])
