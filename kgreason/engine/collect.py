@@ -196,8 +196,7 @@ def exact_mean(values: Sequence[float | int]) -> float:
         return float(sum(map(Fraction, values)) / len(values))
 
 
-def exact_median(values: Sequence[float | int]) -> float:
-    """Median of finite numbers."""
+def _exact_median(values: Sequence[float | int]) -> float:
     low, high = statistics.median_low(values), statistics.median_high(values)
     middle = float(statistics.median(values))
     return middle if math.isfinite(middle) else low / 2 + high / 2
@@ -227,7 +226,7 @@ TOTALS: Mapping[str, Callable[[list[Any]], Any]] = {
     "min": lambda values: _extreme(values, min),
     "max": lambda values: _extreme(values, max),
     "avg": exact_mean,
-    "median": exact_median,
+    "median": _exact_median,
     "set": make_set,
     "list": lambda values: make_list(sorted(values, key=rank)),
     "union": make_set,

@@ -237,7 +237,6 @@ def _store(relation: Relation, key: Sequence[int] | None) -> Store:
 
 
 def _rows(given: Table | None, kinds: Sequence[Kind], symbols: Symbols) -> Rows:
-    """Rows of a table, coded as a relation holds them."""
     if given is None or not given.length:
         return np.empty((0, len(kinds)), dtype=np.int64)
     rows = given.converted(kinds, symbols).matrix()
