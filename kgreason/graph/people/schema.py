@@ -125,7 +125,6 @@ class Section:
 
 
 def _sections(path: Path) -> list[Section]:
-    """Take a TOML file apart."""
     file = str(path)
     try:
         text = path.read_text(encoding="utf-8")
