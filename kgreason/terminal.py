@@ -68,7 +68,7 @@ class Plain:
         self._title = None
 
 
-class Rich:
+class _Rich:
     """Progress as bars with counts and remaining time."""
 
     def __init__(self, bars: Bars) -> None:
@@ -138,7 +138,7 @@ def _shown() -> Iterator[Progress]:
     amount = bars.BarColumn(), bars.MofNCompleteColumn(), Rate(), bars.TimeRemainingColumn()
     console = Console(file=raw(sys.stderr), emoji=False)
     with bars.Progress(bars.SpinnerColumn(), title, *amount, console=console, transient=True) as shown:
-        yield Rich(shown)
+        yield _Rich(shown)
 
 
 def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
