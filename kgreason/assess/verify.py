@@ -227,15 +227,10 @@ def examine(
         found = decide(space, size, where, k, progress, donors, most)
         outcomes.append(found)
         words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
-    delta = _delta_of(outcomes, drawn)
-    return delta, listing(words, delta.total - delta.satisfied), outcomes
-
-
-def _delta_of(outcomes: Sequence[Outcome], drawn: Drawn | None = None) -> Delta:
-    """δ of what was found about attacked subgraphs, all of them or those that were drawn."""
     satisfied, undecided = sum(f.satisfied for f in outcomes), sum(f.undecided for f in outcomes)
     population = None if drawn is None else drawn.population
-    return Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
+    delta = Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
+    return delta, listing(words, delta.total - delta.satisfied), outcomes
 
 
 def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:

@@ -133,15 +133,13 @@ def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:
     number = np.full(graph.n, -1, dtype=np.int64)
     number[vertices] = np.arange(len(vertices))
     relations = {
-        name: kept(replace(r, source=number[r.source], target=number[r.target]), _inside(r, number))
+        name: kept(
+            replace(r, source=number[r.source], target=number[r.target]),
+            (number[r.source] >= 0) & (number[r.target] >= 0),
+        )
         for name, r in graph.relations.items()
     }
     return KnowledgeGraph(graph.labels[vertices], relations)
-
-
-def _inside(relation: Relation, number: Ints) -> Flags:
-    inside: Flags = (number[relation.source] >= 0) & (number[relation.target] >= 0)
-    return inside
 
 
 def kept(relation: Relation, rows: Flags) -> Relation:

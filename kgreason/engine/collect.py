@@ -79,7 +79,7 @@ class Gathered:
         self.numbers: dict[tuple[int, ...], int] = {}  # of the groups
         self.held: list[dict[Hashable, Value]] = []  # by group: contributor or element -> value
         self.changed: dict[int, None] = {}
-        self.result = _result(self.name, kind)
+        self.result = Kind.DOUBLE if self.name in ("avg", "median") else COLLECTING.get(self.name, kind)
 
     def group(self, number: int) -> npt.NDArray[np.int64]:
         """Coded variables of a group."""
@@ -159,12 +159,6 @@ class Gathered:
         if at not in held or (isinstance(value, float) and not isinstance(held[at], float)):
             held[at] = value  # of 1 and 1.0 the double stays, whichever comes first
             self.changed[group] = None
-
-
-def _result(name: str, kind: Kind) -> Kind:
-    if name in ("avg", "median"):
-        return Kind.DOUBLE
-    return COLLECTING.get(name, kind)
 
 
 def _comparable(a: Value, b: Value) -> bool:
