@@ -237,7 +237,6 @@ class Reasoner:
     def _exchanged(
         self, tables: Mapping[str, Table], progress: Progress, *, add: bool
     ) -> tuple[int, Difference]:
-        """Evaluate the edited facts anew."""
         own = self._state.own()
         others = self._edited(own, tables, add=add)
         edited = sum(_edits(own.tables.get(p), others.tables.get(p)) for p in tables)

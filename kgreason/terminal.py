@@ -82,12 +82,10 @@ class _Rich:
         self._task = self._bars.add_task(printable(title), total=total, unit=unit)
 
     def advance(self, units: int = 1) -> None:
-        """Move the bar."""
         if self._task is not None:
             self._bars.advance(self._task, units)
 
     def note(self, message: str) -> None:
-        """Print the message above the bar."""
         self._bars.console.print(printable(message), markup=False, highlight=False)
 
 

@@ -168,8 +168,7 @@ class Cover:
 
     def _still(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
         """Those that find no images among all members at hand."""
-        # Of a class with many some are looked at closely; if hardly any of these finds images, more are taken
-        # to find none.
+        # Of a large class a sample is searched; if hardly any of it finds images, more count as lacking.
         order = np.lexsort((self._rng.random(len(classes)), classes))
         rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
         order, rank = order[rank < _TAKEN], rank[rank < _TAKEN]

@@ -174,7 +174,6 @@ class _Reader:
         self._predicate, self._kind = np.array(predicates), np.array(kinds)
 
     def _term(self, term: Any) -> tuple[str, int]:
-        """Text and kind."""
         kind = type(term).__name__
         if kind == "NamedNode":
             return term.value, 0
@@ -215,7 +214,6 @@ class _Reader:
         return names not in (None, "id") and self._is(iri, _LABEL if names == "label" else names)
 
     def _of(self, test: Callable[[str], object]) -> Rows:
-        """Rows whose predicate passes a test."""
         codes = [code for iri, code in self._predicates.items() if test(iri)]
         return np.flatnonzero(np.isin(self._predicate, codes))
 

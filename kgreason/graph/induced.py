@@ -170,7 +170,6 @@ class InducedReasoner:
 
     @property
     def _ranges(self) -> dict[str, Range]:
-        """Least and greatest weight by edge predicate."""
         program, found = self._program, {}
         for predicate in program.edges:
             if program.arities.get(predicate) == 3:

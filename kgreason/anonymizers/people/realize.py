@@ -88,7 +88,7 @@ def _ends(pairs: Vertices, n: int) -> Counts:
 
 
 def _most(edges: Links, out: Counts, into: Counts) -> npt.NDArray[np.bool_]:
-    """A largest set of edges in which nobody has more of them than he shall have."""
+    """A maximum set of edges in which no user exceeds the wanted out- and in-degree."""
     # Edges between users who have too many on neither side are in it; the flow is only about the rest.
     n = len(out)
     outs, ins = np.bincount(edges.source, minlength=n), np.bincount(edges.target, minlength=n)

@@ -31,8 +31,6 @@ _NEW = -1
 
 @dataclass(frozen=True, eq=False)
 class _Turnover:
-    """Who will be released."""
-
     # Each group of at least k users to be made alike: users of the original graph, and fakes, numbered from n on.
     groups: list[tuple[Vertices, Vertices]]
     row: Vertices  # row of the history of each user and fake, shape (n + fakes,); -1: no pseudonym yet

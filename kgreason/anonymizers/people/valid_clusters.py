@@ -322,18 +322,14 @@ def k_medoids_partition(distance: Distance, clusters: Clusters, k: int, rng: np.
 
 
 class _PointDistance:
-    """Euclidean distance of points."""
-
     def __init__(self, points: Points) -> None:
         self.points = points
 
     @property
     def n(self) -> int:
-        """Number of users."""
         return len(self.points)
 
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """See `Distance.between`."""
         from scipy.spatial.distance import cdist
 
         others = self.points if columns is None else self.points[columns]

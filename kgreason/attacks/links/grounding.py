@@ -119,7 +119,6 @@ class _Rule:
     terms: tuple[Term, ...]
 
     def listing(self) -> CheckedRule:
-        """A rule that derives the groundings."""
         head = CheckedAtom(self.predicate, self.terms, self.rule.head.span)
         return replace(self.rule, head=head, text=f"{self.rule.text} ({self.predicate})")
 

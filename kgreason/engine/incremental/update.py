@@ -202,7 +202,6 @@ class Updating:
                 yield predicate, Change(added, removed)
 
     def _deny(self, changes: Deltas) -> None:
-        """Refuse facts that violate a constraint."""
         denials = [d for d in self.denials if d.predicate in changes]
         if any(self.database.stores[d.predicate].live for d in denials):
             plain = {p: store.plain() for p, store in self.database.stores.items()}

@@ -173,7 +173,6 @@ def _places(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
 
 
 def _typed(part: Section) -> Mapping[str, Any]:
-    """Check keys and types of a section."""
     for key, value in part.given.items():
         known = _KEYS[part.kind]
         if key not in known:
