@@ -298,7 +298,6 @@ def _facts(found: Facts, reasoned: Reasoned | None = None) -> Iterator[Table | s
 
 
 def _first(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], count: int) -> Table:
-    """The first rows of a long table."""
     shown = tuple(tuple(map(_text, row)) for row in islice(rows, ROWS))
     return Table(title, tuple(names), shown, note=f"… {count - ROWS:,} more" if count > ROWS else "")
 

@@ -237,7 +237,6 @@ class Reasoner:
     def _exchanged(
         self, tables: Mapping[str, Table], progress: Progress, *, add: bool
     ) -> tuple[int, Difference]:
-        """Evaluate the edited facts anew."""
         own = self._state.own()
         others = self._edited(own, tables, add=add)
         edited = sum(_edits(own.tables.get(p), others.tables.get(p)) for p in tables)
@@ -282,7 +281,6 @@ class Reasoner:
         return kinds == {Kind.INT}
 
     def _edited(self, own: Facts, tables: Mapping[str, Table], *, add: bool) -> Facts:
-        """The given facts with some more or some less."""
         edited = dict(own.tables)
         for predicate, new in tables.items():
             old = edited.get(predicate)
@@ -300,7 +298,6 @@ class Reasoner:
     def _evaluated(
         self, own: Facts, earlier: Nulls | None, progress: Progress
     ) -> tuple[Anew, Stats, Warnings]:
-        """Evaluate the rules on given facts."""
         start = perf_counter()
         tables = dict(own.tables)
         complete_nodes(self._program, tables, self._symbols)
@@ -328,14 +325,12 @@ class Reasoner:
             self._outputs.table(goal)
 
     def _of(self, predicate: str) -> Reasoned:
-        """Result with one of the outputs."""
         if predicate not in self._goals:
             raise KeyError(no_output(predicate, self._goals))
         shown = Facts({predicate: self._outputs.table(predicate)}, self._symbols)
         return Reasoned(shown, self._stats, self._warnings, self._program)
 
     def _changed(self, state: Updating, changes: Deltas) -> dict[str, tuple[Table, Table]]:
-        """What is different of the outputs."""
         shown = {}
         for goal in changes.keys() & set(self._goals):
             before = self._outputs.forget(goal)

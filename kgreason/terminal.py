@@ -68,7 +68,7 @@ class Plain:
         self._title = None
 
 
-class Rich:
+class _Rich:
     """Progress as bars with counts and remaining time."""
 
     def __init__(self, bars: Bars) -> None:
@@ -82,12 +82,10 @@ class Rich:
         self._task = self._bars.add_task(printable(title), total=total, unit=unit)
 
     def advance(self, units: int = 1) -> None:
-        """Move the bar."""
         if self._task is not None:
             self._bars.advance(self._task, units)
 
     def note(self, message: str) -> None:
-        """Print the message above the bar."""
         self._bars.console.print(printable(message), markup=False, highlight=False)
 
 
@@ -138,7 +136,7 @@ def _shown() -> Iterator[Progress]:
     amount = bars.BarColumn(), bars.MofNCompleteColumn(), Rate(), bars.TimeRemainingColumn()
     console = Console(file=raw(sys.stderr), emoji=False)
     with bars.Progress(bars.SpinnerColumn(), title, *amount, console=console, transient=True) as shown:
-        yield Rich(shown)
+        yield _Rich(shown)
 
 
 def print_facts(facts: Facts, predicates: Iterable[str]) -> None:

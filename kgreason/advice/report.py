@@ -90,16 +90,11 @@ class Advice:
 
 
 @dataclass(frozen=True, eq=False)
-class Advisor:
-    """What is known of a graph.
+class _Advisor:
+    """What is known of a graph of the methods that fit it."""
 
-    Attributes
-    ----------
-    surveyed, found
-        Of each number of vertices its connected sets, and how many of these lack images where that is known.
-    commute
-        Whether what protects x vertices protects fewer.
-    """
+    # `surveyed`, `found`: of each number of vertices its connected sets, and how many of these lack images
+    # where that is known; `commute`: whether what protects x vertices protects fewer.
 
     graph: KnowledgeGraph
     k: int
@@ -108,15 +103,7 @@ class Advisor:
     commute: bool
 
     def advise(self, sizes: Sequence[int], most: int, rng: np.random.Generator) -> Advice:
-        """Look at all methods.
-
-        Parameters
-        ----------
-        sizes
-            Numbers of vertices that were examined.
-        most
-            The greatest that an attacker is thought to know.
-        """
+        """Compare all methods for `sizes`; `most` vertices are the greatest that an attacker is thought to know."""
         single = [self._kguard((x,)) for x in sizes]
         feasible = [m.lacking or m.feasible for m in single]
         reach = max((x for x, fits in zip(sizes, feasible, strict=True) if fits and x <= most), default=0)
@@ -131,7 +118,6 @@ class Advisor:
         return Advice(methods, *self._choice(best, klone, most, reach))
 
     def _choice(self, best: Method | None, klone: Method, most: int, reach: int) -> tuple[str, str]:
-        """Options of the method to take, and why."""
         if best is None and klone.feasible:
             return klone.options, f"no size up to {most} is feasible for kguard; klone protects every size"
         if best is None:
@@ -325,7 +311,7 @@ def measure(
     clock.lap("parts")
     found = {x: lacking(surveyed[x], k, progress) for x in advised if surveyed[x].exact}
     clock.lap("images")
-    advice = Advisor(graph, k, surveyed, found, commute).advise(advised, target, rng)
+    advice = _Advisor(graph, k, surveyed, found, commute).advise(advised, target, rng)
     clock.lap("advice")
     return Risk(
         graph,

@@ -126,7 +126,6 @@ class _Reader:
         return variable
 
     def flow(self, expression: Expression) -> Flow:
-        """Tell where the nulls of a value come from."""
         found = self._flow(expression)
         variables, keys = (frozenset(map(self.name, names)) for names in (found.variables, found.keys))
         return Flow(variables, keys, found.invented)

@@ -227,7 +227,6 @@ class _Dependency:
 
 
 def _dependencies(rules: Iterable[Written]) -> list[_Dependency]:
-    """All edges of the dependency graph; also those of rules with other mistakes."""
     edges = []
     for rule in rules:
         kind: Literal["positive", "aggregate"] = "aggregate" if _strict(rule) else "positive"
@@ -247,10 +246,7 @@ def _strict(rule: Written) -> bool:
 
 
 def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[frozenset[str]]:
-    """Strongly connected components of the head predicates, each after those it depends on.
-
-    Kosaraju's algorithm, without recursion, so that long chains of predicates need no deep stack.
-    """
+    """Strongly connected components of the head predicates, each after those it depends on (Kosaraju, iterative)."""
     below: dict[str, list[str]] = {h: [] for h in heads}
     above: dict[str, list[str]] = {h: [] for h in below}
     for edge in edges:
@@ -281,7 +277,6 @@ def _left(start: str, following: Mapping[str, Sequence[str]], seen: set[str]) ->
 def _report_unstratified(
     parts: Iterable[frozenset[str]], edges: Sequence[_Dependency], findings: Findings
 ) -> None:
-    """Report every negation or stratified aggregate inside of a component, with its cycle."""
     for part in parts:
         inside = [e for e in edges if e.head in part and e.body in part]
         reported: set[tuple[str, str, str]] = set()

@@ -152,7 +152,6 @@ def _assemble(
     findings: Findings,
     reach: Reach,
 ) -> Examined:
-    """Put the parts of a program without errors together."""
     derived = first_places(source.program.heads)
     outputs = notes.of("output") or tuple(derived)
     queries = notes.of("query")

@@ -205,7 +205,6 @@ def check_unused(
 
 
 def _read_elsewhere(program: Program) -> set[str]:
-    """Predicates that something else than their own rules reads."""
     found: set[str] = set()
     for clause in program.bodied:
         own = {a.predicate for a in clause.head} if isinstance(clause, Rule) else set()

@@ -298,7 +298,6 @@ def holds_edges(predicate: str, positions: frozenset[Position]) -> bool:
 
 
 def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position]) -> set[str]:
-    """Variables of a rule that hold vertices."""
     found = {term.name for place, term in places(rule.positives) if place in positions}
     for step in rule.steps:
         match step:
@@ -344,8 +343,6 @@ def _check_nulls(rule: CheckedRule, program: CheckedProgram, findings: Findings)
 
 
 class _Rule:
-    """The checks of one rule."""
-
     def __init__(self, rule: CheckedRule, positions: frozenset[Position], findings: Findings) -> None:
         self.rule, self.positions, self.findings = rule, positions, findings
         self.vertices = _vertices(rule, positions)

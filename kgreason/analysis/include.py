@@ -134,7 +134,7 @@ class _Reader:
         if not isinstance(wanted, str):
             return None  # reported with the other annotations
         here = self.files[path]
-        found = find_file(wanted, here.folder)
+        found = _find_file(wanted, here.folder)
         if found is None:
             self.findings.add(
                 "E321",
@@ -202,7 +202,6 @@ class _Reader:
         )
 
     def source(self, root: Path) -> Source:
-        """Put the clauses of all files in order."""
         if len(self.files) > 1:
             self._share_parameters()
         for file in self.files.values():
@@ -280,7 +279,6 @@ class _Reader:
 
 
 def _definitions(program: Program) -> dict[str, Annotation]:
-    """The parameters that a file defines, by name."""
     return {
         name: clause
         for clause in reversed(program.clauses)
@@ -289,7 +287,6 @@ def _definitions(program: Program) -> dict[str, Annotation]:
 
 
 def _parameter(clause: Clause) -> str | None:
-    """Name of the parameter that a clause defines."""
     if isinstance(clause, Annotation) and clause.name == "param" and len(clause.arguments) == 2:
         return str(clause.arguments[0].value)
     return None
@@ -301,12 +298,10 @@ _SCANNED = 1000  # files of a folder in which a module is looked for
 _HEAD = 1 << 16  # bytes at the start of a file in which it names its module
 
 
-def find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
-    """Find the file that an ``@include`` of a file in `folder` names, and its name in messages.
-
-    Tried in turn: the path, the path with ``.vada``, a file of the folder that declares the name by ``@module``,
-    a file of the rule library.
-    """
+def _find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
+    """The file that an ``@include`` of a file in `folder` names, and its name in messages."""
+    # Tried in turn: the path, the path with ``.vada``, a file of the folder that declares the name by
+    # ``@module``, a file of the rule library.
     declared = (path.name for path, module in modules(folder) if module == wanted)
     for name in chain((wanted, f"{wanted}.vada") if wanted else (), declared):
         if _is_file(folder / name):

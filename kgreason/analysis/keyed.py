@@ -220,7 +220,6 @@ def _aggregated(drafts: Sequence[Draft]) -> Iterator[tuple[CheckedAtom, int, str
 
 
 def _positions(variable: str, head: CheckedAtom) -> list[int]:
-    """Where a variable stands."""
     return [i for i, t in enumerate(head.terms) if isinstance(t, Variable) and t.name == variable]
 
 

@@ -102,7 +102,6 @@ def _lift_rule(rule: CheckedRule, part: str) -> CheckedRule:
 
 
 def _fresh(rule: CheckedRule) -> str:
-    """A variable that the rule does not use."""
     used = {name for atom in rule.atoms for name in atom.variables}
     used |= {step.variable for step in (*rule.steps, *rule.inventions) if not isinstance(step, Filter)}
     if rule.aggregation:

@@ -139,7 +139,6 @@ def _path(path: Path) -> str:
 def _source(
     clause: Annotation, allowed: frozenset[str], findings: Findings
 ) -> tuple[str, Mapping[str, str]] | None:
-    """Read the name of a source and the options behind it."""
     words = str(clause.arguments[1].value).strip().split(None, 1)
     source = words[0].rstrip(",") if words else ""
     if source not in allowed:

@@ -114,7 +114,6 @@ def _warded(
 
 
 def _ward_rule(rule: Written, affected: Affected) -> Warding:
-    """Find the ward of a rule, or tell why it has none."""
     harmful = rule.harmful(affected)
     reached = {v for flow in rule.flows.values() for v in flow.variables | flow.keys}
     aggregated = _aggregated(rule)

@@ -281,10 +281,8 @@ def _raises(aggregation: Aggregation, weights: frozenset[str]) -> bool:
 
 
 def _rises(expression: Expression, weights: frozenset[str]) -> bool:
-    """Whether an expression is never negative and can only rise with the weights, which are not negative.
-
-    Rounding does no harm: sums and products of doubles are rounded monotonically.
-    """
+    """Whether an expression is never negative and can only rise with the weights, which are not negative."""
+    # Rounding does no harm: sums and products of doubles are rounded monotonically.
     if isinstance(expression, Variable):
         return expression.name in weights
     if isinstance(expression, Constant):

@@ -43,7 +43,7 @@ def images(buckets: Buckets, n: int) -> list[set[int]]:
     return _grouped((row for bucket in buckets for row in bucket.T.tolist()), n)
 
 
-def companions(buckets: Buckets, n: int) -> list[set[int]]:
+def _companions(buckets: Buckets, n: int) -> list[set[int]]:
     """For each vertex, itself and the vertices of its chosen subgraphs; empty if it is in none."""
     return _grouped((row for bucket in buckets for row in bucket.tolist()), n)
 
@@ -102,7 +102,7 @@ class Diversifier:
         self._names = ("degrees",) if symmetric else ("in-degrees", "out-degrees")
         self._near = undirected(graph)
         self._neighbours = (_grouped_ends(graph, IN), _grouped_ends(graph, OUT))
-        self._companions = companions(buckets, self.n)
+        self._companions = _companions(buckets, self.n)
         chosen = [v for v, others in enumerate(self._companions) if others]
         apart = images(buckets, self.n)
         missing, reals = [], (graph.in_degree(), graph.out_degree())

@@ -71,7 +71,6 @@ def _both(begin: Ints, key: Ints, count: Ints, place: Ints, at: Ints, k: int, u:
 
 @kernel
 def _owner(begin: Ints, arc: int) -> int:
-    """Vertex that an arc belongs to."""
     low, high = 0, len(begin) - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -204,31 +203,12 @@ class Arcs:
         return cls(begin, key[order], count[order].astype(np.int64))
 
 
-def arranged(graph: KnowledgeGraph, k: int, rng: np.random.Generator, progress: Progress) -> Vertices:
-    """Divide the vertices into k blocks of equal size and align these, so that they have many edges in common.
-
-    Vertices of like degree begin in the same row. Then places are exchanged by simulated annealing: where two blocks
-    have an edge between the same rows, it is in common. Both at once: which vertices are together in a block, and in
-    which rows they stand.
-
-    Returns
-    -------
-    ndarray
-        int64, shape (n',) with n' = n rounded up to a multiple of k: ``row * k + block`` of each vertex; the vertices
-        from n on are new ones.
-
-    References
-    ----------
-    S. Kirkpatrick, C. Gelatt, M. Vecchi: Optimization by simulated annealing (1983).
-
-    Examples
-    --------
-    >>> from kgreason.progress import SILENT
-    >>> two = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("p", "q"), ("q", "r")])
-    >>> place = arranged(two, 2, np.random.default_rng(0), SILENT)
-    >>> (place // 2).tolist()[:3] == (place // 2).tolist()[3:]
-    True
-    """
+def _arranged(graph: KnowledgeGraph, k: int, rng: np.random.Generator, progress: Progress) -> Vertices:
+    """Divide the vertices into k blocks of equal size and align these, so that they have many edges in common."""
+    # Vertices of like degree begin in the same row; then places are exchanged by simulated annealing (S.
+    # Kirkpatrick, C. Gelatt, M. Vecchi, 1983). An edge is in common where two blocks have one between the
+    # same rows. Returns ``row * k + block`` of each vertex; n is rounded up to a multiple of k by new
+    # vertices.
     n = -(-graph.n // k) * k
     degree = np.zeros(n, dtype=np.int64)
     degree[: graph.n] = graph.in_degree() + graph.out_degree()
@@ -273,7 +253,7 @@ class KIso:
         """
         check_k(self.k)
         noising = WeightNoising.fit(graph, rules, self.trials)
-        place = arranged(graph, self.k, rng, progress)
+        place = _arranged(graph, self.k, rng, progress)
         noised = noising.originals(rng, progress)
         changed = {name: agreed(r, place, self.k, rng) for name, r in noised.relations.items()}
         labels = [*graph.labels.tolist(), *synthetic_labels(graph, len(place) - graph.n)]

@@ -39,16 +39,8 @@ Lacks = Sequence[tuple[Cover, Lack]]
 
 
 @dataclass(frozen=True, eq=False)
-class Mending:
-    """What to mend: a graph with its new weights, and the subgraphs that are attacked.
-
-    Attributes
-    ----------
-    covers
-        The attacked subgraphs, by size.
-    k
-        Images of each, itself included.
-    """
+class _Mending:
+    """A graph with its new weights, and the subgraphs (`covers`, by size) that need k images, themselves included."""
 
     noising: WeightNoising
     graph: KnowledgeGraph
@@ -87,13 +79,7 @@ class Mending:
         return [(cover, cover.lack(degrees, self.progress)) for cover in self.covers]
 
     def _attempt(self, draft: Draft, lacks: Lacks, best: Draft | None) -> Draft | None:
-        """Additions after which nothing lacks; `None` if they are more than the best so far, or than KLONE's.
-
-        Parameters
-        ----------
-        draft, lacks
-            What ties the graph together, and what lacks then.
-        """
+        """Additions after which nothing lacks; `None` if they are more than the best so far, or than KLONE's."""
         graph = self.graph
         pieces = Pieces(self.noising, graph, self.reasoner, draft, self.rng)
         most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
@@ -159,7 +145,7 @@ class Kguard:
         reasoner = InducedReasoner(noised, rules)
         covers = self._covers(noised, reasoner, rng, progress)
         total = sum(cover.count for cover in covers)
-        mending = Mending(noising, noised, reasoner, covers, self.k, rng, progress)
+        mending = _Mending(noising, noised, reasoner, covers, self.k, rng, progress)
         draft = mending.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
         if draft is None:
             progress.note("KLONE adds no more than this would: it is used instead")
@@ -167,7 +153,9 @@ class Kguard:
         augmented, fixed = assemble(
             noised, draft.n, draft.edges(), draft.ties, rng, symmetric=draft.symmetric
         )
-        _check_degrees(augmented, draft)
+        # the images were found for these degrees
+        if (augmented.in_degree() != draft.inner).any() or (augmented.out_degree() != draft.outer).any():
+            raise RuntimeError("KGUARD lost count of degrees")
         figures = {
             "vertices": graph.n,
             "edges": graph.m,
@@ -204,9 +192,3 @@ class Kguard:
             targets = None if x in self.sizes else whole[x]
             covers.append(Cover(graph, reasoner, x, targets, need, rng))
         return [cover for cover in covers if cover.count]
-
-
-def _check_degrees(graph: KnowledgeGraph, draft: Draft) -> None:
-    """Postcondition: degrees are those for which the images were found."""
-    if (graph.in_degree() != draft.inner).any() or (graph.out_degree() != draft.outer).any():
-        raise RuntimeError("KGUARD lost count of degrees")

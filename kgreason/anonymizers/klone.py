@@ -78,11 +78,9 @@ class Klone:
     def _synthetic_edges(
         self, graph: KnowledgeGraph, symmetric: bool, rng: np.random.Generator
     ) -> tuple[Pairs, int]:
-        """Sources and targets of the synthetic edges, and the number of new vertices they need.
-
-        In a symmetric graph their reverses are still to be added: there a vertex has one degree, and each
-        edge it lacks goes forth or back at random.
-        """
+        """Sources and targets of the synthetic edges, and the number of new vertices they need."""
+        # In a symmetric graph their reverses are still to be added: there a vertex has one degree, and each
+        # edge it lacks goes forth or back at random.
         n, k = graph.n, self.k
         tied = tie_pieces(graph, k, rng)
         missing = (
@@ -99,7 +97,7 @@ class Klone:
         in_chosen, in_missing = self._chosen(graph.in_degree(), tied[1], rng)
         surplus = int(out_missing.sum() - in_missing.sum())
         lesser = (in_chosen, in_missing) if surplus > 0 else (out_chosen, out_missing)
-        raise_greatest(*lesser, abs(surplus), rng)
+        _raise_greatest(*lesser, abs(surplus), rng)
         return out_missing, in_missing
 
     def _missing_halves(
@@ -107,7 +105,7 @@ class Klone:
     ) -> tuple[Degrees, Degrees]:
         """What copies of vertices lack of their chosen degrees, divided at random into equal totals."""
         chosen, missing = self._chosen(graph.out_degree(), both_ways(tied)[0], rng)
-        raise_greatest(chosen, missing, int(missing.sum()) % 2, rng)
+        _raise_greatest(chosen, missing, int(missing.sum()) % 2, rng)
         return halves(missing, rng)
 
     def _chosen(self, real: Degrees, ends: Vertices, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
@@ -203,11 +201,9 @@ def exchanged(edges: Pairs, n: int, k: int, rng: np.random.Generator) -> Pairs:
     return source, target
 
 
-def raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.random.Generator) -> None:
-    """Raise degrees by `surplus` in all: evenly, and what remains at the greatest of random rows.
-
-    Rows stay free of repeats, since all of a row rises alike or its greatest alone.
-    """
+def _raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.random.Generator) -> None:
+    """Raise degrees by `surplus` in all: evenly, and what remains at the greatest of random rows."""
+    # Rows stay free of repeats, since all of a row rises alike or its greatest alone.
     rows, k = chosen.shape
     if not rows:
         return

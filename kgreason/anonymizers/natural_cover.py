@@ -167,11 +167,8 @@ class Cover:
         self.turns = self.catalogue.forms.turns()
 
     def _still(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
-        """Those that find no images among all members at hand.
-
-        Of a class with many some are looked at closely; if hardly any of these finds images, more are taken to
-        find none.
-        """
+        """Those that find no images among all members at hand."""
+        # Of a large class a sample is searched; if hardly any of it finds images, more count as lacking.
         order = np.lexsort((self._rng.random(len(classes)), classes))
         rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
         order, rank = order[rank < _TAKEN], rank[rank < _TAKEN]

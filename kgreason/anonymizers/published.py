@@ -131,11 +131,9 @@ class _Build:
             self.buckets.append(found)
 
     def copies(self) -> dict[str, Edges]:
-        """The edges of the copies."""
         return {name: copied_edges(r, self.graph.n, self.copied) for name, r in self.graph.relations.items()}
 
     def degrees(self, ties: Pairs) -> tuple[Vertices, Vertices]:
-        """In- and out-degrees of originals and copies, `ties` included."""
         copied = self.copies().values()
         found = []
         for phi, real in ((1, self.graph.in_degree()), (0, self.graph.out_degree())):

@@ -157,7 +157,7 @@ class WeightNoising:
                 f"the number of trials must be at least 1, not {trials}", hint="--trials 10 is usual"
             )
         densities = {
-            name: WeightDensity.fit(r.weight, name, _most_parallel(r))
+            name: WeightDensity.fit(r.weight, name, int(np.bincount(pair_numbers(r)).max(initial=1)))
             for name, r in graph.relations.items()
             if r.weight is not None
         }
@@ -423,7 +423,3 @@ def exchanged(graph: KnowledgeGraph, other: KnowledgeGraph, rows: Rows) -> Knowl
             if r.weight is not None
         }
     )
-
-
-def _most_parallel(relation: Relation) -> int:
-    return int(np.bincount(pair_numbers(relation)).max(initial=1))

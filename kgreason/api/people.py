@@ -183,7 +183,6 @@ def _before(after: Path | str | None, settings: Settings, folders: Folders | Non
 
 
 def _levels(graph: PeopleGraph, k: int | None, k_values: Levels | None, settings: Settings) -> Counts:
-    """The k of each user."""
     from kgreason.graph.people.levels import read_levels
 
     if k_values is None:
@@ -337,7 +336,6 @@ def _releases(
     mapping: Mapped | Sequence[Mapped] | None,
     removed: Collection[str] | None,
 ) -> list[Published]:
-    """Each release with its source."""
     from kgreason.assess.people.verdict import Published
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.people.folder import read_published, source_of

@@ -167,7 +167,6 @@ def anonymize(
 
 
 def _check_large_enough(graph: KnowledgeGraph, k: int, sizes: Sequence[int]) -> None:
-    """Refuse graphs that have not the vertices for k places of such parts."""
     from kgreason.assess.verify import check_parameters
 
     check_parameters(graph, 1, 1)
@@ -198,7 +197,7 @@ def _tell_work(
 
 def _read(data: GraphData | None) -> Mapping[str, Any] | None:
     """What a graph is read from; nothing, where it is handed over."""
-    return None if is_graph_like(data) else cast("Mapping[str, Any]", data or {})
+    return None if _is_graph_like(data) else cast("Mapping[str, Any]", data or {})
 
 
 def read_graph(
@@ -231,7 +230,7 @@ def read_graph(
 def _graph(program: CheckedProgram, data: GraphData | None, progress: Progress) -> KnowledgeGraph:
     from kgreason.data.load import load_graph
 
-    if data is None or not is_graph_like(data):
+    if data is None or not _is_graph_like(data):
         check_data(data)
         return load_graph(program, cast("Mapping[str, Any]", data or {}), progress)
     graph = graph_of(data, program)
@@ -239,7 +238,7 @@ def _graph(program: CheckedProgram, data: GraphData | None, progress: Progress) 
     return graph.distinct()
 
 
-def is_graph_like(given: object) -> bool:
+def _is_graph_like(given: object) -> bool:
     """Whether something stands for a graph by itself, so that no predicate need be named."""
     from kgreason.data.interchange import is_table
     from kgreason.graph.model import KnowledgeGraph
@@ -276,7 +275,7 @@ def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
 
     if isinstance(given, KnowledgeGraph):
         return given
-    if not is_graph_like(given):
+    if not _is_graph_like(given):
         raise CallError(
             f"a graph is a KnowledgeGraph, one of NetworkX or igraph or a table, not of type {type(given).__name__}",
             hint="kgreason.read_graph reads one from files",

@@ -19,7 +19,7 @@ from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.imprint import Fault
 
 
-def kept_edges(
+def _kept_edges(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
 ) -> Iterator[str]:
     """Say which pairs of vertices have fewer edges of a relation in the release than in the original."""
@@ -68,16 +68,13 @@ def standing_weights(
         yield f"{_edge(original, released, mapping, name, key)} still has the weight {weight}"
 
 
-def kept_weights(
+def _kept_weights(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
 ) -> Iterator[str]:
-    """Say which original weights cannot be told from released ones.
-
-    Of parallel edges the release does not say which is which: it is enough that each original edge can be
-    given a released one of another weight. By Hall's theorem this fails only if some weight occurs more often
-    among the originals of a pair than the release has other weights there. Pairs that lack edges are left to
-    item 1.
-    """
+    """Say which original weights cannot be told from released ones; pairs that lack edges are left to item 1."""
+    # Of parallel edges the release does not say which is which: it is enough that each original edge can be
+    # given a released one of another weight. By Hall's theorem this fails only if some weight occurs more
+    # often among the originals of a pair than the release has other weights there.
     mine, theirs = original.relations[name], released.relations.get(name)
     if mine.weight is None or theirs is None:
         return
@@ -288,7 +285,7 @@ def augmentation(
     """Item 1: whether all original edges are kept, but for those that a release in parts gives up."""
     if not usable:
         return Item("augmentation", False, "not examined: the mapping is broken")
-    missing = [w for name in kept.relations for w in kept_edges(kept, released, mapping, name)]
+    missing = [w for name in kept.relations for w in _kept_edges(kept, released, mapping, name)]
     if missing:
         return Item("augmentation", False, f"{len(missing):,} pairs lack original edges", listing(missing))
     if kept.m == original.m:
@@ -305,14 +302,13 @@ def weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertice
     """Item 3: whether every original edge has another weight."""
     if not usable:
         return Item("weights", False, "not examined: the mapping is broken")
-    kept = [w for name in original.relations for w in kept_weights(original, released, mapping, name)]
+    kept = [w for name in original.relations for w in _kept_weights(original, released, mapping, name)]
     count = sum(len(r) for r in original.relations.values() if r.weight is not None)
     holds = f"all {count:,} original weights are changed" if count else "there are no weights"
     return judged("weights", kept, f"{len(kept):,} original weights are kept", holds)
 
 
-def weight_range(released: KnowledgeGraph) -> Item:
-    """Whether all weights lie in [0, 1]."""
+def _weight_range(released: KnowledgeGraph) -> Item:
     words = []
     for name, r in released.relations.items():
         if r.weight is not None:
@@ -327,7 +323,7 @@ def weight_range(released: KnowledgeGraph) -> Item:
 def bounds(released: KnowledgeGraph, rules: CheckedProgram) -> list[Item]:
     """Whether weights lie in [0, 1], and those that come into a vertex sum to what the rules allow."""
     sums = [incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
-    return [weight_range(released), *sums]
+    return [_weight_range(released), *sums]
 
 
 def incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Item:

@@ -79,10 +79,8 @@ def fidelity(original: KnowledgeGraph, released: KnowledgeGraph) -> Fidelity:
 
 
 def _distance(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> float:
-    """Wasserstein-1 distance of two samples: the area between their cumulative frequencies; 0 where one is empty.
-
-    scipy.stats has it, too, but to import that takes longer than all of this on graphs of a thousand edges.
-    """
+    """Wasserstein-1 distance of two samples: the area between their cumulative frequencies; 0 where one is empty."""
+    # Not SciPy's: its import takes longer than all of this on graphs of a thousand edges.
     if not len(before) or not len(after):
         return 0.0
     values = np.unique(np.concatenate([before, after]))

@@ -55,10 +55,8 @@ def _clique(
     start: int, found: Ints, count: int, need: int, work: Ints, left: Ints, chosen: Ints,
     members: Ints, turns: Ints, traits: Ints, budget: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Choose `need` placements that are pairwise apart: `start` and others of ``found[:count]``.
-
-    Returns (1 chosen, 0 impossible, -1 given up; comparisons spent).
-    """
+    """Choose `need` placements that are pairwise apart: `start` and others of ``found[:count]``."""
+    # Returns (1 chosen, 0 impossible, -1 given up; comparisons spent).
     f = len(turns)
     chosen[0] = start
     if need == 1:

@@ -51,11 +51,9 @@ def _count_sets(
     ranks: Ints,
     out: Rows,
 ) -> int:
-    """Count the sets of a share, and hand out some of them; the vertices that join last are counted, not visited.
-
-    The share begins at a vertex, `root`. `path`, `seen` and `opened` are scratch of (4, x + 1), n and n + 1 numbers;
-    `seen` is zero before and after.
-    """
+    """Count the sets of a share, and hand out some of them; the vertices that join last are counted, not visited."""
+    # The share begins at a vertex, `root`. `path`, `seen` and `opened` are scratch of (4, x + 1), n and n + 1
+    # numbers; `seen` is zero before and after.
     size = path.shape[1] - 1
     total = 0
     given = 0

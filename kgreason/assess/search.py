@@ -216,7 +216,7 @@ class Search:
         turns = self.catalogue.full.form(number).automorphisms
         while len(left := np.flatnonzero(~covered)) > FEW and self.pools.room(number):
             placed = stock[:, turns].reshape(-1, self.size)
-            rare = np.argsort(collisions(rows[left], placed, self.space.traits), kind="stable")
+            rare = np.argsort(_collisions(rows[left], placed, self.space.traits), kind="stable")
             self.pools.extend(number, placed[rare[:SAMPLE]])
             covered[left] = self.pools.settled(rows[left], same[left])
             if np.count_nonzero(~covered) > 0.75 * len(left):
@@ -258,8 +258,6 @@ class Search:
 
 
 class _Stock:
-    """Members of classes, as they come in."""
-
     def __init__(self, size: int) -> None:
         self._none = np.empty((0, size), dtype=np.int64)
         self._new: list[tuple[Ints, Ints]] = []
@@ -297,7 +295,7 @@ class _Stock:
         return parts[0] if parts else self._none
 
 
-def collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
+def _collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
     """With how many degrees of rows, position by position, those of each placement collide."""
     found = np.zeros(len(placed), dtype=np.int64)
     for p in range(rows.shape[1]):
@@ -309,10 +307,8 @@ def collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
 
 
 def _spread(pool: Ints) -> Ints:
-    """Put members that share no vertex with earlier ones first, so that they go together.
-
-    Without that a hub, which is in most members of some classes, is also in most of the first ones.
-    """
+    """Put members that share no vertex with earlier ones first, so that they go together."""
+    # Without that a hub, which is in most members of some classes, is also in most of the first ones.
     first = pool[:SAMPLE]
     vertices = first.reshape(-1)
     order = np.argsort(vertices, kind="stable")

@@ -110,7 +110,7 @@ def verify(
     ]
     items += [conditions.weights(original, released, mapping, usable)]
     items += conditions.bounds(released, rules)
-    if reason := senseless(items, k, x):
+    if reason := _senseless(items, k, x):
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     commute = not hidden_vertices(rules)
     if certificate is not None and certificate.files is not None:
@@ -180,7 +180,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
     return total
 
 
-def senseless(items: Sequence[Item], k: int, x: int) -> str | None:
+def _senseless(items: Sequence[Item], k: int, x: int) -> str | None:
     """Why item 4 has no meaning here, if it has none; rules may be undefined for weights that are none."""
     failed = {item.name for item in items if not item.holds}
     if "mapping" in failed:
@@ -227,15 +227,10 @@ def examine(
         found = decide(space, size, where, k, progress, donors, most)
         outcomes.append(found)
         words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
-    delta = delta_of(outcomes, drawn)
-    return delta, listing(words, delta.total - delta.satisfied), outcomes
-
-
-def delta_of(outcomes: Sequence[Outcome], drawn: Drawn | None = None) -> Delta:
-    """δ of what was found about attacked subgraphs, all of them or those that were drawn."""
     satisfied, undecided = sum(f.satisfied for f in outcomes), sum(f.undecided for f in outcomes)
     population = None if drawn is None else drawn.population
-    return Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
+    delta = Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
+    return delta, listing(words, delta.total - delta.satisfied), outcomes
 
 
 def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
@@ -365,7 +360,7 @@ def verify_alone(
         _distinct_labels(released),
     ]
     items += conditions.bounds(released, rules)
-    if reason := senseless(items, k, x):
+    if reason := _senseless(items, k, x):
         items.append(Item("images", False, f"not examined: {reason}"))
         return Verdict(k, x, tuple(items), None, needs_original=NEEDS_ORIGINAL)
     commute = not hidden_vertices(rules)

@@ -125,15 +125,14 @@ def _visit(
     out: Rows,
     patterns: Ints,
 ) -> int:
-    """Go on visiting the sets of a share: learn new patterns, look for images in pools, hand out what is asked for.
-
-    Each vertex holds its kind and its ties to the chosen vertices, kept up to date as they join and leave (`held`; its
-    bits `link` are set if a chosen vertex is adjacent). The pattern of a set is the path in a tree (`nodes` by parent
-    and what the vertex that joins holds, numbered by `table`), which grows. For each node, `jobs` says what to do with
-    its sets, `pools` their pool, and `orders` the canonical order of the chosen vertices. `head` and `path` are the
-    state between calls; rows handed out, in canonical order where that is known, go to `out`, their nodes to
-    `patterns`, and their number to ``head[LEFT + 1]``. Returns why it returns.
-    """
+    """Go on visiting the sets of a share: learn new patterns, look for images in pools, hand out what is asked for."""
+    # Each vertex holds its kind and its ties to the chosen vertices, kept up to date as they join and leave
+    # (`held`; its bits `link` are set if a chosen vertex is adjacent). The pattern of a set is the path in a
+    # tree (`nodes` by parent and what the vertex that joins holds, numbered by `table`), which grows. For
+    # each node, `jobs` says what to do with its sets, `pools` their pool, and `orders` the canonical order of
+    # the chosen vertices. `head` and `path` are the state between calls; rows handed out, in canonical order
+    # where that is known, go to `out`, their nodes to `patterns`, and their number to ``head[LEFT + 1]``.
+    # Returns why it returns.
     bits, low, link, need, most = shape[0], shape[1], shape[2], shape[3], shape[4]
     size = out.shape[1]
     root, depth, used = head[ROOT], head[DEPTH], head[USED]

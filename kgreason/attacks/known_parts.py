@@ -171,10 +171,8 @@ class Places:
 
 
 def _some(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
-    """Shares from all over the release that hold about as many sets as the limit allows.
-
-    Where some vertices are tied and not adjacent there may be fewer.
-    """
+    """Shares from all over the release that hold about as many sets as the limit allows."""
+    # Where some vertices are tied and not adjacent there may be fewer.
     divided = shares(adjacency, size, SAMPLED)
     chosen: list[Share] = []
     total = 0
@@ -381,7 +379,7 @@ def space_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgr
 def _loose(world: World, means: Means, parts: Ints) -> Loose:
     program = lasting(means.rules["rules"])
     if world.released not in means.derived:
-        means.derived[world.released] = derived_in(world.released, program)
+        means.derived[world.released] = _derived_in(world.released, program)
     released = marked(world.released, means.derived[world.released], parts.shape[1])
     known = _seen(world.known, program, parts)
     rows = np.arange(known.n).reshape(parts.shape)
@@ -398,14 +396,8 @@ def lasting(program: CheckedProgram) -> CheckedProgram:
     return replace(program, derived=tuple(kept))
 
 
-def derived_in(graph: KnowledgeGraph, program: CheckedProgram) -> Mapping[str, tuple[Ints, Ints]]:
-    """All derived edges of a release.
-
-    Raises
-    ------
-    AnonymizationError
-        If there may be too many of them.
-    """
+def _derived_in(graph: KnowledgeGraph, program: CheckedProgram) -> Mapping[str, tuple[Ints, Ints]]:
+    """All derived edges of a release; `AnonymizationError` if there may be too many of them."""
     if program.derived and graph.n > LISTED:
         raise AnonymizationError(
             f"what the rules derive in a release of more than {LISTED:,} vertices is not listed",

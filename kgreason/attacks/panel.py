@@ -129,7 +129,6 @@ def _keys(source: Ints, target: Ints, n: int, undirected: bool) -> Ints:
 
 
 def _single(keys: Ints) -> npt.NDArray[np.bool_]:
-    """Which keys stand only once."""
     _, place, count = np.unique(keys, return_inverse=True, return_counts=True)
     single: npt.NDArray[np.bool_] = (count == 1)[place.reshape(-1)]
     return single
@@ -182,7 +181,6 @@ class _Panel:
         return self.twin if self.known is self.setting.original else rewired(self.known, self.rng)
 
     def by_vertices(self, name: str) -> Attack:
-        """Look for vertices by what is known of each."""
         self.progress.step(f"Attacking with knowledge of {name}")
         n, count = self.setting.original.n, self.setting.targets
         targets = self.same if n <= count else np.sort(self.rng.permutation(n)[:count])
@@ -190,7 +188,6 @@ class _Panel:
         return vertex_attack(name, self._worlds(twin), targets, n <= count, self.setting.original.labels)
 
     def by_seeds(self) -> Attack:
-        """Spread from some vertices."""
         self.progress.step("Attacking with seeds")
         given = self.setting.seeds
         seeds = draw_seeds(self.setting.original, given, self.rng) if isinstance(given, int) else given
@@ -216,7 +213,6 @@ class _Panel:
         return True
 
     def by_parts(self, rows: Sequence[Part], size: int) -> list[Attack]:
-        """Look for parts of some vertices with several kinds of knowledge."""
         worlds = self._part_worlds()
         drawn: dict[str, Parts] = {}
         for run, world in worlds.items():

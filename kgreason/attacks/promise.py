@@ -82,11 +82,9 @@ def _decided(
 def _loose(
     found: Loose, world: World, rules: Mapping[str, CheckedProgram], k: int, asked: bool
 ) -> tuple[int, int]:
-    """The same for somebody without rules, among the places that were looked at.
-
-    If these are not all, k of them are enough, but fewer tell nothing. Where the definition protects him, images for
-    whoever has the rules as well are images for him.
-    """
+    """The same for somebody without rules, among the places that were looked at."""
+    # If these are not all, k of them are enough, but fewer tell nothing. Where the definition protects him,
+    # images for whoever has the rules as well are images for him.
     right = np.flatnonzero(found.right)
     traits = Space(world.released, rules["rules"]).traits
     status = np.array([_apart(found, world, traits, i, k - 1) for i in right.tolist()], dtype=np.int64)

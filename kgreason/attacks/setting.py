@@ -62,12 +62,12 @@ SEEDS = "seeds"
 LARGEST = 8  # vertices of a known part; canonical forms try all permutations
 
 
-def known_as(name: str) -> tuple[str, ...]:
+def _known_as(name: str) -> tuple[str, ...]:
     """Names of the kinds of knowledge that a name stands for; none if it is no name.
 
     Examples
     --------
-    >>> known_as("degree"), known_as("refinement"), known_as("part")[0], known_as("everything")
+    >>> _known_as("degree"), _known_as("refinement"), _known_as("part")[0], _known_as("everything")
     (('degree',), ('refinement:2',), 'part:edges', ())
     """
     parts = tuple(part.name for part in PARTS)
@@ -133,15 +133,13 @@ def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:
     number = np.full(graph.n, -1, dtype=np.int64)
     number[vertices] = np.arange(len(vertices))
     relations = {
-        name: kept(replace(r, source=number[r.source], target=number[r.target]), _inside(r, number))
+        name: kept(
+            replace(r, source=number[r.source], target=number[r.target]),
+            (number[r.source] >= 0) & (number[r.target] >= 0),
+        )
         for name, r in graph.relations.items()
     }
     return KnowledgeGraph(graph.labels[vertices], relations)
-
-
-def _inside(relation: Relation, number: Ints) -> Flags:
-    inside: Flags = (number[relation.source] >= 0) & (number[relation.target] >= 0)
-    return inside
 
 
 def kept(relation: Relation, rows: Flags) -> Relation:
@@ -213,7 +211,7 @@ def knowledge_of(names: str | Iterable[str]) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     for name in (names,) if isinstance(names, str) else tuple(names):
-        if not isinstance(name, str) or not (meant := known_as(name)):
+        if not isinstance(name, str) or not (meant := _known_as(name)):
             raise AnonymizationError(f"there is no knowledge {name!r}", hint=WORDS)
         found |= dict.fromkeys(meant)
     if not found:
@@ -332,12 +330,8 @@ def check_setting(setting: Setting, knowledge: Sequence[str]) -> None:
     if "other" in setting.rules:
         if not setting.rules["other"].derived:
             raise AnonymizationError("the other rules derive no edges", hint='name some by @derived("...")')
-    elif any(name.endswith("+other") for name in knowledge) and not _whole(knowledge):
+    # where all rows are asked for, those with other rules are left out
+    elif any(name.endswith("+other") for name in knowledge) and not {p.name for p in PARTS} <= set(knowledge):
         raise AnonymizationError(
             "which other rules does the attacker have?", hint="name them: --other-rules FILE"
         )
-
-
-def _whole(knowledge: Sequence[str]) -> bool:
-    """Whether all rows are asked for, of which those with other rules are then left out."""
-    return {p.name for p in PARTS} <= set(knowledge)

@@ -42,7 +42,6 @@ def _predicates(rules: Path) -> list[str]:
 
 
 def _beginning(incomplete: str) -> list[Path]:
-    """Files and folders whose path begins so."""
     folder, _, name = incomplete.rpartition("/")
     where = Path(folder) if folder else Path("/" if incomplete.startswith("/") else ".")
     return [p for p in _listed(where) if p.name.startswith(name)]

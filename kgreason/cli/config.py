@@ -96,7 +96,7 @@ class Config:
 
     def _values(self, command: Any, section: Mapping[str, Any], path: tuple[str, ...]) -> Defaults:
         """Values of the parameters of a command, as texts where the command line has texts."""
-        options = {key: p for p in command.params if p.param_type_name == "option" for key in keys_of(p)}
+        options = {key: p for p in command.params if p.param_type_name == "option" for key in _keys_of(p)}
         found: Defaults = {}
         for key, value in section.items():
             if isinstance(value, dict):
@@ -132,13 +132,8 @@ class Config:
         return texts if param.multiple else texts[0]
 
     def _placed(self, param: Any, text: str, key: str, path: Sequence[str]) -> str:
-        """A path as seen from the working directory; in the file it is seen from the folder of the file.
-
-        Raises
-        ------
-        DataError
-            If it leads out of that folder: who wrote the file may be a stranger.
-        """
+        """A path as seen from the working directory; in the file, relative to its folder, which it may not leave."""
+        # Whoever wrote the file may be a stranger.
         metavar = param.metavar or ""
         if not ("FILE" in metavar or "DIR" in metavar):
             return text
@@ -199,7 +194,7 @@ class Config:
         source = context.get_parameter_source(name or "")
         if source is None or source.name != "DEFAULT_MAP":
             return None
-        keys = [key for p in context.command.params if p.name == name for key in keys_of(p)]
+        keys = [key for p in context.command.params if p.name == name for key in _keys_of(p)]
         path = context.command_path.split()[1:]
         lines = [self.place(where, key) for key in keys for where in (path, ())]
         line = next((n for n in lines if n is not None), None)
@@ -216,7 +211,7 @@ class Config:
                 tell(f"{self.file} says {', '.join(flags)}")
 
 
-def keys_of(param: Any) -> list[str]:
+def _keys_of(param: Any) -> list[str]:
     """Keys of an option in the file: its long names, or its letter if it has none."""
     long = [flag[2:] for flag in param.opts if flag.startswith("--")]
     return long or [flag[1:] for flag in param.opts]

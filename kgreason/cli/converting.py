@@ -118,7 +118,6 @@ def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
 
 
 def _published(folder: Path) -> bool:
-    """Whether a folder is that of a release."""
     from kgreason.release.written import KINDS
 
     return (

@@ -178,7 +178,6 @@ def _rules(
     mappings: Sequence[Path],
     asked: Mapping[str, Any],
 ) -> Verdict:
-    """Judge a release of a graph under rules, alone or beside its original."""
     from kgreason import api
     from kgreason.isomorphism.certificates import Files, read_certificate
     from kgreason.isomorphism.reading import read_released
@@ -256,13 +255,6 @@ def _check_people(
     mappings: Sequence[Path],
     asked: Mapping[str, Any],
 ) -> None:
-    """Refuse options that do not fit together.
-
-    Raises
-    ------
-    CallError
-        Naming them.
-    """
     k_values = asked["k_values"]
     if model != "kw-tad" and len(releases) > 1:
         hint = (
@@ -311,7 +303,6 @@ def _links(
     mappings: Sequence[Path],
     asked: Mapping[str, Any],
 ) -> LinksVerdict:
-    """Judge a release of links: whether it is what its strategy says, and keeps the sensitive relation to itself."""
     from kgreason import api
     from kgreason.terminal import progress
 
@@ -456,13 +447,7 @@ def _with_files(
 
 
 def _one(releases: Sequence[str]) -> str:
-    """The release, where one is judged.
-
-    Raises
-    ------
-    CallError
-        If several are named, such as the original before it.
-    """
+    """The release, where one is judged; `CallError` if several are named, such as the original before it."""
     if len(releases) > 1:
         what = f"one release is judged, and {len(releases)} are named: {', '.join(releases)}"
         raise CallError(

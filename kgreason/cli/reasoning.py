@@ -97,10 +97,8 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
 
 
 def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
-    """Why anonymize refuses rules about a graph, and whether only data for edges are lacking.
-
-    Rules about sensitive links are for attackers: nothing is told of them.
-    """
+    """Why anonymize refuses rules about a graph, and whether only data for edges are lacking."""
+    # Rules about sensitive links are for attackers: nothing is told of them.
     from kgreason.analysis.generic import for_anonymization, not_given, refusals
 
     program = found.program

@@ -97,7 +97,6 @@ class _Statements:
         self._left: Counter[str] = Counter()
 
     def add(self, given: Any, number: int) -> None:
-        """Take a statement."""
         kind, record, details = _parts(given)
         date = given.get("statementDate") or ""
         if date and not (isinstance(date, str) and _DATE.fullmatch(date)):
@@ -251,13 +250,7 @@ def _parts(given: Any) -> tuple[str, str, Mapping[str, Any]]:
 
 
 def _normal(type: str) -> str:
-    """Type of an interest as all versions write it.
-
-    Examples
-    --------
-    >>> _normal("voting-rights") == _normal("votingRights"), _normal("settlor-of-trust")
-    (True, 'settlor')
-    """
+    """Type of an interest as all versions write it."""
     bare = type.replace("-", "").replace("_", "").lower()
     return _OF_TRUSTS.get(bare, bare)
 

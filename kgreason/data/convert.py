@@ -70,7 +70,7 @@ def convert(
         raise DataError(
             target.file, "it is not said which table is to be written", hint="say table= or --name"
         )
-    predicate = name or target.table or predicate_of(target.path)
+    predicate = name or target.table or _predicate_of(target.path)
     if not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate):
         raise DataError("--name", f"{predicate!r} is no name of a predicate", hint="as in own or heldBy")
     program = load_text(f'@input("{predicate}").', allow_files=allow_files)
@@ -101,21 +101,14 @@ def convert(
     return Converted(read, facts.count(predicate), len(alone), names)
 
 
-def predicate_of(path: Path) -> str:
-    """Name a predicate as a file is called, as far as its letters allow.
-
-    Examples
-    --------
-    >>> predicate_of(Path("out.own")), predicate_of(Path("Share register.2024.csv"))
-    ('own', 'share_register')
-    """
+def _predicate_of(path: Path) -> str:
+    """Name a predicate as a file is called, as far as its letters allow."""
     stem = path.name.removeprefix("out.").partition(".")[0]
     bare = re.sub(r"\W", "_", stem, flags=re.ASCII).strip("_")
     return bare[:1].lower() + bare[1:] if bare[:1].isalpha() else f"p{bare and '_'}{bare}"
 
 
 def _check_free(target: Target, predicate: str) -> None:
-    """Refuse to replace what nobody said may be replaced."""
     there = target.path
     if target.format in DATABASES:
         if existing_columns(target, predicate) is None:

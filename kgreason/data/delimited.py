@@ -165,12 +165,11 @@ def read_columns(
 
 
 def _quotation(path: Path, options: Options, delimiter: str) -> tuple[bool, bool]:
-    """Whether a file has quotation marks, and whether they may be amiss: one never closed, or text after a closing one.
-
-    Arrow reads both in silence, the first by taking the rest of the file for one field. Every second mark closes; a
-    doubled one closes and opens again. So what opens follows a delimiter or a mark, and what closes is followed by one.
-    Unquoted fields with marks in them, as ``5"``, upset that although they are in order: such a file is doubtful, too.
-    """
+    """Whether a file has quotation marks, and whether some may be amiss: never closed, or followed by text."""
+    # Arrow reads both in silence, the first by taking the rest of the file for one field. Every second mark
+    # closes; a doubled one closes and opens again. So what opens follows a delimiter or a mark, and what
+    # closes is followed by one. Unquoted fields with marks in them, as ``5"``, upset that although they are
+    # in order: such a file is doubtful, too.
     if not options.quote:
         return False, False
     mark = ord(options.quote)
@@ -242,7 +241,6 @@ def records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int,
 
 
 def _malformed(path: Path, options: Options, delimiter: str, line: int, error: csv.Error) -> DataError:
-    """Build the error for a malformed record that begins on `line`."""
     if options.quote and "limit" not in str(error):
         with _text(path, options) as text:
             for _ in range(line - 1):

@@ -81,10 +81,9 @@ def _fetched(connection: Any, query: str) -> Any:
 
 
 def _opened(file: Path, *, allow_files: bool = False) -> Any:
-    """A database that reads no other file, or one in memory that reads those of a folder if that is allowed.
-
-    Texts of a column may be longer than 2 GB together; DuckDB holds no more than what is left of the memory.
-    """
+    """A database that reads no other file, or one in memory that reads those of a folder if that is allowed."""
+    # Texts of a column may be longer than 2 GB together; DuckDB holds no more than what is left of the
+    # memory.
     folder = file.is_dir()
     config = {
         **CONFINED,

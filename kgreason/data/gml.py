@@ -74,7 +74,6 @@ def read_gml(path: Path, options: Options) -> Raw:
 
 
 def _tokens(file: str, text: str) -> Iterator[tuple[re.Match[str], int]]:
-    """Tokens of a text, each with its line."""
     line, last = 1, 0
     for found in _TOKEN.finditer(text):
         line += text.count("\n", last, found.start())

@@ -201,7 +201,6 @@ def read_json(path: Path, options: Options) -> Raw:
 
 
 def _inside(file: JsonFile, path: str) -> Raw:
-    """Read the array that a path leads to."""
     keys = path.split(".")
     prefix = f"{path}.item"
     if not any(map(str.isdecimal, keys)) and next(file.values(prefix), None) is not None:

@@ -142,13 +142,9 @@ def _field(cell: str) -> Field:
 
 
 class _Table:
-    """Rows of nodes or of relationships, of files with one header or several.
+    """Rows of nodes or of relationships, of files with one header or several."""
 
-    Attributes
-    ----------
-    file
-        Where messages look for rows: in their file, if it is one.
-    """
+    # `file` is where messages look for rows: in their file, if it is one.
 
     def __init__(self, path: Path, groups: Sequence[Group], options: Options) -> None:
         self._options = options
@@ -192,7 +188,6 @@ class _Table:
         return _line(*self._files[0], self._options, int(self._kept[row])) if len(self._files) == 1 else None
 
     def _read(self, path: Path, own: bool, fields: Sequence[Field], spaces: dict[str, list[Column]]) -> Any:
-        """Table of one file."""
         delimiter = _delimiter(path, self._options)
         cells = read_columns(path, self._options, delimiter, len(fields), header=own, nulls=True)
         columns: dict[str, Column] = {}

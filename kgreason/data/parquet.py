@@ -48,10 +48,9 @@ def _sound(path: Path) -> Iterator[None]:
 
 
 def _batches(path: Path, file: Any) -> Iterator[Any]:
-    """Rows, piece by piece; a few packed bytes can stand for any number of long values.
-
-    What the footer says of a column of a group is not asked for: where that is damaged Arrow ends the process.
-    """
+    """Rows, piece by piece; a few packed bytes can stand for any number of long values."""
+    # What the footer says of a column of a group is not asked for: where that is damaged Arrow ends the
+    # process.
     groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     width = _BYTES * len(file.schema)
     memory.claim(sum(max(group.total_byte_size, width * group.num_rows) for group in groups))

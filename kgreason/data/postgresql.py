@@ -240,7 +240,6 @@ def one_select(query: str, place: str, tables: Collection[str] = ()) -> str:
 
 
 def _fetched(connection: Any, file: str, rows: str) -> Raw:
-    """Read the rows of a FROM clause."""
     names, columns = _typed_columns(connection, rows)
     if not columns:
         raise DataError(file, "the table has no columns", hint="is it the one you mean? table= says which")

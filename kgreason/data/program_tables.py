@@ -180,7 +180,6 @@ class Loader:
         return Loaded(given, parts, titles, names, _numbered(selected, shape))
 
     def _fresh(self, count: int) -> Codes:
-        """Codes of new labelled nulls."""
         first = self._nulls + 1
         self._nulls += count
         return interned([Null(n) for n in range(first, first + count)], self.symbols)
@@ -335,7 +334,6 @@ def _placed(source: SourceSpec | Raw) -> Iterator[None]:
 
 
 def _title(predicate: str, source: SourceSpec) -> str:
-    """Name of a source in progress messages."""
     if source.query is None:
         return source.file if source.server else source.path.name
     if source.server:

@@ -106,7 +106,6 @@ def _own(path: Path, options: Options) -> Options | None:
 
 
 def _triples(path: Path, base: str | None) -> Iterator[Any]:
-    """Triples of a file, one by one."""
     oxigraph = extra("pyoxigraph", "rdf", path)
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     format = getattr(oxigraph.RdfFormat, _FORMATS.get(suffix, "TURTLE"))
@@ -126,13 +125,7 @@ def _triples(path: Path, base: str | None) -> Iterator[Any]:
 
 
 def _place(iri: str, base: str | None) -> str | None:
-    """Place of the arguments that a property names; `None`: it names none.
-
-    Examples
-    --------
-    >>> _place("urn:kgreason:weight", None), _place("http://x/arg2", "http://x/"), _place("http://x/a", None)
-    ('weight', 'arg2', None)
-    """
+    """Place of the arguments that a property names; `None`: it names none."""
     for start in {BASE, base or BASE}:
         name = iri[len(start) :] if iri.startswith(start) else ""
         if name in _ENDS or _ARGUMENT.fullmatch(name):
@@ -181,7 +174,6 @@ class _Reader:
         self._predicate, self._kind = np.array(predicates), np.array(kinds)
 
     def _term(self, term: Any) -> tuple[str, int]:
-        """Text and kind."""
         kind = type(term).__name__
         if kind == "NamedNode":
             return term.value, 0
@@ -222,7 +214,6 @@ class _Reader:
         return names not in (None, "id") and self._is(iri, _LABEL if names == "label" else names)
 
     def _of(self, test: Callable[[str], object]) -> Rows:
-        """Rows whose predicate passes a test."""
         codes = [code for iri, code in self._predicates.items() if test(iri)]
         return np.flatnonzero(np.isin(self._predicate, codes))
 
@@ -244,7 +235,6 @@ class _Reader:
         return not others and not self._typed()[1]
 
     def everything(self) -> Raw:
-        """Table of all triples."""
         iris = self._strings(list(self._predicates))
         predicates = pa.DictionaryArray.from_arrays(as_arrow(self._predicate), iris)
         nodes = np.zeros_like(self._kind)

@@ -264,10 +264,8 @@ def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
 
 
 def _check_known(program: CheckedProgram, predicate: str, target: Target) -> None:
-    """Replace a file unasked only if it has the columns of the output, where the ``@bind`` may be meant for reading.
-
-    That is where rules read the predicate: its own file may be what they are to read.
-    """
+    """Replace a file unasked only if it has the columns of the output, where the ``@bind`` may be meant for reading."""
+    # That is where rules read the predicate: its own file may be what they are to read.
     if all(predicate not in {a.predicate for a in (*r.positives, *r.negatives)} for r in program.rules):
         return
     names = column_names(program, predicate, program.arities[predicate]) or ("holds",)

@@ -176,13 +176,7 @@ def called(raw: Raw, options: Options) -> Raw:
 
 
 def _told_apart(ids: Sequence[str], labels: Sequence[str]) -> list[str]:
-    """Distinct labels: the id is appended to labels that are repeated.
-
-    Examples
-    --------
-    >>> _told_apart(["1", "2", "3"], ["Ada", "Bo", "Ada"])
-    ['Ada (1)', 'Bo', 'Ada (3)']
-    """
+    """Distinct labels: the id is appended to labels that are repeated."""
     names = list(labels)
     while alike := {name for name, count in Counter(names).items() if count > 1}:
         pairs = zip(ids, names, strict=True)

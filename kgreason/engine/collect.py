@@ -79,7 +79,7 @@ class Gathered:
         self.numbers: dict[tuple[int, ...], int] = {}  # of the groups
         self.held: list[dict[Hashable, Value]] = []  # by group: contributor or element -> value
         self.changed: dict[int, None] = {}
-        self.result = _result(self.name, kind)
+        self.result = Kind.DOUBLE if self.name in ("avg", "median") else COLLECTING.get(self.name, kind)
 
     def group(self, number: int) -> npt.NDArray[np.int64]:
         """Coded variables of a group."""
@@ -161,12 +161,6 @@ class Gathered:
             self.changed[group] = None
 
 
-def _result(name: str, kind: Kind) -> Kind:
-    if name in ("avg", "median"):
-        return Kind.DOUBLE
-    return COLLECTING.get(name, kind)
-
-
 def _comparable(a: Value, b: Value) -> bool:
     return type(a) is type(b) or (number(a) and number(b))
 
@@ -196,8 +190,7 @@ def exact_mean(values: Sequence[float | int]) -> float:
         return float(sum(map(Fraction, values)) / len(values))
 
 
-def exact_median(values: Sequence[float | int]) -> float:
-    """Median of finite numbers."""
+def _exact_median(values: Sequence[float | int]) -> float:
     low, high = statistics.median_low(values), statistics.median_high(values)
     middle = float(statistics.median(values))
     return middle if math.isfinite(middle) else low / 2 + high / 2
@@ -227,7 +220,7 @@ TOTALS: Mapping[str, Callable[[list[Any]], Any]] = {
     "min": lambda values: _extreme(values, min),
     "max": lambda values: _extreme(values, max),
     "avg": exact_mean,
-    "median": exact_median,
+    "median": _exact_median,
     "set": make_set,
     "list": lambda values: make_list(sorted(values, key=rank)),
     "union": make_set,

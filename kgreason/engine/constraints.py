@@ -44,14 +44,13 @@ def promptly(strata: Sequence[Stratum], early: Collection[str]) -> tuple[Stratum
         if stratum is not None:
             ordered.append(stratum)
             complete |= stratum.predicates
-        ready = [s for s in waiting if _reads(s) & derived - s.predicates <= complete]
+        reads = [{a.predicate for r in s.rules for a in (*r.positives, *r.negatives)} for s in waiting]
+        ready = [
+            s for s, read in zip(waiting, reads, strict=True) if read & derived - s.predicates <= complete
+        ]
         ordered += ready
         waiting = [s for s in waiting if s not in ready]
     return (*ordered, *waiting)
-
-
-def _reads(stratum: Stratum) -> set[str]:
-    return {a.predicate for rule in stratum.rules for a in (*rule.positives, *rule.negatives)}
 
 
 def unify(
@@ -190,7 +189,6 @@ def _clash(
 
 
 def _binding(rule: CheckedRule, row: Rows, types: Sequence[Kind], symbols: Symbols) -> dict[str, Value]:
-    """Values of the named variables of the body."""
     return {
         term.name: decode(kind, row[i : i + 1], symbols)[0]
         for i, (term, kind) in enumerate(zip(rule.head.terms, types, strict=True))

@@ -201,10 +201,8 @@ class Scope:
         evaluate: Callable[[Values, list[Values]], Values],
         whole: Expression,
     ) -> Function:
-        """Function that evaluates rows and the columns of its operands, each of which it computes once.
-
-        Where the chase left out a null that an operand needs, it gives a code below 0.
-        """
+        """Function that evaluates rows and the columns of its operands, each of which it computes once."""
+        # Where the chase left out a null that an operand needs, it gives a code below 0.
 
         def function(rows: Values) -> Values:
             return evaluate(rows, [coded(f(rows), k, k, self.symbols) for k, f in operands])

@@ -1,6 +1,6 @@
 """Compiled inner loops of indexes: keys, the rows of each, joins by them.
 
-Tables of keys are those of `kgreason.engine.kernels`, or hold a slot for each value (see `addressed`).
+Tables of keys are those of `kgreason.engine.kernels`, or hold a slot for each value (see `_addressed`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ DIRECT = -2  # in the last slot of an index: slots are found by value, not by ha
 
 
 @kernel
-def addressed(rows: Rows, i: int, key: Ints, constants: Ints, slots: Ints) -> int:
-    """Slot of the key of row i in an index whose last slot is `DIRECT`.
-
-    The key is one column, and its value is the slot; the last one stands for all values beyond.
-    """
+def _addressed(rows: Rows, i: int, key: Ints, constants: Ints, slots: Ints) -> int:
+    """Slot of the key of row i in an index whose last slot is `DIRECT`."""
+    # The key is one column, and its value is the slot; the last one stands for all values beyond.
     last = len(slots) - 1
     column = key[0]
     value = rows[i, column] if column >= 0 else constants[-1 - column]
@@ -28,7 +26,7 @@ def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: I
     """Slot of the key of row i in an index, or of the free place where it belongs."""
     last = len(slots) - 1
     if slots[last] == DIRECT:
-        return addressed(rows, i, key, constants, slots)
+        return _addressed(rows, i, key, constants, slots)
     tag = hashed(rows, i, key, constants)
     s = tag & last
     while True:
@@ -50,11 +48,8 @@ def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: I
 
 
 @kernel
-def entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: int) -> int:
-    """Entry of the key of row i in an index, or -1 if there is no slot or no room for it.
-
-    A new key gets the entry `used` (see `chain`).
-    """
+def _entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: int) -> int:
+    """Entry of the key of row i, or -1 without a slot or room; a new key gets the entry `used` (see `chain`)."""
     s = seek(rows, i, key, key, entries, slots)
     if slots[s] < 0:
         if slots[s] == DIRECT or used == len(entries):
@@ -112,7 +107,7 @@ def chain(
     -1.
     """
     for i in range(start, stop):
-        k = entered(rows, i, key, slots, entries, used)
+        k = _entered(rows, i, key, slots, entries, used)
         if k < 0:
             return i, used
         if k == used:
@@ -212,7 +207,7 @@ def join(
     direct = slots[len(slots) - 1] == DIRECT  # told here, because the other way to a slot is twice as long
     while i < len(left):
         if direct:
-            entry = slots[addressed(left, i, left_key, constants, slots)]
+            entry = slots[_addressed(left, i, left_key, constants, slots)]
         else:
             entry = slots[seek(left, i, left_key, constants, entries, slots)]
         if entry < 0:

@@ -75,11 +75,9 @@ def before(a: int, b: int, kind: int, ranks: Ints) -> bool:
 
 @kernel
 def _place(packed: int, size: int) -> int:
-    """Slot of a packed row in a table of any size: its hash, as a fraction of 2^32, times the size.
-
-    Mixed twice, as one product leaves rows of even distance side by side. Two products with the size, as one would have
-    more than 64 bits in a table of 2^31 slots.
-    """
+    """Slot of a packed row in a table of any size: its hash, as a fraction of 2^32, times the size."""
+    # Mixed twice, as one product leaves rows of even distance side by side. Two products with the size, as
+    # one would have more than 64 bits in a table of 2^31 slots.
     h = packed * GOLDEN
     h = (h ^ h >> 32) * GOLDEN >> 32 & LOW
     return (h * (size >> 16) >> 16) + (h * (size & 0xFFFF) >> 32)

@@ -79,13 +79,7 @@ class KeyedRelation(Relation):
         return self.n_changed - before
 
     def _combine(self, batch: Rows) -> None:
-        """Insert rows whose values only Python can combine.
-
-        Raises
-        ------
-        Refusal
-            If two values of one key do not compare, or have no union.
-        """
+        """Insert rows whose values only Python can combine; `Refusal` if two of a key have no order or no union."""
         position, symbols = self.keyed.position, self.symbols
         for row in batch:
             code = int(row[position])

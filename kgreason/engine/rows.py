@@ -63,10 +63,8 @@ def lengthen(holder: object, name: str, length: int, otherwise: int = 0) -> None
 
 
 def _most(size: int) -> int:
-    """Keys of a hash table of some size: with 8 bytes for each place, a key takes 11 bytes at least.
-
-    It takes 23 at most, or 14 in a large packed table.
-    """
+    """Keys of a hash table of some size: with 8 bytes for each place, a key takes 11 bytes at least."""
+    # It takes 23 at most, or 14 in a large packed table.
     return size * 7 // 10
 
 

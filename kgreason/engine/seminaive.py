@@ -143,7 +143,6 @@ def prepare(
 
 
 def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
-    """Facts of the predicates that the program uses."""
     used = {a.predicate for r in program.rules for a in (r.head, *r.positives, *r.negatives)}
     used.update(program.outputs)
     tables = {p: table for p, table in facts.tables.items() if p in used}
@@ -302,7 +301,6 @@ def _load(
 
 
 def _state(facts: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kind], symbols: Symbols) -> None:
-    """Add the facts of one predicate that the program states."""
     rows = stated(facts, kinds, symbols)
     if not isinstance(relation, KeyedRelation):
         for piece in chunks(rows):

@@ -210,7 +210,7 @@ def as_doubles(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """
     found = values.astype(np.float64)
     if values.dtype == np.int64 and values.size and not _small(values):
-        wrong = unequal(values, found)
+        wrong = _unequal(values, found)
         if wrong.any():
             raise inexact(int(values[wrong][0]))
     return found
@@ -221,7 +221,7 @@ def _small(values: npt.NDArray[np.int64]) -> bool:
     return bool(values.max() <= EXACT and values.min() >= -EXACT)
 
 
-def unequal(values: npt.NDArray[np.int64], found: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def _unequal(values: npt.NDArray[np.int64], found: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Which doubles, the nearest ones to some integers, do not equal them."""
     most = found == 2.0**63  # of which there is no integer of 64 bits
     return np.asarray(most | (np.where(most, 0.0, found).astype(np.int64) != values))

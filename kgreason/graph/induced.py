@@ -105,7 +105,10 @@ class InducedReasoner:
         ValueError
             If there are more than 8 vertices.
         """
-        _check_size(members)
+        if members.shape[1] > LARGEST:
+            raise ValueError(
+                f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived"
+            )
         count = len(members)
         if not self._shares:
             return np.zeros(count, dtype=np.bool_), np.zeros((count, len(self.predicates)), dtype=np.int64)
@@ -167,7 +170,6 @@ class InducedReasoner:
 
     @property
     def _ranges(self) -> dict[str, Range]:
-        """Least and greatest weight by edge predicate."""
         program, found = self._program, {}
         for predicate in program.edges:
             if program.arities.get(predicate) == 3:
@@ -243,11 +245,6 @@ def derived_within(graph: KnowledgeGraph, program: CheckedProgram, members: Vert
     np.False_
     """
     return InducedReasoner(graph, program).derived(members)
-
-
-def _check_size(members: Vertices) -> None:
-    if members.shape[1] > LARGEST:
-        raise ValueError(f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived")
 
 
 def _packed(derived: Derived) -> Ints:

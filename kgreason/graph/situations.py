@@ -124,10 +124,8 @@ def _entries(graph: KnowledgeGraph, cells: Mapping[str, Cells]) -> tuple[Vertice
 
 
 def _intern_sets(first: Ints, size: Ints, what: Ints) -> tuple[Ints, Ints]:
-    """Number sets ``what[first:first+size]`` (sorted) from 1; also an example of each number.
-
-    Folded from the left: a set is named by the number of all but its last element, and this element.
-    """
+    """Number sets ``what[first:first+size]`` (sorted) from 1; also an example of each number."""
+    # Folded from the left: a set is named by the number of all but its last element, and this element.
     number = np.zeros(len(first), dtype=np.int64)
     used = 1
     for depth in range(int(size.max(initial=0))):

@@ -110,13 +110,7 @@ def _commands(file: Path, read: Sequence[Table], name: str) -> list[str]:
 
 
 def _people(table: Table, out: Path | None) -> Start:
-    """The schema of a table with a line per person.
-
-    Raises
-    ------
-    DataError
-        If no column is an attribute, or the file is not called as a schema.
-    """
+    """The schema of a table with a line per person; `DataError` without attribute columns or a schema's file name."""
     key, left = table.roles["key"], []
     kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "ignore": []}
     for one in table.unread:
@@ -219,7 +213,6 @@ def _predicate(text: str, taken: set[str]) -> str:
 
 
 def _bind(predicate: str, table: Table, columns: Sequence[Column], file: Path, **options: str) -> str:
-    """The annotation that reads some columns of a table."""
     useless = {"columns"} if columns[2:] else {"columns", "percent", "decimal", "scale", "nullString"}
     rest = {name: value for name, value in table.options.items() if name not in useless}
     if not table.raw.graph or [*columns] != table.columns:
@@ -242,7 +235,6 @@ def _quoted(value: str) -> str:
 
 
 def _render(template: str, **values: object) -> str:
-    """Fill in a template; it ends with a newline."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("kgreason.init", "")

@@ -47,7 +47,6 @@ class Table:
     bounded: bool = False  # which sum to 1 at most for each target
 
     def __post_init__(self) -> None:
-        """Profile the columns."""
         self.path, self.format = self.source.path, self.source.kind()
         within = f" ({self.options['table']})" if "table" in self.options and not self.source.server else ""
         self.name = self.source.file + within
@@ -110,7 +109,6 @@ class Table:
 
 
 def _with(given: str, options: Mapping[str, str]) -> str:
-    """The name of a table with other options."""
     path, _, tail = given.partition("?")
     kept = [part for part in tail.split("&") if part and part.partition("=")[0] not in options]
     return f"{path}?{'&'.join([*kept, *map('='.join, options.items())])}"

@@ -69,7 +69,7 @@ class _Chunk:
     notes: list[Note]
 
 
-def lay_out(words: list[Word]) -> list[str]:
+def _lay_out(words: list[Word]) -> list[str]:
     """Lines of a clause, the annotations before it first."""
     lines: list[str] = []
     for part in _parts(words):
@@ -217,7 +217,7 @@ def format_text(text: str, file: str = "<text>") -> str:
         if piece.type == "END":
             notes = _behind(words, pieces[i + 1 : i + 2])
             verbatim = text[words[0].start : piece.start + 1]
-            laid = [verbatim] if _foreign(words) else lay_out(list(_retyped(words)))
+            laid = [verbatim] if _foreign(words) else _lay_out(list(_retyped(words)))
             beside = fact and _is_fact(words) and not words[0].newlines and not words[0].notes
             if beside and len(laid) == 1 and len(lines[-1]) + 1 + len(laid[0]) <= WIDTH:
                 lines[-1] += f" {laid[0]}"

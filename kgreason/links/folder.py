@@ -205,7 +205,6 @@ class _Description:
 
 
 def _read_description(path: Path) -> _Description:
-    """Read ``links.toml``, which is as `kgreason.graph.links.write` writes it."""
     try:
         text = path.read_text(encoding="utf-8")
         given = parsed(text)

@@ -46,7 +46,7 @@ def variants(rule: CheckedRule, recursive: Collection[str], keyed: Collection[st
     return [tuple(part(i, recent) for i in range(len(rule.positives))) for recent in here]
 
 
-def order_atoms(line: Line, _kinds: Mapping[str, Kind]) -> Line:
+def _order_atoms(line: Line, _kinds: Mapping[str, Kind]) -> Line:
     """Pass: start with the recent facts or else the smallest relation; go on with what is bound the most."""
     atoms = [o for o in line.operators if isinstance(o, Join)]
     rest = [o for o in line.operators if not isinstance(o, Join)]
@@ -74,7 +74,7 @@ def _next(operator: Join, bound: set[str]) -> tuple[int, ...]:
 
 
 PASSES: tuple[Callable[[Line, Mapping[str, Kind]], Line], ...] = (
-    order_atoms,  # recent facts first, then whatever is bound the most
+    _order_atoms,  # recent facts first, then whatever is bound the most
     place_early,  # negations and comparisons where their variables are bound
     prune_columns,  # variables only as long as they are used
 )

@@ -23,7 +23,7 @@ MADE = -1
 Origins = Mapping[Position, Collection[Position]]
 
 
-def null_origins(program: CheckedProgram, facts: Facts) -> Origins:
+def _null_origins(program: CheckedProgram, facts: Facts) -> Origins:
     """Where the nulls of each position come from: functions, and groups of columns of the data that share nulls."""
     held: defaultdict[Position, set[Position]] = defaultdict(set)
     for position, origin in _given(facts).items():
@@ -113,7 +113,7 @@ def double_positions(
         if kind is Kind.DOUBLE or (kind is Kind.ANY and _holds_double(data, facts))
     }
     found.update(_positions(program.facts, frozenset()))
-    origins = null_origins(program, facts) if program.unifications else {}
+    origins = _null_origins(program, facts) if program.unifications else {}
     size = -1
     while size != len(found):
         size = len(found)

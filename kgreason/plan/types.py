@@ -166,8 +166,6 @@ def remedy(wanted: Kind | None, kind: Kind | None) -> str | None:
 
 
 class _Typing:
-    """The walk through one expression."""
-
     def __init__(self, variables: Mapping[str, Kind], complain: Complaint) -> None:
         self.variables = variables
         self.complain = complain

@@ -171,7 +171,8 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
         cell = (
             None if kind is None else encode(value, kind, found.symbols, (goal.predicate, i) in found.doubles)
         )
-        if cell is None and kind is not None and kind is not Kind.ANY and not _number(value, kind):
+        number = kind is Kind.INT and isinstance(value, float)
+        if cell is None and kind is not None and kind is not Kind.ANY and not number:
             raise _misfit(goal.predicate, i, kind, value, argument.span, text)
         result.append(IMPOSSIBLE if cell is None else cell)
     return result
@@ -192,10 +193,6 @@ def constants(goal: Atom, text: str) -> list[Value | None]:
         If an argument is neither.
     """
     return [None if isinstance(a, Variable) else _value(a, text) for a in goal.arguments]
-
-
-def _number(value: Value, kind: Kind) -> bool:
-    return kind is Kind.INT and isinstance(value, float)
 
 
 def _misfit(predicate: str, place: int, kind: Kind, value: Value, span: Span, text: str) -> ProgramError:

@@ -114,7 +114,6 @@ class _Sorter:
         return self.matcher.symbols.ranks()[self.codes]
 
     def groups(self) -> Iterator[Group]:
-        """All groups."""
         groups = self.batch.stacked(self.aggregation.group)
         kept = self._contributors(groups)
         width = len(self.aggregation.group)

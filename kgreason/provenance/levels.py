@@ -120,7 +120,7 @@ class Levels:
 
     def _totalled(self, rules: Sequence[Prepared]) -> dict[str, list[tuple[Codes, Heights]]]:
         """Heads of rules with aggregates, each with the greatest height of the premises of all contributions."""
-        rules = [rule for rule in rules if self._fires(rule)]
+        rules = [rule for rule in rules if all(len(self.known[a.predicate]) for a in rule.body.positives)]
         tops = self._run([self._tops(i, rule) for i, rule in enumerate(rules)])
         found = self._run([self._heads(i, rule) for i, rule in enumerate(rules)])
         result: dict[str, list[tuple[Codes, Heights]]] = {}
@@ -139,9 +139,6 @@ class Levels:
         own = Table(table.kinds[:arity], table.columns[:arity], table.length)
         rows = own.converted(kinds, self.symbols).matrix()
         return self.types.doubled(predicate, kinds, rows, self.symbols)
-
-    def _fires(self, rule: Prepared) -> bool:
-        return all(len(self.known[a.predicate]) for a in rule.body.positives)
 
     def _tops(self, number: int, rule: Prepared) -> CheckedRule:
         """The rule that gives the heights in all contributions of each group."""

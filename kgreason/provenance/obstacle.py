@@ -314,10 +314,8 @@ class Obstacles:
 
 
 def _items(matcher: Matcher) -> list[_Item]:
-    """The body in the order of the text; what only serves the head, and nulls, come last.
-
-    Of a dependency, the atoms that hold the two values come first.
-    """
+    """The body in the order of the text; what only serves the head, and nulls, come last."""
+    # Of a dependency, the atoms that hold the two values come first.
     body = matcher.body
     bindable = {v for a in body.positives for v in a.variables}
     bindable |= {s.variable for s in body.before if isinstance(s, Assign)}

@@ -355,15 +355,8 @@ def shown(name: str) -> bool:
     return not name.startswith(("_", "#"))
 
 
-def substituted(node: Expression, values: Mapping[str, Value]) -> Expression:
-    """The expression with values in the place of the variables that have one.
-
-    Examples
-    --------
-    >>> from kgreason.lang.ast import Binary
-    >>> str(substituted(Binary(">", Variable("V"), Constant(0.5)), {"V": 0.65}))
-    '0.65 > 0.5'
-    """
+def _substituted(node: Expression, values: Mapping[str, Value]) -> Expression:
+    """The expression with values in the place of the variables that have one."""
 
     def value(part: Expression) -> Expression:
         return Constant(values[part.name]) if isinstance(part, Variable) and part.name in values else part
@@ -382,7 +375,7 @@ def atom_text(atom: CheckedAtom, values: Mapping[str, Value]) -> str:
 
 def step_text(step: Step, values: Mapping[str, Value]) -> str:
     """A condition or an assignment with values: ``W = 0.5 * 0.8 = 0.4``."""
-    inner = substituted(step.expression, values)
+    inner = _substituted(step.expression, values)
     if not isinstance(step, Assign):
         return str(inner)
     if isinstance(inner, Constant) or step.variable not in values:

@@ -204,7 +204,9 @@ class Search:
         height = int(self.found.known[predicate].heights[number])
         if step is None:
             row = self.found.known[predicate].rows[number]
-            return self._given(predicate, row) if height == 0 else _untraced(predicate, values, height)
+            if height == 0:
+                return self._given(predicate, row)
+            return Proof(predicate, values, height=height, notes=("it could not be traced any further",))
         height = max(height, 1 + max((self.proofs[p].height for p in step.below()), default=0))
         if isinstance(step, Joint):
             return self._union(premise, values, step, height)
@@ -325,10 +327,6 @@ class Search:
                 yield from self.equations.of_term(name, step.expression, values, value, run)
             elif not isinstance(step, Assign):
                 yield from self.equations.of_condition(step.expression, values, run)
-
-
-def _untraced(predicate: str, values: tuple[Value, ...], height: int) -> Proof:
-    return Proof(predicate, values, height=height, notes=("it could not be traced any further",))
 
 
 def _upwards(steps: dict[Premise, Derivation | Joint | None]) -> Iterator[Premise]:

@@ -90,7 +90,6 @@ class _Tree:
         self.deeper = 0
 
     def lines(self, top: Node) -> Iterator[_Line]:
-        """Lines from the top to the bottom."""
         waiting: list[tuple[str, str, int, Node]] = [("", "", 0, top)]
         while waiting:
             lead, rest, level, node = waiting.pop()

@@ -167,10 +167,9 @@ def _types(program: CheckedProgram, found: Kinds) -> Types:
 
 
 def _kinded(program: CheckedProgram, facts: Facts) -> tuple[Facts, Types]:
-    """The facts in columns of the kinds that they have where the whole program runs.
-
-    A rule that the goal does not need may make doubles of integers; a division must give the same with and without it.
-    """
+    """The facts in columns of the kinds that they have where the whole program runs."""
+    # A rule that the goal does not need may make doubles of integers; a division must give the same with and
+    # without it.
     types = _types(program, infer(program, facts))
     tables, symbols = dict(facts.tables), facts.symbols
     for predicate, kinds in types.kinds.items():

@@ -234,11 +234,9 @@ _CHECKSUM = 8
 
 
 def _same_duckdb(there: bytes, made: bytes, rows: int) -> bool:
-    """Whether two DuckDB files are the same, but for what it draws at random or leaves as it was in memory.
-
-    Each header has a random identifier of the database; headers and blocks have checksums; behind the values of some
-    2048 rows of a column up to seven bytes are not written.
-    """
+    """Whether two DuckDB files are the same, but for what it draws at random or leaves as it was in memory."""
+    # Each header has a random identifier of the database; headers and blocks have checksums; behind the
+    # values of some 2048 rows of a column up to seven bytes are not written.
     if len(there) != len(made):
         return False
     unlike = np.frombuffer(there, dtype=np.uint8) != np.frombuffer(made, dtype=np.uint8)

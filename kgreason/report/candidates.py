@@ -263,7 +263,6 @@ def _figures(seen: Seen | None, said: str, *, key: bool = False) -> Iterator[Fig
 
 
 def _tables(found: Sequence[Seen], k: int, what: str, middle: str) -> Iterator[Table]:
-    """Tables of candidates and of risks."""
     drawn = any(seen.sampled for seen in found)
     interval = "± is a 95 % confidence interval where targets were drawn" if drawn else ""
     yield _before_and_after(

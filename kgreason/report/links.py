@@ -109,7 +109,7 @@ def _seen(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterat
     kinds = [
         ("values", classes_of_values),
         ("numbers of links", _degrees),
-        ("values and numbers of links", _both),
+        ("values and numbers of links", lambda graph: paired(classes_of_values(graph), _degrees(graph))),
     ]
     for name, classes in kinds if original.attributes else kinds[1:2]:
         yield as_shown(f"{name}{STANDS}", classes(original), classes(released), mapping, size)
@@ -120,10 +120,6 @@ def _degrees(graph: LinkGraph) -> Vertices:
         counts for name in sorted(graph.observed) for _, counts in _counts(graph, graph.observed[name])
     ]
     return reduce(paired, columns, np.zeros(graph.n, dtype=np.int64))
-
-
-def _both(graph: LinkGraph) -> Vertices:
-    return paired(classes_of_values(graph), _degrees(graph))
 
 
 def _counts(graph: LinkGraph, found: Observations) -> Iterator[tuple[str, Vertices]]:

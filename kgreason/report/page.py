@@ -96,7 +96,6 @@ def blocks(items: Iterable[object], kinds: Mapping[type, str] = KINDS) -> list[t
 
 
 def _key_figures(report: Report) -> list[Figure]:
-    """Those that the report calls so, in their order."""
     figures = (item for s in report.sections for item in s.items if isinstance(item, Figure))
     return [figure for figure in figures if figure.key][:MOST_KEY_FIGURES]
 

@@ -67,7 +67,7 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
     original, release, verdict = result.original, result.release, result.verdict
     released, claim, seeded = release.graph, Claim.of(result), run.seed is not None
     progress.step("Writing the report")
-    seen = list(seen_of_users(original, released, release.mapping))
+    seen = list(_seen_of_users(original, released, release.mapping))
     stands = [one for one in seen if one.knowledge.endswith(STANDS)]
     others = [one for one in seen if one not in stands]
     graphs = as_graph(original), as_graph(released, original)
@@ -93,7 +93,7 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
         Section(
             "Distributions",
             "Numbers of links and values, in the original and in the release.",
-            (*link_charts(released, original), *value_charts(released.attributes, original.attributes)),
+            (*_link_charts(released, original), *value_charts(released.attributes, original.attributes)),
         ),
         *(drawn(*graphs, release.mapping, run.generator) if original.relations else ()),
         run_section(result.seconds, release.figures),
@@ -239,7 +239,7 @@ def public_report(
             Section(
                 "Distributions",
                 "How many links the users of the release have, and their values.",
-                (*link_charts(released), *value_charts(released.attributes)),
+                (*_link_charts(released), *value_charts(released.attributes)),
             ),
             files_section(files, FILES["people"]),
         ),
@@ -251,7 +251,7 @@ def public_report(
 # --- charts and risks; those of links share values ---
 
 
-def link_charts(released: PeopleGraph, original: PeopleGraph | None = None) -> Iterator[Chart]:
+def _link_charts(released: PeopleGraph, original: PeopleGraph | None = None) -> Iterator[Chart]:
     """Numbers of links of each relation; of a mutual one once, of others out and in."""
     return series_charts(partial(_series, like=original or released), released, original)
 
@@ -321,14 +321,8 @@ def _shares(attribute: Attribute) -> dict[str, float]:
     }
 
 
-def seen_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
-    """What is seen of users who are known as the graph shows them, and as they truly are.
-
-    Parameters
-    ----------
-    mapping
-        Released user of each original one, -1: removed.
-    """
+def _seen_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
+    """What is seen of users who are known as the graph shows them, and as they truly are."""
     both, n = beside(original, released), original.n
     kinds = [("numbers of links", degrees)] if original.relations else []
     if original.attributes:

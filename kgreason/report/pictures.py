@@ -142,10 +142,8 @@ def _edges(
 def _sample(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, most: int, rng: np.random.Generator
 ) -> tuple[Vertices, Vertices]:
-    """Vertices of the original by a snowball, and synthetic ones of the release that have an edge to them.
-
-    There are `most` of both at most; all, if there are no more.
-    """
+    """Vertices of the original by a snowball, and synthetic ones of the release that have an edge to them."""
+    # There are `most` of both at most; all, if there are no more.
     synthetic = np.ones(released.n, dtype=np.bool_)
     synthetic[mapping[mapping >= 0]] = False
     if original.n + int(synthetic.sum()) <= most:

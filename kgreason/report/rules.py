@@ -53,7 +53,7 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
         How it was called.
     """
     original, release, verdict = result.original, result.release, result.verdict
-    released, promise, seeded = release.graph, promise_of(result), run.seed is not None
+    released, promise, seeded = release.graph, _promise_of(result), run.seed is not None
     seen = _seen(result, run, progress)
     progress.step("Writing the report")
     sections = (
@@ -83,8 +83,7 @@ def private_report(result: Anonymization, run: Run, progress: Progress = SILENT)
     )
 
 
-def promise_of(result: Anonymization) -> Promise:
-    """What a release promises."""
+def _promise_of(result: Anonymization) -> Promise:
     edges = tuple(result.release.graph.relations)
     return Promise.of(result.release.guarantee, result.verdict.sizes, edges, result.derived)
 

@@ -201,10 +201,8 @@ def _beside(
     head: Ints, chosen: Ints, joint: Ints, place: Shorts, kind: Shorts, apart: Ints,
     slots: Ints, nodes: Rows, counts: Ints, examples: Rows,
 ) -> int:  # fmt: skip
-    """Count the neighbours of w that complete a subgraph, and take those that were extensions out of `apart`.
-
-    Returns the number of new extensions.
-    """
+    """Count the neighbours of w that complete a subgraph, and take those that were extensions out of `apart`."""
+    # Returns the number of new extensions.
     fresh = 0
     e = np.uint64(indptr[w + 1])
     for _ in range(indptr[w + 1] - indptr[w]):

@@ -54,7 +54,9 @@ class Pools:
         x, classes = self.members.shape[1], len(self.first) - 1
         apart = np.zeros(len(self.members), dtype=np.int64)
         taken = np.zeros(classes * x * self.width, dtype=np.int64)
-        fill_sets(self.first, self.members, self.first_turn, self.turns, self.ranks, self.width, apart, taken)
+        _fill_sets(
+            self.first, self.members, self.first_turn, self.turns, self.ranks, self.width, apart, taken
+        )
         return apart, taken
 
     @property
@@ -138,17 +140,10 @@ def _met(member: Ints, other: Rows, row: int, x: int) -> bool:
 def _images(
     free: int, need: int, x: int, first: int, size: int, member: Ints, pool: Rows, apart: Ints, open_: Ints
 ) -> bool:
-    """Whether `need` of the free members of a pool are apart from each other and share no vertex with a subgraph.
-
-    Parameters
-    ----------
-    free
-        Bit set of members, those that differ from the subgraph in all degrees.
-    first, size
-        The pool is ``pool[first : first + size]``; `apart` holds for each of its members those apart from it.
-    open_
-        Room for `need` bit sets.
-    """
+    """Whether `need` free members of a pool are apart from each other and share no vertex with a subgraph."""
+    # `free`: bit set of members that differ from the subgraph in all degrees. The pool is ``pool[first :
+    # first + size]``; `apart` holds for each of its members those apart from it. `open_`: room for `need` bit
+    # sets.
     level = 0
     open_[0] = free
     i = 0
@@ -238,7 +233,7 @@ def _apart(
 
 
 @kernel
-def fill_sets(
+def _fill_sets(
     first: Ints, pool: Rows, first_turn: Ints, turns: Rows, ranks: Shorts, width: int, apart: Ints, taken: Ints
 ) -> None:  # fmt: skip
     """Fill the bit sets of pools: members apart from each other, and members of equal degree."""

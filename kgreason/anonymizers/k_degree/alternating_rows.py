@@ -199,7 +199,7 @@ DEAD = -1  # states from which no row led on, in an earlier search
 
 
 @kernel
-def unwind(before: Ints, path: Ints, n: int, node: int) -> int:
+def _unwind(before: Ints, path: Ints, n: int, node: int) -> int:
     """Write the vertices of a row, its end first; returns how many, or 0 if it is too long or meets a pair twice."""
     count = 0
     while node >= 0:
@@ -238,7 +238,7 @@ def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: i
         return 0
     own = 1 if s.queue[0] == (1 - adds) * n + v else 0  # a row from a vertex to itself mends two edges there
     if (g.lack[v] if adds else -g.lack[v]) > own:
-        return unwind(s.before, s.path, n, found)
+        return _unwind(s.before, s.path, n, found)
     return 0
 
 

@@ -197,17 +197,9 @@ def _with_noise(
     lowering: bool,
     rng: np.random.Generator,
 ) -> list[Counts]:
-    """The degrees for the next try: the first with some raised, and if `lowering` the last with some lowered.
-
-    Parameters
-    ----------
-    found
-        What stood against the anonymous degrees of each.
-    lacking
-        Ends of edges that were lacking where there was nothing but the edges that are kept.
-    least
-        Noise that is added even where half of what is lacking is less.
-    """
+    """Degrees for the next try: the first with some raised, and if `lowering` the last with some lowered."""
+    # `lacking` ends of edges were lacking where there was nothing but the edges that are kept; `least` noise
+    # is added even where half of that is less.
     half = [((why.short if why else lacking) + 1) // 2 for why in found]
     more = [raised(noisy[0], max(half[0], least), rng)]
     if lowering and (last := found[-1]):
@@ -235,7 +227,6 @@ def _figures(edges: Edges, made: Edges, n: int, tries: int, distance: int, cheap
 
 
 def _given_up(k: int, construction: Construction, tries: int, found: Obstacle | None) -> AnonymizationError:
-    """Failure of the last try."""
     tried = f"{tries} sequence{'s' * (tries > 1)} of {k}-anonymous degrees tried"
     other = "" if construction == "relaxed" else ", or --construction relaxed, which may also remove edges"
     hint = f"take a smaller k{other}, or more tries"

@@ -304,15 +304,9 @@ def anonymous_degrees(
 
 
 def _balanced(falling: Counts, made: Counts, starts: Counts) -> Counts:
-    """Raise even groups within their medians, the lowest first, until the sum is that of the old degrees, or near it.
-
-    Parameters
-    ----------
-    falling, made
-        Old and new degrees, shape (n,); each even group has the lowest of its medians.
-    starts
-        First place of each group in ascending order, shape (groups,).
-    """
+    """Raise even groups within their medians, the lowest first, until the sum is about that of the old degrees."""
+    # `falling` and `made`, shape (n,): old and new degrees, each even group at the lowest of its medians.
+    # `starts`, shape (groups,): first place of each group in ascending order.
     size = np.diff(starts, append=len(falling))
     middle = starts + size // 2
     room = np.where(size % 2, 0, falling[middle - 1] - falling[middle])

@@ -82,7 +82,7 @@ def apply(
         return _collapsed(graph, clusters, merged), clusters.copy()
     share = {"intact": 0.0, "partial": percent, "removed": 100.0}[strategy]
     attributes = {name: united(a, clusters) for name, a in graph.attributes.items()}
-    left = {name: thinned(found, share, rng) for name, found in graph.observed.items()}
+    left = {name: _thinned(found, share, rng) for name, found in graph.observed.items()}
     return replace(graph, observed=left, attributes=attributes), np.arange(graph.n)
 
 
@@ -99,7 +99,7 @@ def removed_links(total: int, percent: float) -> int:
     )  # as it is written: 0.1 % of 1000 is 1, not a little more
 
 
-def thinned(found: Observations, percent: float, rng: np.random.Generator) -> Observations:
+def _thinned(found: Observations, percent: float, rng: np.random.Generator) -> Observations:
     """Remove a share of the links, each as likely as any other; of several links of a pair each is one."""
     if not 0 < percent < 100:
         return found if percent == 0 else _some(found, found.count[:0], np.empty(0, dtype=np.int64))

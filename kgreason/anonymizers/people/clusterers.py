@@ -270,10 +270,8 @@ def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Poi
 
 
 def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tuple[Points, Points]:
-    """Points of landmarks by classical scaling, and the map that places others by their squared distances.
-
-    Directions in which the wanted distances are not Euclidean begin with a little noise.
-    """
+    """Points of landmarks by classical scaling, and the map that places others by their squared distances."""
+    # Directions in which the wanted distances are not Euclidean begin with a little noise.
     from scipy.linalg import eigh
 
     m = len(wanted)
@@ -301,7 +299,6 @@ def _placed(beside: Points, wanted: Points, fixed: Points, start: Points, back: 
 
 
 def _least(start: Points, stress: Callable[[Points], tuple[float, Points]], steps: int) -> Points:
-    """Minimise a stress from some points on."""
     from scipy.optimize import minimize
 
     def flat(x: Points) -> tuple[float, Points]:

@@ -114,7 +114,7 @@ def change(
 
 
 @kernel
-def unevenness(uneven: Ints) -> float:
+def _unevenness(uneven: Ints) -> float:
     """What it costs to make sums even: a half edge for each unit."""
     total = 0
     for r in range(len(uneven)):
@@ -123,37 +123,20 @@ def unevenness(uneven: Ints) -> float:
 
 
 @kernel
-def anneal(
+def _anneal(
     degrees: Rows, levels: Ints, members: Rows, size: Ints, cluster: Ints, slot: Ints,
     cost: Doubles, target: Rows, uneven: Ints,
     cell: Ints, cell_start: Ints, cell_users: Ints, near: Rows,
     active: Ints, random: DoubleRows, temperature: float, excess: float,
     old: Ints, new: Rows, top: Ints,
 ) -> int:  # fmt: skip
-    """Try moves and swaps of users with clusters of users nearby; those that cost more are taken the more rarely.
-
-    Parameters
-    ----------
-    degrees, levels
-        Degrees of users, out-degrees by relation before in-degrees, shape (n, 2 relations), and what each demands.
-    members, size, cluster, slot
-        The clusters, changed in place.
-    cost, target, uneven
-        What clusters cost, their degrees, and by how much the sums of these differ, changed in place.
-    cell, cell_start, cell_users, near
-        Users with equal degrees: the cell of each, the users by cell, and cells nearby, nearest first.
-    active
-        Users with whom attempts begin.
-    random
-        Five numbers in [0, 1) for each attempt.
-    old, new, top
-        Scratch, of the shapes (relations,), (2, 2 relations) and (columns of members,).
-
-    Returns
-    -------
-    done
-        Attempts that were taken.
-    """
+    """Try moves and swaps of users with nearby clusters, costly ones rarely; returns how many were made."""
+    # `degrees`, shape (n, 2 relations), holds out-degrees by relation before in-degrees; `members`, `size`,
+    # `cluster` and `slot` are the clusters; `cost`, `target` and `uneven` what they cost, their degrees, and
+    # by how much the sums of these differ: all changed in place. Users with equal degrees form a cell; `near`
+    # are cells nearby, nearest first. Attempts begin with `active` users and take five numbers of `random` in
+    # [0, 1) each. `old`, `new` and `top` are scratch of the shapes (relations,), (2, 2 relations) and
+    # (columns of members,).
     capacity = members.shape[1] - 1  # a swap needs one place more
     done = 0
     for attempt in range(len(random)):
@@ -179,14 +162,14 @@ def anneal(
         )
         taken = False
         if fits:
-            before = unevenness(uneven)
+            before = _unevenness(uneven)
             for r in range(len(uneven)):
                 old[r] = uneven[r]
             cost_a = price(degrees, members, size, a, excess, new[0], top)
             cost_b = price(degrees, members, size, b, excess, new[1], top)
             more = change(cost, target, size, uneven, a, was_a, cost_a, new[0], False)
             more += change(cost, target, size, uneven, b, was_b, cost_b, new[1], False)
-            more += unevenness(uneven) - before
+            more += _unevenness(uneven) - before
             taken = more <= 0 or random[attempt, 4] < math.exp(-more / temperature)
             for r in range(len(uneven)):
                 old[r], uneven[r] = uneven[r], old[r]
@@ -327,8 +310,6 @@ def _absorb(clusters: Clusters, rest: Vertices, degrees: Counts, wanted: int) ->
 
 
 class _Annealing:
-    """Clusters while users move between them."""
-
     def __init__(self, near: _Near, degrees: Counts, levels: Levels, clusters: Clusters, over: float) -> None:
         self.near, self.degrees, self.levels, self.cluster, self._over = near, degrees, levels, clusters, over
         self.size = np.bincount(clusters)
@@ -363,7 +344,7 @@ class _Annealing:
             active = np.flatnonzero(rare | (self.cost[self.cluster] > 0))
             if not len(active):
                 return
-            anneal(
+            _anneal(
                 self.degrees, self.levels, self.members, self.size, self.cluster, self.slot,
                 self.cost, self.target, self.uneven,
                 self.near.cell, self.near.start, self.near.users, self.near.near,

@@ -72,16 +72,10 @@ class Users(NamedTuple):
 
 
 @kernel
-def value_row(all_: Users, some: Users, begin: Ints, holder: Ints, u: int, total: Doubles) -> None:
-    """Cost of taking over all values of each other: Σ_a c_a(v) w_a(u) + c_a(u) w_a(v), less those that both have.
-
-    Parameters
-    ----------
-    all_, some
-        The users among whom u is, and those whose losses beside u `total` becomes.
-    begin, holder
-        Who of `some` has value t: ``holder[begin[t]:begin[t + 1]]``.
-    """
+def _value_row(all_: Users, some: Users, begin: Ints, holder: Ints, u: int, total: Doubles) -> None:
+    """Cost of taking over all values of each other: Σ_a c_a(v) w_a(u) + c_a(u) w_a(v), less those that both have."""
+    # User u is one of `all_`; `total` gets the losses beside it of `some`, of whom ``holder[begin[t]:begin[t
+    # + 1]]`` have value t.
     for v in range(len(total)):  # assigning a slice would allocate for its errors
         total[v] = some.lone[v]
     for a in range(len(all_.absent)):
@@ -111,7 +105,7 @@ def widening(
 
 
 @kernel
-def range_row(all_: Users, some: Users, u: int, unit: float, total: Doubles) -> None:
+def _range_row(all_: Users, some: Users, u: int, unit: float, total: Doubles) -> None:
     """Add what it costs to have the ranges of u and v in common."""
     for a in range(len(all_.span)):
         low, high, growth, span = all_.low[a, u], all_.high[a, u], all_.growth[a, u], all_.span[a]
@@ -122,7 +116,7 @@ def range_row(all_: Users, some: Users, u: int, unit: float, total: Doubles) -> 
 
 
 @kernel
-def degree_row(all_: Users, some: Users, u: int, total: Doubles) -> None:
+def _degree_row(all_: Users, some: Users, u: int, total: Doubles) -> None:
     """Sum of differences between the degrees of u and of each v."""
     for v in range(len(total)):
         total[v] = some.degrees[v]
@@ -134,29 +128,18 @@ def degree_row(all_: Users, some: Users, u: int, total: Doubles) -> None:
 
 
 @kernel
-def adm_rows(
+def _adm_rows(
     all_: Users, some: Users, begin: Ints, holder: Ints, rows: Ints,
     unit: float, by_attributes: float, by_degrees: float, total: Doubles, apart: Doubles, out: SingleRows,
 ) -> None:  # fmt: skip
-    """Fill a block of ADM.
-
-    Parameters
-    ----------
-    rows, some
-        Users of the block.
-    unit
-        Units that make a loss of 1 in one attribute.
-    by_attributes, by_degrees
-        Factors of the sum over attributes, in units, and of the sum over degrees.
-    total, apart
-        Scratch, one for each column.
-    out
-        Shape (rows, columns).
-    """
+    """Fill a block of ADM, `out`, shape (rows, columns)."""
+    # `unit` is what makes a loss of 1 in one attribute; `by_attributes` and `by_degrees` are the factors of
+    # the sums over attributes (in units) and over degrees; `total` and `apart` are scratch, one for each
+    # column.
     for i in range(len(rows)):
-        value_row(all_, some, begin, holder, rows[i], total)
-        range_row(all_, some, rows[i], unit, total)
-        degree_row(all_, some, rows[i], apart)
+        _value_row(all_, some, begin, holder, rows[i], total)
+        _range_row(all_, some, rows[i], unit, total)
+        _degree_row(all_, some, rows[i], apart)
         for v in range(len(total)):
             out[i, v] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
 
@@ -183,11 +166,9 @@ class _Loss(ABC):
 
     @property
     def n(self) -> int:
-        """Number of users."""
         return self._n
 
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """See `kgreason.anonymizers.people.neighbours.Distance.between`."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         out = np.empty((len(rows), self._n if columns is None else len(columns)), dtype=np.float32)
         parts = max(1, min(len(rows), out.size // _LIGHT, 4 * cores()))
@@ -290,7 +271,7 @@ class AttributeDegreeLoss(_Loss):
             begin = np.append(0, np.cumsum(np.bincount(value, minlength=len(self._values))))
 
         def fill(rows: Vertices, out: Distances) -> None:
-            adm_rows(
+            _adm_rows(
                 users, some, begin, holder, rows, self._unit, self._by_attributes, self._by_degrees,
                 np.empty(out.shape[1]), np.empty(out.shape[1]), out,
             )  # fmt: skip

@@ -18,7 +18,7 @@ from kgreason.jit import DoubleRows, Doubles, Ints, kernel
 
 
 @kernel
-def nearest_clusters(
+def _nearest_clusters(
     wanted: Ints,
     first: int,
     stop: int,
@@ -30,22 +30,10 @@ def nearest_clusters(
     near: Ints,
     far: Doubles,
 ) -> None:
-    """Find the nearest cluster of each of wanted[first:stop] by complete linkage.
-
-    The distance of two users is the largest difference of their coordinates, so that of two clusters is the largest
-    difference between a highest coordinate of one and a lowest of the other.
-
-    Parameters
-    ----------
-    alive
-        Clusters, ascending.
-    size, most
-        Sizes of clusters; both together have at most `most` users.
-    low, high
-        Lowest and highest coordinates of users of each cluster; shape (clusters, coordinates).
-    near, far
-        Become which is nearest, the first of equally near ones (-1: none fits), and how far; shape (clusters,).
-    """
+    """Find the nearest cluster of each of wanted[first:stop] by complete linkage; both have at most `most` users."""
+    # The distance of two users is the largest difference of their coordinates, so that of two clusters is the
+    # largest difference between a highest coordinate of one and a lowest of the other (`low`, `high`: shape
+    # (clusters, coordinates)). `near` becomes the first of equally near ones, or -1 if none fits.
     for i in range(first, stop):
         c = wanted[i]
         near[c] = -1
@@ -146,7 +134,6 @@ class _Merging:
         self._known = np.zeros(n, dtype=np.bool_)
 
     def below(self, k: int) -> Vertices:
-        """Clusters of less than k users, ascending."""
         return self._alive[self._size[self._alive] < k]
 
     def merge_nearest(self, clusters: Vertices, tau: float) -> bool:
@@ -163,7 +150,7 @@ class _Merging:
         return True
 
     def _look(self, wanted: Vertices, first: int, stop: int) -> None:
-        nearest_clusters(
+        _nearest_clusters(
             wanted,
             first,
             stop,

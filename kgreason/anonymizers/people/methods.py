@@ -77,28 +77,16 @@ def release_of(
         return _next(work, history, work.most if graph.n else k, secret)
     # what is done to users who are alike goes by their numbers, which tell where a file names them
     order = rng.permutation(graph.n)
-    release = _single(graph.of(order), levels[order], settings, rng, progress, secret)
+    shuffled = graph.of(order)
+    release = publish(Clustering(shuffled, levels[order], settings, rng, progress).best(), shuffled, secret)
     mapping = np.empty(graph.n, dtype=np.int64)
     mapping[order] = release.mapping
     return replace(release, mapping=mapping)
 
 
-def _single(
-    graph: PeopleGraph,
-    levels: Levels,
-    settings: Settings,
-    rng: np.random.Generator,
-    progress: Progress,
-    secret: np.random.Generator | None,
-) -> PeopleRelease:
-    """A release that is none of a series."""
-    return publish(Clustering(graph, levels, settings, rng, progress).best(), graph, secret)
-
-
 def _next(
     work: Clustering, history: History | None, k: int, secret: np.random.Generator | None
 ) -> PeopleRelease:
-    """One more release of a series."""
     work.progress.step(f"Clustering users of each history ({work.settings.clustering})")
     made = next_release(
         work.graph,

@@ -75,16 +75,10 @@ class Among:
 
 
 @kernel
-def nearest_rows(rows: SingleRows, users: Ints, start: Ints, found: Ints, near: Singles) -> None:
-    """Find the nearest others of some users, ascending; of equally near ones those of the lowest number.
-
-    Parameters
-    ----------
-    rows
-        Distances to everybody, shape (users, n).
-    start
-        Those of user u go to ``start[u] .. start[u + 1] - 1`` of `found` and `near`; at most n-1.
-    """
+def _nearest_rows(rows: SingleRows, users: Ints, start: Ints, found: Ints, near: Singles) -> None:
+    """Find the nearest others of some users, ascending; of equally near ones those of the lowest number."""
+    # `rows` are distances to everybody, shape (users, n). Those of user u go to ``start[u] .. start[u + 1] -
+    # 1`` of `found` and `near`; at most n-1.
     for i in range(len(users)):
         u = users[i]
         first = start[u]
@@ -147,7 +141,7 @@ def neighbours(distance: Distance, counts: Vertices) -> Neighbours:
     wanted = np.flatnonzero(np.diff(start))
 
     def fill(users: Vertices) -> None:
-        nearest_rows(distance.between(users), users, start, found.user, found.distance)
+        _nearest_rows(distance.between(users), users, start, found.user, found.distance)
 
     each(fill, blocks(wanted, distance.n))
     return found

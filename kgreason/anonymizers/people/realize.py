@@ -88,10 +88,8 @@ def _ends(pairs: Vertices, n: int) -> Counts:
 
 
 def _most(edges: Links, out: Counts, into: Counts) -> npt.NDArray[np.bool_]:
-    """A largest set of edges in which nobody has more of them than he shall have.
-
-    Edges between users who have too many on neither side are in it; the flow is only about the rest.
-    """
+    """A maximum set of edges in which no user exceeds the wanted out- and in-degree."""
+    # Edges between users who have too many on neither side are in it; the flow is only about the rest.
     n = len(out)
     outs, ins = np.bincount(edges.source, minlength=n), np.bincount(edges.target, minlength=n)
     kept = (outs <= out)[edges.source] & (ins <= into)[edges.target]
@@ -129,12 +127,11 @@ def _added(edges: Links, lack: Counts, rng: np.random.Generator) -> Vertices:
 
 
 def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices | None:
-    """Some pairs more, along cheapest paths from users who lack an out-edge to those who lack an in-edge.
-
-    A path consists of pairs that are added and edges that are dropped, in turn. To drop an original edge costs 1, to
-    take one back gains 1, all else is free. What the way to each user as source and as target costs is lowered until
-    nothing can be. All paths of least cost are taken that meet nobody twice; `None`: there is none.
-    """
+    """Some pairs more, along cheapest paths from users who lack an out-edge to those who lack an in-edge."""
+    # A path consists of pairs that are added and edges that are dropped, in turn. To drop an original edge
+    # costs 1, to take one back gains 1, all else is free. What the way to each user as source and as target
+    # costs is lowered until nothing can be. All paths of least cost are taken that meet nobody twice; `None`:
+    # there is none.
     n = len(lack) // 2
     users = np.arange(n)
     source, target = np.divmod(chosen, n)

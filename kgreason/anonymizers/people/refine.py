@@ -221,20 +221,11 @@ def survey(of: State, by: Round, first: int, stop: int, more: Doubles) -> None:
 
 
 @kernel
-def propose(
+def _propose(
     of: State, by: Round, first: int, stop: int, near: Rows, now: int, seen: Ints, more: Doubles, other: Doubles
 ) -> None:  # fmt: skip
-    """Find the best move or swap of users first .. stop-1 among the clusters of those near them.
-
-    Parameters
-    ----------
-    near
-        Users near each user, shape (n, candidates).
-    now
-        The time.
-    seen, more, other
-        Scratch: the user who last saw a cluster; shape (columns,).
-    """
+    """Find the best move or swap of users first .. stop-1 among clusters of `near` users, shape (n, candidates)."""
+    # Scratch: `seen`, the user who last saw a cluster; `more` and `other`, shape (columns,).
     columns = len(more)
     for u in range(first, stop):
         by.gain[u] = _LEAST
@@ -426,7 +417,7 @@ class Search:
 
         def proposed(first: int, stop: int) -> None:
             seen = np.full(len(self.sizes), -1, dtype=np.int64)
-            propose(self.state, self._round, first, stop, near, now, seen, np.empty(width), np.empty(width))
+            _propose(self.state, self._round, first, stop, near, now, seen, np.empty(width), np.empty(width))
 
         ends = np.linspace(0, len(self.clusters), 4 * cores() + 1).astype(np.int64).tolist()
         each(lambda share: survey(self.state, self._round, *share, np.empty(width)), pairwise(ends))

@@ -134,7 +134,6 @@ def _placed(search: Search, u: int, price: float) -> float:
 
 
 def _back(search: Search, users: list[int], clusters: list[int]) -> None:
-    """Put users back where they were."""
     for u, c in zip(users, clusters, strict=True):
         if search.clusters[u] >= 0:
             search.leave(u)
@@ -142,6 +141,5 @@ def _back(search: Search, users: list[int], clusters: list[int]) -> None:
 
 
 def _costs(clusters: Clusters, losses: Table) -> Table:
-    """Loss of each cluster, shape (clusters,)."""
     inside = clusters >= 0
     return np.bincount(clusters[inside], weights=losses[inside]).astype(np.float64)

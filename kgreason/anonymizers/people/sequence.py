@@ -30,45 +30,17 @@ _NEW = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Turnover:
-    """Who will be released.
-
-    Attributes
-    ----------
-    groups
-        For each group of at least k users who are to be made alike among themselves: the users of the original graph
-        in it, and its fakes, who are numbered from n on. int64 arrays.
-    row
-        Row of the history of each user of the original graph and of each fake; -1: he has no pseudonym yet.
-        int64, shape (n + fakes,).
-    withheld
-        Number of users who are there but will not be released.
-    new_fakes
-        Number of fakes who were not in the history.
-    """
-
+class _Turnover:
+    # Each group of at least k users to be made alike: users of the original graph, and fakes, numbered from n on.
     groups: list[tuple[Vertices, Vertices]]
-    row: Vertices
-    withheld: int
-    new_fakes: int
+    row: Vertices  # row of the history of each user and fake, shape (n + fakes,); -1: no pseudonym yet
+    withheld: int  # users who are there but will not be released
+    new_fakes: int  # fakes who were not in the history
 
 
-def turnover(history: History, originals: Texts, rng: np.random.Generator, left_out: LeftOut) -> Turnover:
-    """Choose who of the users with the same series stays, so that neither those seen nor those unseen are 1 to k-1.
-
-    Parameters
-    ----------
-    originals
-        Names of the users of the original graph, shape (n,).
-    rng
-        Chooses who goes, where some must: a choice by their data would say something about those who left.
-    left_out
-        What becomes of users who stay while fewer than k of those like them leave, or while fewer than k stay.
-
-        - ``"withhold"``: some or all of them are not released, until they may be, or until the window has passed since
-          they were last seen. So does the thesis.
-        - ``"replace"``: they stay; fakes take the pseudonyms of those who left, as many as must be.
-    """
+def _turnover(history: History, originals: Texts, rng: np.random.Generator, left_out: LeftOut) -> _Turnover:
+    """Choose who of the users with the same series stays, so that neither those seen nor those unseen are 1 to k-1."""
+    # Who goes, where some must, is drawn: a choice by their data would say something about those who left.
     n, k = len(originals), history.k
     row = history.rows(originals)
     user = np.full(len(history.names), -1, dtype=np.int64)
@@ -98,7 +70,7 @@ def turnover(history: History, originals: Texts, rng: np.random.Generator, left_
     if len(new):
         groups.append((new, np.arange(count, count + lacking)))
     rows = np.concatenate([row, *fakes, np.full(lacking, _NEW, dtype=np.int64)])
-    return Turnover(groups, rows, withheld, lacking)
+    return _Turnover(groups, rows, withheld, lacking)
 
 
 def shown(present: int, absent: int, fakes: int, k: int) -> tuple[int, int]:
@@ -195,7 +167,7 @@ def next_release(
     Why in any `window` releases in a row each user seen shares his series of values and degrees with k - 1 others, by
     induction on the releases: Let it hold for those before. A user who was in one of the last window - 1 has the same
     series in these as k - 1 others, since he has in the window that ends with them, whose further release only tells
-    more users apart. `turnover` shows none or at least k of such a group, and leaves out none or at least k. Those
+    more users apart. `_turnover` shows none or at least k of such a group, and leaves out none or at least k. Those
     left out share one more absence. Those shown are split into clusters of at least k, within which all look alike in
     the new release. Users who were in none of the last window - 1 releases share their absence, and are shown in
     clusters of at least k as well. Attribute types and relations may change from one release to the next: they are
@@ -224,7 +196,11 @@ def next_release(
         Makes users of a cluster alike in values and degrees. It gets the graph with fakes appended, users without
         values and links, and `Clusters` in which -1 is who will not be released.
     left_out
-        What becomes of users who stay while too few of those like them leave, see `turnover`.
+        What becomes of users who stay while fewer than k of those like them leave, or while fewer than k stay.
+
+        - ``"withhold"``: some or all of them are not released, until they may be, or until the window has passed since
+          they were last seen. So does the thesis.
+        - ``"replace"``: they stay; fakes take the pseudonyms of those who left, as many as must be.
     secret
         Draws pseudonyms, for experiments; `None`: the operating system does.
 
@@ -248,7 +224,7 @@ def next_release(
     True
     """
     history = History.start(k, window) if history is None else history.agreed(k, window)
-    plan = turnover(history, graph.labels, rng, left_out)
+    plan = _turnover(history, graph.labels, rng, left_out)
     clusters = _clustered(plan, k, distance, cluster, partition, rng)
     names, originals = _named(graph.labels, plan.row, history, secret)
     alike = generalize(replace(graph, labels=names), clusters, rng)
@@ -268,7 +244,7 @@ def next_release(
 
 
 def _clustered(
-    plan: Turnover,
+    plan: _Turnover,
     k: int,
     distance: Distance,
     cluster: Clustering | None,
@@ -309,10 +285,8 @@ def _clustered(
 def _named(
     labels: Texts, row: Vertices, history: History, secret: np.random.Generator | None
 ) -> tuple[Texts, Texts]:
-    """Pseudonym and original name of each user and fake; who has no pseudonym gets one, also if it will not be seen.
-
-    One that left the window may in theory be drawn again: no window then holds both of its users.
-    """
+    """Pseudonym and original name of each user and fake; who has no pseudonym gets one, also if it will not be seen."""
+    # One that left the window may in theory be drawn again: no window then holds both of its users.
     names = fresh_labels(len(row), secret, {*history.names, *labels})
     known = row >= 0
     names[known] = history.names[row[known]]

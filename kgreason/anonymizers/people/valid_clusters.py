@@ -25,7 +25,7 @@ def sizes(clusters: Clusters) -> Vertices:
     return np.bincount(clusters[clusters >= 0]).astype(np.int64)
 
 
-def highest_levels(clusters: Clusters, levels: Levels) -> Levels:
+def _highest_levels(clusters: Clusters, levels: Levels) -> Levels:
     """The largest level in each cluster, int64, shape (clusters,); 0 for one without users."""
     inside = clusters >= 0
     highest = np.zeros(clusters.max(initial=-1) + 1, dtype=np.int64)
@@ -41,7 +41,7 @@ def invalid_removal(clusters: Clusters, levels: Levels) -> Clusters:
     >>> invalid_removal(np.array([0, 1, 1, 2, -1]), np.array([1, 2, 2, 2, 1])).tolist()
     [0, 1, 1, -1, -1]
     """
-    valid = sizes(clusters) >= highest_levels(clusters, levels)
+    valid = sizes(clusters) >= _highest_levels(clusters, levels)
     inside = clusters >= 0
     inside[inside] = valid[clusters[inside]]
     return numbered(np.where(inside, clusters, -1))
@@ -139,7 +139,7 @@ def adopted(distance: Distance, clusters: Clusters, levels: Levels, tau: float) 
             f"tau must be between 0 and 1, not {tau:g}", hint="1 removes nobody who can be with others"
         )
     found = invalid_removal(clusters, levels)
-    size, highest = sizes(found), highest_levels(found, levels)
+    size, highest = sizes(found), _highest_levels(found, levels)
     waiting = np.flatnonzero(found < 0)
     if not len(size) or not len(waiting):
         return found
@@ -208,10 +208,8 @@ def split(clusters: Clusters, levels: Levels, pull: Callable[[Vertices], Pull]) 
 
 
 def _halved(n: int, k: int, pull: Pull) -> npt.NDArray[np.bool_]:
-    """Which users of a part are in its first half: nearer to its centre, as far as sizes allow.
-
-    Both halves together can still be split into as many parts of k users as the whole.
-    """
+    """Which users of a part are in its first half: nearer to its centre, as far as sizes allow."""
+    # Both halves together can still be split into as many parts of k users as the whole.
     count, rest = divmod(n, k)
     sizes = (k * np.arange(1, count)[:, None] + np.arange(rest + 1)).ravel()
     first = np.arange(n) < n // 2
@@ -225,7 +223,7 @@ def _halved(n: int, k: int, pull: Pull) -> npt.NDArray[np.bool_]:
     return first
 
 
-def between_means(points: Points) -> Callable[[Vertices], Pull]:
+def _between_means(points: Points) -> Callable[[Vertices], Pull]:
     """Centres are means; users pull by squared Euclidean distance, as in k-means."""
 
     def of(users: Vertices) -> Pull:
@@ -309,7 +307,7 @@ def k_means_partition(points: Points, clusters: Clusters, k: int, tau: float = 1
     [0, 0, 1, 1, 1]
     """
     levels = np.full(len(clusters), k, dtype=np.int64)
-    return split(adopted(PointDistance(points), clusters, levels, tau), levels, between_means(points))
+    return split(adopted(_PointDistance(points), clusters, levels, tau), levels, _between_means(points))
 
 
 def k_medoids_partition(distance: Distance, clusters: Clusters, k: int, rng: np.random.Generator) -> Clusters:
@@ -323,19 +321,15 @@ def k_medoids_partition(distance: Distance, clusters: Clusters, k: int, rng: np.
     return split(adopted(distance, clusters, levels, 1.0), levels, between_medoids(distance, rng))
 
 
-class PointDistance:
-    """Euclidean distance of points."""
-
+class _PointDistance:
     def __init__(self, points: Points) -> None:
         self.points = points
 
     @property
     def n(self) -> int:
-        """Number of users."""
         return len(self.points)
 
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """See `Distance.between`."""
         from scipy.spatial.distance import cdist
 
         others = self.points if columns is None else self.points[columns]

@@ -110,10 +110,8 @@ def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Row
 
 
 def _means(group: Vertices, weight: Doubles, count: Vertices) -> Doubles:
-    """Mean weight of each group from an exact sum, within its weights; not a number where weights are too large.
-
-    A sum that depended on the order of links would leave digits in which something could stand.
-    """
+    """Mean weight of each group from an exact sum, within its weights; not a number where weights are too large."""
+    # A sum that depended on the order of links would leave digits in which something could stand.
     rows: dict[int, list[tuple[float, int]]] = {}
     for key, w, c in zip(group.tolist(), weight.tolist(), count.tolist(), strict=True):
         rows.setdefault(key, []).append((w, c))

@@ -83,7 +83,9 @@ def verify_links(
     if form is not None:
         items.append(form)
     if strategy is not None:
-        items.append(strategy_is(strategy, released))
+        same = released.strategy == strategy
+        detail = f"made by {released.strategy}" + ("" if same else f", not by {strategy}")
+        items.append(Item("strategy", same, detail))
     if not shows_clusters(released):
         k = None
     found, nodes = clusters(released, k)
@@ -260,10 +262,3 @@ def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[t
     if attribute is None:
         return set()
     return set(zip(group[attribute.user].tolist(), attribute.domain[attribute.value].tolist(), strict=True))
-
-
-def strategy_is(strategy: Strategy, released: Released) -> Item:
-    """Whether the release says that it was made by the strategy that was asked for."""
-    same = released.strategy == strategy
-    detail = f"made by {released.strategy}" + ("" if same else f", not by {strategy}")
-    return Item("strategy", same, detail)

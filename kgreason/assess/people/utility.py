@@ -27,11 +27,9 @@ Truth = npt.NDArray[np.bool_]
 def _new_associations(
     original: PeopleGraph, released: PeopleGraph, truth: Truth | None = None
 ) -> tuple[int, int]:
-    """Untruthful associations that are new in a release, and all untruthful pairs of values of the original.
-
-    Values that only the release has are untruthful beside all others. A pair is truthful if it is either way; those of
-    values that somebody has in the original are in any case.
-    """
+    """Untruthful associations that are new in a release, and all untruthful pairs of values of the original."""
+    # Values that only the release has are untruthful beside all others. A pair is truthful if it is either
+    # way; those of values that somebody has in the original are in any case.
     number = {
         (name, text): i
         for i, (name, text) in enumerate((n, t) for n, a in original.attributes.items() for t in a.domain)
@@ -80,12 +78,11 @@ Doubles = npt.NDArray[np.float64]
 def _gains(
     original: PeopleGraph, released: PeopleGraph, mapping: Vertices
 ) -> tuple[Doubles, Doubles, int, int]:
-    """Costs of users, summed over attributes, and numbers of values added and removed of those who remain.
-
-    Costs are AL' times the number of attributes and the same of AM', of which every denominator is greater by 1; 0 for
-    removed users. A numeric attribute costs the change of both bounds of the range over the largest change possible.
-    Who has no value of it gains each unit of his new range, out of those of the domain.
-    """
+    """Costs of users, summed over attributes, and numbers of values added and removed of those who remain."""
+    # Costs are AL' times the number of attributes and the same of AM', of which every denominator is greater
+    # by 1; 0 for removed users. A numeric attribute costs the change of both bounds of the range over the
+    # largest change possible. Who has no value of it gains each unit of his new range, out of those of the
+    # domain.
     loss, am = np.zeros(original.n), np.zeros(original.n)
     added = removed = 0
     back = np.full(released.n, -1, dtype=np.int64)

@@ -171,10 +171,8 @@ def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
 
 
 def _personalized(release: Published, demands: Demands) -> PeopleVerdict:
-    """Whether each user shares with as many others as his own k says.
-
-    If it is not known who of the release has which k, it is decided where that makes no difference.
-    """
+    """Whether each user shares with as many others as his own k says."""
+    # If it is not known who of the release has which k, it is decided where that makes no difference.
     found, source, levels = information(release.graph), release.source, demands.levels
     if demands.original:
         if source is None or not conditions.mapping(release, source).holds:
@@ -187,10 +185,9 @@ def _personalized(release: Published, demands: Demands) -> PeopleVerdict:
 
 
 def _series(releases: Sequence[Published], k: int) -> PeopleVerdict:
-    """Whether users share the series over the releases, and what each release tells.
-
-    Definition 22 asks for the latter, too. It follows for a series that is shared; it is decided nevertheless.
-    """
+    """Whether users share the series over the releases, and what each release tells."""
+    # Definition 22 asks for the latter, too. It follows for a series that is shared; it is decided
+    # nevertheless.
     over = history([release.graph for release in releases])
     item, figures = shared(over.classes, over.labels, np.full(len(over.labels), k), SERIES)
     alone = [

@@ -192,7 +192,6 @@ def disclosure(
 
 
 def _believed(beliefs: Beliefs, sensitive: Sensitive, mapping: Vertices, n: int) -> Doubles:
-    """Probability of each sensitive link."""
     source, target = mapping[sensitive.source], mapping[sensitive.target]
     if beliefs.mutual:
         source, target = np.minimum(source, target), np.maximum(source, target)

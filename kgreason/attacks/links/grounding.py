@@ -43,7 +43,7 @@ class Seen:
 
     def table(self) -> Table:
         """The links as facts."""
-        return facts_table(self._columns)
+        return _facts_table(self._columns)
 
     def _keys(self, rows: Ints) -> Ints:
         keys: Ints = self._entities * rows[:, 0] + rows[:, 1]
@@ -63,7 +63,7 @@ class Seen:
         return np.where(found, self._ordered[at], 1)
 
 
-def facts_table(columns: Sequence[Ints]) -> Table:
+def _facts_table(columns: Sequence[Ints]) -> Table:
     """Facts of entities and, in a third column, weights."""
     kinds = (Kind.INT, Kind.INT, Kind.DOUBLE)[: len(columns)]
     return Table(kinds, tuple(columns), len(columns[0]))
@@ -109,18 +109,16 @@ class Grounded:
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """A rule for the sensitive relation, and the predicate that lists its groundings.
+    """A rule for the sensitive relation, and the predicate that lists its groundings."""
 
-    Its arguments are those of the head, then all variables of the positive atoms; of a rule with an aggregate, those of
-    the head alone.
-    """
+    # Its arguments are those of the head, then all variables of the positive atoms; of a rule with an
+    # aggregate, those of the head alone.
 
     predicate: str
     rule: CheckedRule
     terms: tuple[Term, ...]
 
     def listing(self) -> CheckedRule:
-        """A rule that derives the groundings."""
         head = CheckedAtom(self.predicate, self.terms, self.rule.head.span)
         return replace(self.rule, head=head, text=f"{self.rule.text} ({self.predicate})")
 
@@ -204,7 +202,7 @@ class Grounder:
 
         seen = {p: Seen(found, entities, arity) for p, found, arity in self._read(observed)}
         tables = {p: s.table() for p, s in seen.items()}
-        tables |= dict.fromkeys(self._program.nodes, facts_table([np.arange(entities, dtype=np.int64)]))
+        tables |= dict.fromkeys(self._program.nodes, _facts_table([np.arange(entities, dtype=np.int64)]))
         found = evaluate(self._program, Facts(tables), goals=self._program.outputs).facts
         parts = [self._part(rule, _rows(found.tables[rule.predicate]), seen) for rule in self._rules]
         return self._grounded(parts, entities)

@@ -136,7 +136,6 @@ def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
 
 
 def _mixed(values: Sequence[Value]) -> Column:
-    """Arrow column of values of any types."""
     types = {type(v) for v in values}
     if types and types <= {tuple, frozenset}:
         return _lists(values)

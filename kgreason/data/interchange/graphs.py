@@ -66,7 +66,6 @@ class Plain:
 
 
 def _plain(graph: Graph) -> Plain:
-    """Take a graph apart."""
     if not isinstance(graph, Graph):
         raise CallError(
             f"a graph is a KnowledgeGraph, a PeopleGraph or a LinkGraph, not of type {type(graph).__name__}",
@@ -105,7 +104,6 @@ def _domain(attribute: Attribute) -> np.ndarray[Any, Any]:
 
 
 def _values_of(attribute: Attribute, n: int) -> list[list[Any]]:
-    """The values of each user, in order."""
     found: list[list[Any]] = [[] for _ in range(n)]
     for user, value in zip(
         attribute.user.tolist(), _domain(attribute)[attribute.value].tolist(), strict=True
@@ -451,7 +449,6 @@ class Foreign:
 
 
 def _numbers(values: Sequence[Any]) -> Weights:
-    """Weights as float64."""
     try:
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

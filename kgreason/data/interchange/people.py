@@ -152,7 +152,6 @@ class _Found:
 
 
 def _raws(given: Any, name: str) -> list[Raw]:
-    """One table or several."""
     several = (
         isinstance(given, list | tuple)
         and given

@@ -77,7 +77,6 @@ def is_table(obj: object) -> bool:
 
 
 def _from_columns(columns: Mapping[Any, Any], name: str) -> Raw:
-    """Read a mapping from names to columns."""
     for title, values in columns.items():
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             what = f"a column is a list of values, not of type {type(values).__name__}"

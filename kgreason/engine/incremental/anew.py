@@ -34,7 +34,7 @@ class Anew:
         }
         self.nulls = chase.nulls
         self.nulls.earlier = None  # one before is enough
-        self._kept = (chase, kinds, program) if without_nulls(chase.plan) else None
+        self._kept = (chase, kinds, program) if _without_nulls(chase.plan) else None
 
     @property
     def size(self) -> int:
@@ -61,7 +61,7 @@ class Anew:
         return Updating(chase, kinds, program, self.given)
 
 
-def without_nulls(plan: ir.Plan) -> bool:
+def _without_nulls(plan: ir.Plan) -> bool:
     """Whether no value can be a labelled null, or of a type that only the value tells."""
     kinds = [*plan.kinds.values(), *(rule.kinds.values() for s in plan.strata for rule in s.rules)]
     return not any(Kind.ANY in some for some in kinds)

@@ -142,7 +142,7 @@ def bound_by(atoms: Collection[CheckedAtom]) -> set[str]:
     return {v for atom in atoms for v in atom.variables}
 
 
-def masked(terms: Sequence[Term], known: Collection[str]) -> tuple[Term, ...]:
+def _masked(terms: Sequence[Term], known: Collection[str]) -> tuple[Term, ...]:
     """The same terms with fresh variables in place of those that are not known."""
     return tuple(
         Variable(f"#free{i}") if isinstance(t, Variable) and t.name not in known else t
@@ -200,7 +200,7 @@ def touching(
         question = Question(asked, context, variables, context.kinds[atom.predicate], answer)
         found.append(Touching(atom.predicate, False, question))
     for atom in rule.negatives:
-        asked = replace(plain, positives=(given(masked(atom.terms, known), rule), *rule.positives))
+        asked = replace(plain, positives=(given(_masked(atom.terms, known), rule), *rule.positives))
         question = Question(asked, context, variables, context.kinds[atom.predicate], answer)
         found.append(Touching(atom.predicate, True, question))
     return found

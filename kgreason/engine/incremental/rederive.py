@@ -155,8 +155,6 @@ class Rederiving:
 
 
 class _Rule:
-    """What is asked of one rule."""
-
     touching: list[Touching]
     bound: Question
 
@@ -173,7 +171,6 @@ class _Rule:
         self.bound = bound(plan.rule, context, plan.kinds, plan.rule.head.terms, context.kinds[self.head])
 
     def begin(self) -> None:
-        """Begin an update."""
         self.lost = self.lost[:0]
 
     def lose(self, rows: Rows) -> None:
@@ -189,8 +186,6 @@ class _Rule:
 
 
 class _Group(_Rule):
-    """What is asked of a rule with an aggregate."""
-
     def _prepare(self, plan: ir.RulePlan, database: Database) -> None:
         context, rule = database.context, plan.rule
         assert rule.aggregation is not None
@@ -211,7 +206,6 @@ class _Group(_Rule):
         self.groups: Rows = np.empty((0, len(group)), dtype=np.int64)
 
     def begin(self) -> None:
-        """Begin an update."""
         super().begin()
         self.groups = self.groups[:0]
 

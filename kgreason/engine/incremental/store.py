@@ -180,7 +180,6 @@ class Store(Relation):
         return found
 
     def _compact(self) -> None:
-        """Forget the rows that were removed."""
         self._hold(self.rows(Part.ALL))
         for index in self.live_indexes():
             index.begin()

@@ -202,7 +202,6 @@ class Updating:
                 yield predicate, Change(added, removed)
 
     def _deny(self, changes: Deltas) -> None:
-        """Refuse facts that violate a constraint."""
         denials = [d for d in self.denials if d.predicate in changes]
         if any(self.database.stores[d.predicate].live for d in denials):
             plain = {p: store.plain() for p, store in self.database.stores.items()}
@@ -237,7 +236,6 @@ def _store(relation: Relation, key: Sequence[int] | None) -> Store:
 
 
 def _rows(given: Table | None, kinds: Sequence[Kind], symbols: Symbols) -> Rows:
-    """Rows of a table, coded as a relation holds them."""
     if given is None or not given.length:
         return np.empty((0, len(kinds)), dtype=np.int64)
     rows = given.converted(kinds, symbols).matrix()

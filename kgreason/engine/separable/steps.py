@@ -121,7 +121,7 @@ def build(
         Whether each step shall tell its rule, by the place in `plan.steps`.
     """
     parts = tuple(plan.fixed)
-    found = [(steps, *distinct_steps(steps, find)) for steps in plan.steps]
+    found = [(steps, *_distinct_steps(steps, find)) for steps in plan.steps]
     doubling = any(steps.doubling for steps in plan.steps)
     values = [column for pair in seeds for column in (pair if doubling else pair[1:])]
     numbering = Numbering([*values, *(rows[:, i] for _, rows, _ in found for i in (0, 1))])
@@ -141,7 +141,7 @@ def build(
         if steps.threshold is None:
             plain.append(Listed(*ends, np.full(len(ends[0]) if numbered else 0, float(number))))
             continue
-        weights, bound = step_weights(rows, kind), bound_of(steps.threshold)
+        weights, bound = _step_weights(rows, kind), _bound_of(steps.threshold)
         if bound is None or not _safe(weights, ends[1], kind):
             return None
         bounds[target] = bound
@@ -164,7 +164,7 @@ def _near(lists: Sequence[Listed], states: int) -> States:
     return numbers
 
 
-def distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
+def _distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
     """Distinct steps; of each contribution to a target the greatest."""
     if steps.body is None:
         return np.empty((0, 3), dtype=np.int64), Kind.INT
@@ -182,7 +182,7 @@ def distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
     return np.ascontiguousarray(rows[order[last]]), kind
 
 
-def step_weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:
+def _step_weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:
     """What each step contributes, from the last column of its rows."""
     last = np.ascontiguousarray(rows[:, -1])
     return last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
@@ -198,7 +198,7 @@ def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
     return bool(most < (EXACT if kind is Kind.INT else np.finfo(np.float64).max / 2))
 
 
-def bound_of(threshold: Threshold) -> float | None:
+def _bound_of(threshold: Threshold) -> float | None:
     """Greatest double that is not enough."""
     if abs(threshold.value) > EXACT:
         return None

@@ -105,21 +105,16 @@ def _counted(said: Statements, name: str, n: int) -> Observations:
     apart = source != target
     said.remarks.count("loops", name, int((~apart).sum()))
     found = observations(source[apart], target[apart])
-    return counted_once(found, n) if said.kinds[name] == "mutual" else found
+    return _counted_once(found, n) if said.kinds[name] == "mutual" else found
 
 
-def counted_once(found: Observations, n: int) -> Observations:
+def _counted_once(found: Observations, n: int) -> Observations:
     """Links of a mutual relation of which rows state one direction or both: the larger number of the two.
-
-    Parameters
-    ----------
-    found
-        The rows as those of a directed relation of n entities, without weights.
 
     Examples
     --------
     >>> rows = observations(np.array([0, 1, 1, 2]), np.array([1, 0, 0, 1]))
-    >>> links = counted_once(rows, 3)
+    >>> links = _counted_once(rows, 3)
     >>> links.source.tolist(), links.target.tolist(), links.count.tolist()
     ([0, 1], [1, 2], [2, 1])
     """

@@ -38,11 +38,9 @@ _IS_NUMBER = re.compile(r"[+-]?[\d.,]+(?:_\d+)?")  # readers add _2 to a name th
 def _check_first(
     raw: Raw, found: Mapping[str, Column], missing: Sequence[str], progress: Progress, *, behind: bool
 ) -> None:
-    """Refuse a first line of words such as user and value, and note one that is unlike all others.
-
-    It is unlike them if it has words where the others of a column are all numbers, or if neither of its ends occurs
-    again, which can be said of no other line, while most names do.
-    """
+    """Refuse a first line of words such as user and value, and note one that is unlike all others."""
+    # It is unlike them if it has words where the others of a column are all numbers, or if neither of its
+    # ends occurs again, which can be said of no other line, while most names do.
     cells = {role: column[0].as_py().strip() for role, column in found.items()}
     say = "header=true behind the name of the file" if behind else "header = true"
     shown = ", ".join(cells.values())

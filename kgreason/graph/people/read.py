@@ -112,10 +112,8 @@ def _largest(counts: Mapping[str, int]) -> str:
 
 
 def _kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict[str, str]:
-    """Kind of each relation and column, one of `OTHERS`: first those of the data, then those that the schema names.
-
-    A relation is also mutual if a file with statements of it says that its links run both ways.
-    """
+    """Kind of each relation and column, one of `OTHERS`: first those of the data, then those that the schema names."""
+    # A relation is also mutual if a file with statements of it says that its links run both ways.
     named = schema.kinds.named()
     kinds: dict[str, str] = {}
     unknown: dict[str, Part] = {}

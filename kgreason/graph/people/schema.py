@@ -125,7 +125,6 @@ class Section:
 
 
 def _sections(path: Path) -> list[Section]:
-    """Take a TOML file apart."""
     file = str(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -174,7 +173,6 @@ def _places(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
 
 
 def _typed(part: Section) -> Mapping[str, Any]:
-    """Check keys and types of a section."""
     for key, value in part.given.items():
         known = _KEYS[part.kind]
         if key not in known:

@@ -168,7 +168,6 @@ class _Compiler:
         return k.FIRST + len(self.derived) + self.room + self.further - 1
 
     def transposed(self, word: int) -> int:
-        """Word of the transposed relation."""
         if word not in self.turned:
             self.turned[word] = self.fresh()
             self.operation(k.TRANSPOSE, self.turned[word], word, (), again=self.live(word))
@@ -187,7 +186,6 @@ class _Compiler:
         raise Unfit(f"the value of `{predicate}` is not known before")
 
     def operation(self, kind: int, word: int, source: int, rest: Sequence[int], *, again: bool) -> None:
-        """Append an operation to the present stratum."""
         if again:
             self.moving.add(word)
         self.operations.append((again, self.put([kind, int(again), word, source, *rest])))
@@ -246,8 +244,6 @@ class _Term:
 
 
 class _RulePlan:
-    """One rule on its way into a plan."""
-
     def __init__(self, book: _Compiler, rule: NormalRule) -> None:
         self.book, self.rule = book, rule
         self.ranges: dict[str, Range] = {}

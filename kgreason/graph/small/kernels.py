@@ -90,11 +90,9 @@ def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None
 def _gather(
     m: Ints, members: Rows, first: int, count: int, indptr: Ints, entries: Shorts, loop: Shorts, flags: Shorts
 ) -> None:
-    """Read the edges within each subgraph of a block, of each pair of vertices once.
-
-    Short rows are read from end to end, and a bit says which neighbours cannot be meant; in long ones, a vertex looks
-    for those of the others that have longer rows, and these look for it.
-    """
+    """Read the edges within each subgraph of a block, of each pair of vertices once."""
+    # Short rows are read from end to end, and a bit says which neighbours cannot be meant; in long ones, a
+    # vertex looks for those of the others that have longer rows, and these look for it.
     x = members.shape[1]
     edges = m[WORDS] + m[EDGES] * BLOCK
     for s in range(count):
@@ -138,10 +136,8 @@ def _gather(
 
 @kernel
 def _meet(m: Ints, op: int, x: int, heads: int, whole: int, count: int) -> None:
-    """Find where all terms of an operation hold, for a block.
-
-    They are added to its word, with a total to its met terms for each z; what is new is written beside.
-    """
+    """Find where all terms of an operation hold, for a block."""
+    # They are added to its word, with a total to its met terms for each z; what is new is written beside.
     full = (1 << x) - 1
     found = m[m[MET] : m[MET] + count]  # indices into a piece have no sign, so that loops become vector code
     new = m[m[MET] + BLOCK : m[MET] + BLOCK + count]
@@ -233,10 +229,9 @@ def _carry_out(m: Ints, d: Doubles, at: int) -> bool:
 
 @kernel
 def _sum(d: Doubles, number: int) -> float:
-    """Sum of contributions that is rounded once, whatever their order: exact as parts that do not overlap.
-
-    J. R. Shewchuk: Adaptive precision floating-point arithmetic, Discrete & Computational Geometry 18, 1997, §2.
-    """
+    """Sum of contributions that is rounded once, whatever their order: exact as parts that do not overlap."""
+    # J. R. Shewchuk: Adaptive precision floating-point arithmetic, Discrete & Computational Geometry 18,
+    # 1997, §2.
     used = 0
     for k in range(PART, PART + number):
         carried = d[k]
@@ -273,10 +268,8 @@ def _better(function: int, old: float, new: float) -> float:
 
 @kernel
 def _value(m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, record: int, s: int) -> bool:
-    """Whether some choice of values meets the conditions; the best argument among those goes to register MOST - 1.
-
-    Parallel edges have several weights: all combinations are gone through, in the order of their numbers.
-    """
+    """Whether some choice of values meets the conditions; the best argument among those goes to register MOST - 1."""
+    # Parallel edges have several weights: all combinations are gone through, in the order of their numbers.
     total = m[op + OP_TOTAL]
     met = False
     combination = 0
@@ -311,10 +304,8 @@ def _value(m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, re
 def _groups(
     m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, heads: int, whole: int, count: int
 ) -> bool:
-    """Derive heads from groups whose total meets the conditions; whether there are any.
-
-    A total can only change where somebody new contributes, and matters only where the head is not known.
-    """
+    """Derive heads from groups whose total meets the conditions; whether there are any."""
+    # A total can only change where somebody new contributes, and matters only where the head is not known.
     target = m[m[WORDS] + m[op + OP_WORD] * BLOCK : m[WORDS] + m[op + OP_WORD] * BLOCK + count]
     changed = m[m[MET] + BLOCK : m[MET] + BLOCK + count]
     met = m[MET] + m[op + OP_MET] * BLOCK

@@ -173,7 +173,6 @@ class NormalRule:
         return rewrite(expression, lambda n: self.aliases.get(n.name, n) if isinstance(n, Variable) else n)
 
     def _vertex(self, term: Term) -> str:
-        """Name of the vertex that a term is."""
         found = self._resolved(term)
         if isinstance(found, Variable) and found.name in self.vertices:
             return found.name
