@@ -8,8 +8,7 @@ from itertools import permutations
 
 from kgreason.data.edge_list import konect_form
 from kgreason.errors import DataError
-from kgreason.init.columns import ROLES, ROWS, SOURCES, TARGETS, Column
-from kgreason.init.tables import Table
+from kgreason.init.tables import ROLES, ROWS, SOURCES, TARGETS, Column, Table
 
 KINDS = 256
 """Kinds of edges up to which each is a relation of its own."""
@@ -32,10 +31,9 @@ def guess(table: Table) -> None:
     DataError
         If the user names columns that are not there or cannot be read.
     """
-    stated = [table.column(c.strip()) for c in table.options.get("columns", "").split(",") if c.strip()]
-    kind = table.column(table.relation) if table.relation else None
+    stated, kind = table.stated("columns"), next(iter(table.stated("relation")), None)
     titles = {c.name for c in table.columns[1:]} if table.raw.named else set()
-    keys = [c for c in table.columns if c.unique and not c.fraction and (c.has("id") or not c.numeric)]
+    keys = [c for c in table.keys if c.has("id") or not c.numeric]
     why, hint = "", f"name source, target and weight: {table.reading(columns='1,2,3')}, by numbers or names"
     if len(stated) > 3:
         why = "columns names source, target and perhaps weight"

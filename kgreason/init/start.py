@@ -15,9 +15,8 @@ from unicodedata import normalize
 from kgreason.analysis.reach import Reach
 from kgreason.data.source import DATABASES
 from kgreason.errors import DataError
-from kgreason.init.columns import Column
 from kgreason.init.roles import SHARED, guess
-from kgreason.init.tables import Table, tables
+from kgreason.init.tables import Column, Table, tables
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS
 from kgreason.lang.values import source as quoted
 
@@ -72,8 +71,7 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
     for table in found:
         ends = {end for other in edges if other is not table for side in other.ends for end in side}
         known = {c: len(c.counts.keys() & ends) / max(1, c.distinct) for c in table.columns}
-        keys = [c for c in table.columns if c.unique and not c.fraction]
-        key = max(keys, key=known.__getitem__, default=None)
+        key = max(table.keys, key=known.__getitem__, default=None)
         if table in edges:
             one, other = table.taken[:2] if key is not table.taken[1] else table.taken[1::-1]
             if table.sure or table.shares or table.kinds or key is not one:
