@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -73,9 +73,9 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
         known = {c: len(c.counts.keys() & ends) / max(1, c.distinct) for c in table.columns}
         key = max(table.keys, key=known.__getitem__, default=None)
         if table in edges:
-            one, other = table.taken[:2] if key is not table.taken[1] else table.taken[1::-1]
-            if table.sure or table.shares or table.kinds or key is not one:
+            if table.sure or table.shares or table.kinds or key not in table.taken[:2]:
                 continue
+            one, other = table.taken[:2] if key is table.taken[0] else table.taken[1::-1]
             if known[one] < 0.5 or (known[other] > SHARED and not other.numeric):
                 if not ends and (one.shared(other) <= SHARED or other.distinct <= 0.2 * one.distinct):
                     table.doubt("each source stands in one line, so a line may be a vertex or a person", one)
@@ -156,38 +156,36 @@ def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, 
         like = (re.sub(r"[\W_]*\d+$", "", table.stem) or table.stem, table.called(*table.taken))
         for group in [("", kind) for kind in table.kinds] or [_OWN if table.shares else like]:
             groups.setdefault(group, []).append(table)
-    names, told, relations = {_OWN: "own"}, [], {}
+    told, relations = [], dict[str, bool]()
     binds: dict[Table, list[str]] = {table: [] for table in edges}
-    for group, alike in groups.items():
-        alone = len(groups) == 1 and group[0]
-        predicate = "edge" if alone else _predicate(group[0] or group[1], {*names.values()})
-        name = names.setdefault(group, predicate)
+    for (stem, what), alike in groups.items():
+        usual = "own" if (stem, what) == _OWN else "edge" if stem and len(groups) == 1 else ""
+        name = usual or _predicate(stem or what, relations)
         relations[name] = all("weight" in table.roles for table in alike)
-        told += [f"{name} is {', '.join(table.path.name for table in alike)}"] if group[0] else []
+        told += [f"{name} is {', '.join(table.path.name for table in alike)}"] if stem else []
         for table in alike:
-            source, target, *weight = table.taken if relations[name] else table.taken[:2]
-            if group[0]:
-                ways = ([source, target, *weight], [target, source, *weight])
-                binds[table] = [_bind(name, table, columns, file) for columns in ways]
-            else:
-                where = f"{table.roles['kind'].name} = '{group[1].replace(*_QUOTES)}'"
-                binds[table].append(_bind(name, table, [source, target, *weight], file, where=where))
+            source, target, *weight = table.taken[: 2 + relations[name]]
+            where = {} if stem else {"where": f"{table.roles['kind'].name} = '{what.replace(*_QUOTES)}'"}
+            ways = ([source, target, *weight], [target, source, *weight])
+            binds[table] += [_bind(name, table, way, file, **where) for way in ways[: 1 + bool(stem)]]
     if len(told) > 1:
-        what = f"the tables are relations of their own: {'; '.join(told)}"
-        edges[0].notes.append(f"{what}. To join two, give their binds one name")
+        note = f"the tables are relations of their own: {'; '.join(told)}"
+        edges[0].notes.append(f"{note}. To join two, give their binds one name")
     sides = [side for table in edges for side in table.ends]
-    kinds = {
-        "control": _OWN in groups,
-        "who has edges to whom": len(edges) == 1 and sides[0].isdisjoint(sides[1]),
-        "reachability": len(set().union(*sides)) <= FEW,
-        "mutual edges": not all(table.undirected for table in edges),
-    }
-    kind = next((kind for kind, holds in kinds.items() if holds), "who has edges to whom")
+    # what the rules are about, what they derive, and whether they suit
+    kinds = (
+        ("control", "control", _OWN in groups),
+        ("who has edges to whom", None, len(edges) == 1 and sides[0].isdisjoint(sides[1])),
+        ("reachability", "reach", len(set().union(*sides)) <= FEW),
+        ("mutual edges", "mutual", not all(table.undirected for table in edges)),
+        ("who has edges to whom", None, True),
+    )
+    kind, derived, _ = next(row for row in kinds if row[2])
     node = "company" if kind == "control" else "vertex"
     text = _render(
         "rules.vada.j2",
         kind=kind,
-        derived={"control": "control", "reachability": "reach", "mutual edges": "mutual"}.get(kind),
+        derived=derived,
         commands=_commands(file, edges + vertices, file.name),
         files=", ".join(table.name.replace(str(table.path), table.path.name) for table in edges),
         edges=binds,
@@ -204,7 +202,7 @@ def _place(table: Table, file: Path) -> str:
     return Path(os.path.relpath(table.path, file.parent)).as_posix()
 
 
-def _predicate(text: str, taken: set[str]) -> str:
+def _predicate(text: str, taken: Collection[str]) -> str:
     """A new name of a predicate: the last part of an IRI, else the whole, else with a number."""
     names = []
     for part in (re.split(r"[/#:]", text.strip("<>"))[-1], text):
@@ -223,10 +221,10 @@ def _bind(predicate: str, table: Table, columns: Sequence[Column], file: Path, *
     if not table.raw.graph or [*columns] != table.columns:
         rest["columns"] = table.called(*columns)
     place, name = os.path.split(_place(table, file))
-    if table.format in SERVERS:
-        place, name = rest.pop("schema", "") or rest.pop("database", ""), rest.pop("table")
-    elif table.format in DATABASES:
+    if table.format in DATABASES:
         place, name = _place(table, file), rest.pop("table")
+    if table.format in SERVERS:
+        place = rest.pop("schema", "") or rest.pop("database", "")
     read = [table.format, *(f"{name}={_quoted(value)}" for name, value in (rest | options).items())]
     texts = ", ".join(quoted(text).replace("\r", "\\r") for text in (predicate, " ".join(read), place, name))
     return f"@bind({texts})."
