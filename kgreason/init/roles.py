@@ -188,7 +188,7 @@ def _explain(table: Table, taken: list[Column], kind: Column | None, because: st
         if one.nested or (one in weights and (not one.numeric or one.other.startswith("commas"))):
             what = f"the column holds {one.other or 'no numbers'}"
             raise DataError(table.name, what, column=one.name, hint="name other columns, or mend this one")
-    table.notes.append(f"column {source} is the source and {target} the target: {because}")
+    table.note(f"column {source} is the source and {target} the target: {because}")
     if kind:
         what = f"{kind.distinct:,} kinds of edges" if kind.distinct > 1 else "the relation of all edges"
         odd = any('"' in text or not text.isprintable() for text in (kind.name, *kind.counts))
@@ -198,21 +198,18 @@ def _explain(table: Table, taken: list[Column], kind: Column | None, because: st
             table.kinds = [text for text, _ in kind.counts.most_common()]
             what += ", and each is a relation of its own" if table.kinds[1:] else f" ({table.kinds[0]})"
         gone = f"; {kind.missing:,} rows without one are left out" if kind.missing else ""
-        table.notes.append(f"column {kind} holds {what}{gone}")
+        table.note(f"column {kind} holds {what}{gone}")
     for weight in weights:
         table.shares = table.format == "bods" or _owned(source, target)
         table.shares |= weight.has("share") and weight.words <= ROLES["share"] | ROLES["id"]
         _read_weights(table, target, weight)
     if gaps := ", ".join(f"{c.missing:,} in {c}" for c in taken if c.missing):
-        table.options["missing"] = "skip"
-        table.notes.append(f"rows with missing values are skipped ({gaps})")
-    named = [re.fullmatch(r"([^\W\d]\w*?)[\W_]*ids?", c.name.lower()) for c in (source, target)]
-    stems = {found[1]: f"{found[1]}:" for found in named if found}
-    if source.whole and target.whole and stems.keys() - _ENDS_OF_ONE == stems.keys() and len(stems) == 2:
-        table.options["prefix"] = ",".join(stems.values())
-        table.notes.append(
-            f"both count their own things, so {' and '.join(stems.values())} is put before the names"
-        )
+        table.note(f"rows with missing values are skipped ({gaps})", missing="skip")
+    named = [re.fullmatch(r"([^\W\d]\w*?)[\W_]*ids?", c.name.lower()) for c in (source, target) if c.whole]
+    stems = {f"{found[1]}:": found[1] for found in named if found}
+    if len(stems) == 2 and _ENDS_OF_ONE.isdisjoint(stems.values()):
+        what = f"both count their own things, so {' and '.join(stems)} is put before the names"
+        table.note(what, prefix=",".join(stems))
 
 
 def _parts(weight: Column, whole: float) -> Any:
@@ -233,13 +230,11 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
     rows, unmarked = sum(weight.counts[t] for t in weight.numbers), sum(n for _, n in plain)
     over, over_percent = (sum(n for value, n in plain if not 0 <= value <= most) for most in (1, 100))
     why, values = "by its name" if weight.strong else "it holds numbers", f"{weight.low:g} to {weight.high:g}"
-    table.notes.append(f"column {weight} is the weight: {why}; its values go from {values}")
+    table.note(f"column {weight} is the weight: {why}; its values go from {values}")
     if weight.comma:
-        table.options["decimal"] = ","
-        table.notes.append("its numbers have decimal commas")
-    if weight.others:
-        table.options |= {"nullString": weight.others[0], "missing": "skip"}
-        table.notes.append(f"{weight.others[0]!r} in the weight is taken for a missing value")
+        table.note("its numbers have decimal commas", decimal=",")
+    for text in weight.others:
+        table.note(f"{text!r} in the weight is taken for a missing value", nullString=text, missing="skip")
     shares, slips, said = table.shares or weight.percent, max(1, _SLIPS * rows), table.options.get("percent")
     marked, few = weight.percent or unmarked < rows, over <= slips and (shares or rows >= 10)
     above = f"{over:,} of {rows:,} numbers are above 1"
@@ -258,12 +253,12 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
         (shares, percent, 100, "shares up to 100 are percentages, and divided by 100", {}),
         (True, divided, 0, _DIVIDED, minmax),
     )
-    _, option, whole, why, other = next(reading for reading in readings if reading[0])
-    table.options |= option
+    _, options, whole, why, other = next(reading for reading in readings if reading[0])
+    table.options |= options
     if other:
         table.doubt(why, **other)
     elif why:
-        table.notes.append(why)
+        table.note(why)
     table.shares &= whole > 0
     if not whole:
         return
@@ -273,10 +268,10 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
         line, text = table.raw.line(wrong[0]), weight.texts[wrong[0]].strip()
         where = f"row {wrong[0] + 1}: {text}{f' (line {line})' if line else ''}"
         what = f"{len(wrong):,} of {rows:,} weights are outside [0,{whole}] and must be mended, first {where}"
-        table.notes.append(f"{what}; reasoning adds up no negative ones, and anonymizing refuses them")
+        table.note(f"{what}; reasoning adds up no negative ones, and anonymizing refuses them")
     sums, often = _sums(target, parts), sum(n > 1 for n in target.counts.values()) >= 3
     fits = bool(sums.max() <= 1 + 1e-9)
     table.bounded = fits and len(table.raw) <= ROWS and not wrong
     if not table.shares and ((fits and often) or (weight.percent and np.mean(sums > 1.005) <= _SLIPS)):
         table.shares = True
-        table.notes.append("weights of the edges into each vertex sum to 1 at most, as shares do")
+        table.note("weights of the edges into each vertex sum to 1 at most, as shares do")

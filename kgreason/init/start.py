@@ -85,20 +85,22 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
             table.doubt("its lines may be edges", *table.taken[:2])
         if key and known[key] > 0.1 and not table.error:
             table.roles = {"key": key}
-            table.notes.append(f"column {key} names vertices")
+            table.note(f"column {key} names vertices")
             vertices.append(table)
         else:
             why = table.error.message if table.error else "its rows are no ends of edges"
             left[table.name] = [f"not used: {why}"]
-    if not edges and len(found) == 1 and not found[0].error:
+    if edges:
+        file = out or Path(f"{edges[0].stem}.vada")
+        text, kind = _rules(edges, vertices, file)
+        guesses = {table.name: table.notes + table.doubts for table in edges + vertices} | left
+        return Start(file, text, kind, guesses, _commands(file, edges + vertices, str(file)))
+    if len(found) == 1 and not found[0].error:
         return _people(found[0], out)
-    if not edges:
-        hint = "name a table of edges, too: kgreason init EDGES VERTICES; of people with attributes, one table alone"
-        raise found[0].error or DataError(found[0].name, "no table of edges is among these", hint=hint)
-    file = out or Path(f"{edges[0].stem}.vada")
-    text, kind = _rules(edges, vertices, file)
-    guesses = {table.name: table.notes + table.doubts for table in (*edges, *vertices)} | left
-    return Start(file, text, kind, guesses, _commands(file, edges + vertices, str(file)))
+    hint = (
+        "name a table of edges, too: kgreason init EDGES VERTICES; of people with attributes, one table alone"
+    )
+    raise found[0].error or DataError(found[0].name, "no table of edges is among these", hint=hint)
 
 
 def _commands(file: Path, read: Sequence[Table], name: str) -> list[str]:
@@ -170,7 +172,7 @@ def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, 
             binds[table] += [_bind(name, table, way, file, **where) for way in ways[: 1 + bool(stem)]]
     if len(told) > 1:
         note = f"the tables are relations of their own: {'; '.join(told)}"
-        edges[0].notes.append(f"{note}. To join two, give their binds one name")
+        edges[0].note(f"{note}. To join two, give their binds one name")
     sides = [side for table in edges for side in table.ends]
     # what the rules are about, what they derive, and whether they suit
     kinds = (
@@ -220,9 +222,8 @@ def _bind(predicate: str, table: Table, columns: Sequence[Column], file: Path, *
     rest = {name: value for name, value in table.options.items() if name not in useless}
     if not table.raw.graph or [*columns] != table.columns:
         rest["columns"] = table.called(*columns)
-    place, name = os.path.split(_place(table, file))
-    if table.format in DATABASES:
-        place, name = _place(table, file), rest.pop("table")
+    whole = _place(table, file)
+    place, name = (whole, rest.pop("table")) if table.format in DATABASES else os.path.split(whole)
     if table.format in SERVERS:
         place = rest.pop("schema", "") or rest.pop("database", "")
     read = [table.format, *(f"{name}={_quoted(value)}" for name, value in (rest | options).items())]

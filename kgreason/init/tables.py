@@ -176,7 +176,6 @@ class Table:
 
     given: str  # the name as the user writes it
     source: SourceSpec
-    options: dict[str, str]  # of the source, and those that were guessed
     raw: Raw
     notes: list[str]  # what was found out, and why
     doubts: list[str] = field(default_factory=list)
@@ -189,6 +188,7 @@ class Table:
 
     def __post_init__(self) -> None:
         """Profile the columns."""
+        self.options = dict(self.source.options)  # and those that are guessed
         self.path, self.format, named = self.source.path, self.source.kind(), self.options.get("table", "")
         self.name = self.source.file + (f" ({named})" if named and not self.source.server else "")
         self.stem = named.rpartition(".")[2] or self.path.name.partition(".")[0]
@@ -238,6 +238,11 @@ class Table:
         options |= {"columns": self.called(*columns)} if columns else {}
         return f"kgreason init {shlex.quote(_with(self.given, options))}"
 
+    def note(self, text: str, **options: str) -> None:
+        """Note what was found out, and take the options that it needs."""
+        self.options |= options
+        self.notes.append(text)
+
     def doubt(self, text: str, *columns: Column, **options: str) -> None:
         """Note what is not sure, and the command for the other reading."""
         self.doubts.append(f"not sure: {text}; the other reading: {self.reading(*columns, **options)}")
@@ -281,12 +286,12 @@ def tables(given: str) -> list[Table]:
         options["encoding"] = "latin-1"
         notes.append("it is no UTF-8, so it was read as Latin-1")
         raw = read_table(source)
-    table = Table(given, source, options, raw, notes)
+    table = Table(given, source, raw, notes)
     if raw.doubt and "useHeaders" not in options:
         said, other = ("names", "false") if raw.named else ("data", "true")
         table.doubt(f"its first line was read as {said}", useHeaders=other)
     if kind in ("csv", "tsv") and raw.columns:
-        options.setdefault("useHeaders", str(raw.named).lower())
+        table.options.setdefault("useHeaders", str(raw.named).lower())
     return [table]
 
 
@@ -309,7 +314,7 @@ def _of_database(given: str, spec: SourceSpec) -> list[Table]:
         one = SourceSpec(spec.path, kind, {**spec.options, "table": name})
         first = f"SELECT * FROM {dotted(name, schema)} LIMIT {ROWS + 1}"
         raw = read_table(SourceSpec(spec.path, kind, login, first) if spec.server else one)
-        made.append(Table(_with(given, {"table": name}), one, dict(one.options), raw, []))
+        made.append(Table(_with(given, {"table": name}), one, raw, []))
     return made
 
 
