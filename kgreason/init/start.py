@@ -26,6 +26,9 @@ _WORDS = "own edge link company vertex control holding two_owns reach mutual two
 _RESERVED = AGGREGATES | FUNCTIONS | {*_WORDS.split(), "div", "mod"}
 _OWN = ("own", "")  # the group of the tables of shares
 _QUOTES = ("'", "''")  # in a condition
+_EDGES = "name a table of edges, too: kgreason init EDGES VERTICES"
+_ANONYMIZE = "kgreason anonymize --method pckga --schema"
+_OF_PEOPLE = ("files", "id", "header", "delimiter", "encoding")
 _STEPS = ("check", "reason --rules", "risk --rules", "anonymize --rules")
 
 
@@ -97,9 +100,7 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
         return Start(file, text, kind, guesses, _commands(file, edges + vertices, str(file)))
     if len(found) == 1 and not found[0].error:
         return _people(found[0], out)
-    hint = (
-        "name a table of edges, too: kgreason init EDGES VERTICES; of people with attributes, one table alone"
-    )
+    hint = f"{_EDGES}; of people with attributes, one table alone"
     raise found[0].error or DataError(found[0].name, "no table of edges is among these", hint=hint)
 
 
@@ -130,8 +131,7 @@ def _people(table: Table, out: Path | None) -> Start:
         left += [f"column {one} {why}, so it is left out"] if why else []
     table.notes += [f"column {key} names the users: it has another value in each row", *left]
     if not kinds["numeric"] + kinds["categorical"]:
-        hint = "name a table of edges, too: kgreason init EDGES VERTICES"
-        hint += f"; if its lines are edges: {table.reading(*table.columns[:2])}" if left else ""
+        hint = f"{_EDGES}; if its lines are edges: {table.reading(*table.columns[:2])}" if left else _EDGES
         why = "this is no table of edges, and as one of people it has no attribute"
         raise DataError(table.name, f"{why}: {'; '.join(left)}" if left else why, hint=hint)
     file = out or Path(f"{table.path.name.partition('.')[0]}.toml")
@@ -141,13 +141,11 @@ def _people(table: Table, out: Path | None) -> Start:
         raise DataError(str(file), why, hint=hint)
     if len(table.columns) == 2:
         table.doubt("its lines may be edges", *table.columns)
-    values: dict[str, object] = {"files": [_place(table, file)], "id": key.name, "header": table.raw.named}
-    values |= {name: table.options[name] for name in ("delimiter", "encoding") if name in table.options}
-    command = "kgreason anonymize --method pckga --schema "
-    here = command + shlex.quote(file.name)
+    values = {"files": [_place(table, file)], "id": key.name, "header": table.raw.named, **table.options}
+    values = {name: value for name, value in values.items() if name in _OF_PEOPLE}
+    here, there = (f"{_ANONYMIZE} {shlex.quote(name)}" for name in (file.name, str(file)))
     text = _render("schema.toml.j2", table=table, command=here, values=values, kinds=kinds)
-    guesses = {table.name: table.notes + table.doubts}
-    return Start(file, text, "people", guesses, [command + shlex.quote(str(file))])
+    return Start(file, text, "people", {table.name: table.notes + table.doubts}, [there])
 
 
 def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, str]:

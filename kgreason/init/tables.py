@@ -160,10 +160,10 @@ def _numbers(counts: Counter[str]) -> tuple[bool, dict[str, float]]:
     """Whether the numbers have decimal commas, and the number of each text."""
     bare = {text: text.strip().replace("%", "") for text in counts}
     points = {t: float(b.replace(",", "")) for t, b in bare.items() if _POINT.fullmatch(t)}
-    found = {
-        t: b.replace(".", "").replace(",", ".") for t, b in bare.items() if re.match(COMMA_NUMBER, t.strip())
+    pointed = {
+        t: bare[t].replace(".", "").replace(",", ".") for t in bare if re.match(COMMA_NUMBER, t.strip())
     }
-    commas = {t: float(b) for t, b in found.items()}
+    commas = {t: float(b) for t, b in pointed.items()}
     comma = len(commas) > len(points) - any(re.search(r",\d{1,2}(\D|$)|,\d{4}", text) for text in commas)
     known = {t: n for t, n in (commas if comma else points).items() if math.isfinite(n)}
     filled = sum(rows for t, rows in counts.items() if t in known or not ABSENT.fullmatch(t.strip()))
@@ -198,16 +198,12 @@ class Table:
             self.notes.append(f"it is large: these are guesses from its first {ROWS:,} rows")
         pairs = enumerate(zip(self.raw.names, self.raw.columns, strict=True), 1)
         self.columns = [Column(name, i, cells, named=self.raw.named) for i, (name, cells) in pairs]
+        self.keys = [c for c in self.columns if c.unique and not c.fraction]  # which may name the rows
 
     @property
     def taken(self) -> list[Column]:
         """Source, target and weight."""
         return [self.roles[role] for role in ("source", "target", "weight") if role in self.roles]
-
-    @property
-    def keys(self) -> list[Column]:
-        """Columns that may name the rows."""
-        return [c for c in self.columns if c.unique and not c.fraction]
 
     @property
     def unread(self) -> list[Column]:
@@ -227,10 +223,8 @@ class Table:
 
     def called(self, *columns: Column) -> str:
         """Columns as options name them: by a name if that is plain and unmistakable, else by a number."""
-        names = self.raw.names if self.raw.named else ()
-        plain = {
-            n for n in names if re.fullmatch(r"[^\W\d]([\w .%()-]*[\w.%()-])?", n) and names.count(n) == 1
-        }
+        often = Counter(self.raw.names if self.raw.named else ())
+        plain = {n for n in often if re.fullmatch(r"[^\W\d]([\w .%()-]*[\w.%()-])?", n) and often[n] == 1}
         return ",".join(c.name if c.name in plain else str(c.number) for c in columns)
 
     def reading(self, *columns: Column, **options: str) -> str:
@@ -300,9 +294,8 @@ def _of_database(given: str, spec: SourceSpec) -> list[Table]:
     kind, schema, names = spec.kind(), spec.options.get("schema"), [spec.options.get("table", "")]
     login = connection(spec.options)
     if not names[0]:
-        listed = read_table(
-            SourceSpec(spec.path, kind, login, _OF_SQLITE if kind == "sqlite" else _OF_OTHERS)
-        )
+        query = _OF_SQLITE if kind == "sqlite" else _OF_OTHERS
+        listed = read_table(SourceSpec(spec.path, kind, login, query))
         pairs = zip(*(cells.to_pylist() for cells in listed.columns), strict=True)
         usual = ("", "main", "public", schema)
         names = [n if space in usual else f"{space}.{n}" for space, n in pairs if schema in (None, space)]
