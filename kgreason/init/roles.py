@@ -233,7 +233,7 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
     table.note(f"column {weight} is the weight: {why}; its values go from {values}")
     if weight.comma:
         table.note("its numbers have decimal commas", decimal=",")
-    for text in weight.others:
+    for text in weight.others[:1]:
         table.note(f"{text!r} in the weight is taken for a missing value", nullString=text, missing="skip")
     shares, slips, said = table.shares or weight.percent, max(1, _SLIPS * rows), table.options.get("percent")
     marked, few = weight.percent or unmarked < rows, over <= slips and (shares or rows >= 10)
