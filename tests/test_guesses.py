@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.errors import DataError, KgreasonError
-from kgreason.init.columns import Column
 from kgreason.init.start import Start, start
+from kgreason.init.tables import Column
 from tests.examples import inputs
 from tests.test_bods import holding, old, record, relation, shares
 from tests.test_init import binds, run, runs
@@ -95,6 +95,16 @@ def test_a_letter_says_nothing_of_direction(tmp_path: Path, head: str, columns: 
     back = ",".join(reversed(columns.split(",")))
     assert (f"not sure: nothing says which end is the source, so the first is; the other reading: kgreason init "
             f"'{tmp_path}/t.csv?columns={back}'" in told(made)) is not sure  # fmt: skip
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_shares_that_sum_to_1_for_each_target_say_the_direction(tmp_path: Path, turned: bool) -> None:
+    rows = [(f"T{i}", f"I{j}", 20 + j) for i in range(6) for j in range(4)]
+    rows = rows if turned else [(b, a, w) for a, b, w in rows]
+    made = guess(written(tmp_path, rows, "x,y,percent"))
+    assert f"columns={'y,x' if turned else 'x,y'},percent" in bound(made)[0]
+    assert "shares of each target sum to 1 at most" in told(made)
+    assert "nothing says which end is the source" not in told(made)
 
 
 @pytest.mark.parametrize("head", ["owner,company,share", "x,y,w"])

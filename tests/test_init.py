@@ -17,8 +17,8 @@ from typer.testing import CliRunner, Result
 
 from kgreason.cli import app
 from kgreason.errors import KgreasonError
-from kgreason.init.columns import Column
 from kgreason.init.start import start
+from kgreason.init.tables import Column
 from tests.examples import inputs
 from tests.postgres import Server
 
@@ -247,7 +247,7 @@ def test_tables_of_a_server_run_at_once(
 
 
 def test_large_files_are_judged_by_their_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("columns", "tables", "roles"):
+    for module in ("tables", "roles"):
         monkeypatch.setattr(f"kgreason.init.{module}.ROWS", 20)
     (tmp_path / "t.csv").write_text("owner,company,share\n" + "".join(f"A{i},B{i},0.5\n" for i in range(99)))
     made = start([str(tmp_path / "t.csv")], tmp_path / "t.vada")

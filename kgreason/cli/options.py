@@ -234,5 +234,3 @@ RELEASE = argument("release", str, "RELEASE", "The release: its folder or its ta
 OUT = option("--out FILE", Path, "CSV file to write.", REQUIRED)
 FORCE = option("--force", bool, "Replace a file or table that is there.")
 AS_JSON = option("--json", bool, "Print JSON.", name="as_json")
-AsJson = Annotated[bool, AS_JSON.annotation.__metadata__[0]]
-Force = Annotated[bool, FORCE.annotation.__metadata__[0]]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from kgreason import __version__
 from kgreason.cli.base import check_free, guarded, print_json
-from kgreason.cli.options import AsJson, Force
+from kgreason.cli.options import AS_JSON, FORCE, argument, option, taking
 from kgreason.cli.reasoning import tell_alike
 from kgreason.errors import ReleaseError
 
@@ -34,23 +31,18 @@ More: docs/terminal.md in the source."""
 
 
 @guarded
-def init(
-    tables: Annotated[
+@taking(
+    argument(
+        "tables",
         list[str],
-        typer.Argument(
-            metavar="TABLE",
-            help="Tables of edges, perhaps of vertices, in any format that is read; options follow a question mark.",
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="Rule file to write; default: called after the first table."
-        ),
-    ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
-) -> int:
+        "TABLE",
+        "Tables of edges, perhaps of vertices, in any format that is read; options follow a question mark.",
+    ),
+    option("--out FILE", Path | None, "Rule file to write; default: called after the first table."),
+    FORCE,
+    AS_JSON,
+)
+def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int:
     """Write a first rule file for tables: guess which columns are what, and say why. Asks nothing.
 
     Of one table with a line per person and no edges, a schema (.toml) is written instead.

@@ -168,7 +168,7 @@ def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], t
     # a table in memory without weights is a slip: who wrote it can add them
     weightless = raw.graph or (shape.edge and not raw.memory) or options.weight is not None
     if width == 2 and shape.arity == 3 and weightless and (not named or options.columns is not None):
-        ends = [_position(raw, name) for name in wanted if name is not None] if named else [0, 1]
+        ends = [position(raw, name) for name in wanted if name is not None] if named else [0, 1]
         raw, notes = _unweighted(raw, shape, options)
         return raw, [*ends, len(raw.names) - 1], notes
     if not named and raw.graph and width > shape.arity >= 2:
@@ -213,7 +213,7 @@ def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int
             hint=_choice(raw, shape),
         )
     mapped = shape.places if wanted is shape.columns else {}
-    return [i if name is None else _position(raw, name, mapped.get(i)) for i, name in enumerate(wanted)]
+    return [i if name is None else position(raw, name, mapped.get(i)) for i, name in enumerate(wanted)]
 
 
 def _choice(raw: Raw, shape: Shape) -> str:
@@ -264,8 +264,14 @@ def _delimiter_hint(raw: Raw) -> str | None:
     return other_delimiter(f"{raw.names[0]}{first}")
 
 
-def _position(raw: Raw, name: str, mapped: str | None = None) -> int:
-    """Number of a column; `mapped` is the place of the ``@mapping`` that names it."""
+def position(raw: Raw, name: str, mapped: str | None = None) -> int:
+    """Find a column by its name, or by its number from 1; `mapped` is the place of the ``@mapping`` that names it.
+
+    Raises
+    ------
+    DataError
+        If there is no such column.
+    """
     if name in raw.names:
         return raw.names.index(name)
     number = int64(name) if name.isdecimal() else None

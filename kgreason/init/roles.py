@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from itertools import permutations
+from typing import Any
 
+import numpy as np
+
+from kgreason.arrays import pa
 from kgreason.data.edge_list import konect_form
 from kgreason.errors import DataError
-from kgreason.init.columns import ROLES, ROWS, SOURCES, TARGETS, Column
-from kgreason.init.tables import Table
+from kgreason.init.tables import ROLES, ROWS, SOURCES, TARGETS, Column, Table
 
 KINDS = 256
 """Kinds of edges up to which each is a relation of its own."""
@@ -32,10 +34,9 @@ def guess(table: Table) -> None:
     DataError
         If the user names columns that are not there or cannot be read.
     """
-    stated = [table.column(c.strip()) for c in table.options.get("columns", "").split(",") if c.strip()]
-    kind = table.column(table.relation) if table.relation else None
+    stated, kind = table.stated("columns"), next(iter(table.stated("relation")), None)
     titles = {c.name for c in table.columns[1:]} if table.raw.named else set()
-    keys = [c for c in table.columns if c.unique and not c.fraction and (c.has("id") or not c.numeric)]
+    keys = [c for c in table.keys if c.has("id") or not c.numeric]
     why, hint = "", f"name source, target and weight: {table.reading(columns='1,2,3')}, by numbers or names"
     if len(stated) > 3:
         why = "columns names source, target and perhaps weight"
@@ -80,6 +81,13 @@ def _edges(table: Table, stated: Column | None) -> bool:
         for pair in (pair for pair in alike if pair != ends[::-1]):
             table.doubt(f"columns {pair[0]} and {pair[1]} are as likely the ends", *pair)
     weights = _weights(table, ends[0], ends[1], kind)
+    directed |= table.undirected
+    if not directed and weights and (weights[0].has("share") or weights[0].percent):
+        parts = _parts(weights[0], 100 if weights[0].high > 2 else 1)
+        fits = [np.mean(_sums(end, parts) > 1.005) <= _SLIPS for end in ends]
+        if fits[0] != fits[1]:
+            directed, because = True, f"{because}, shares of each target sum to 1 at most"
+            ends = ends[::-1] if fits[0] else ends
     table.sure = all(c.words <= _OF_ENDS and c.words & (SOURCES | TARGETS) for c in ends)
     owned = bool(weights) and (_owned(ends[0], ends[1]) or weights[0].has("share"))
     if kind and owned and not (stated or kind.constant):
@@ -89,7 +97,7 @@ def _edges(table: Table, stated: Column | None) -> bool:
         table.doubt(f"column {kind} may hold no kinds of edges", columns="1,2,3")
     for other in weights[1:]:
         table.doubt(f"column {other} is as likely the weight", *ends, other)
-    if not directed and not table.undirected:
+    if not directed:
         more = {"relation": table.called(kind)} if kind else {}
         turned = [*ends[::-1], *weights[:1]]
         table.doubt("nothing says which end is the source, so the first is", *turned, **more)
@@ -178,12 +186,9 @@ def _explain(table: Table, taken: list[Column], kind: Column | None, because: st
     table.roles |= {"kind": kind} if kind else {}
     for one in table.roles.values():
         if one.nested or (one in weights and (not one.numeric or one.other.startswith("commas"))):
-            what, hint = (
-                f"the column holds {one.other or 'no numbers'}",
-                "name other columns, or mend this one",
-            )
-            raise DataError(table.name, what, column=one.name, hint=hint)
-    table.notes.append(f"column {source} is the source and {target} the target: {because}")
+            what = f"the column holds {one.other or 'no numbers'}"
+            raise DataError(table.name, what, column=one.name, hint="name other columns, or mend this one")
+    table.note(f"column {source} is the source and {target} the target: {because}")
     if kind:
         what = f"{kind.distinct:,} kinds of edges" if kind.distinct > 1 else "the relation of all edges"
         odd = any('"' in text or not text.isprintable() for text in (kind.name, *kind.counts))
@@ -193,22 +198,30 @@ def _explain(table: Table, taken: list[Column], kind: Column | None, because: st
             table.kinds = [text for text, _ in kind.counts.most_common()]
             what += ", and each is a relation of its own" if table.kinds[1:] else f" ({table.kinds[0]})"
         gone = f"; {kind.missing:,} rows without one are left out" if kind.missing else ""
-        table.notes.append(f"column {kind} holds {what}{gone}")
+        table.note(f"column {kind} holds {what}{gone}")
     for weight in weights:
         table.shares = table.format == "bods" or _owned(source, target)
         table.shares |= weight.has("share") and weight.words <= ROLES["share"] | ROLES["id"]
         _read_weights(table, target, weight)
-        if weight.others:
-            table.options |= {"nullString": weight.others[0], "missing": "skip"}
-            table.notes.append(f"{weight.others[0]!r} in the weight is taken for a missing value")
     if gaps := ", ".join(f"{c.missing:,} in {c}" for c in taken if c.missing):
-        table.options["missing"] = "skip"
-        table.notes.append(f"rows with missing values are skipped ({gaps})")
-    stems = [re.sub(r"[\W_]*ids?$", "", c.name, flags=re.IGNORECASE).lower() for c in (source, target)]
-    things = all(s.isidentifier() and s != c.name.lower() for s, c in zip(stems, table.taken, strict=False))
-    if source.whole and target.whole and things and stems[0] != stems[1] and not _ENDS_OF_ONE & {*stems}:
-        table.options["prefix"] = ",".join(f"{stem}:" for stem in stems)
-        table.notes.append(f"both count their own things, so {': and '.join(stems)}: is put before the names")
+        table.note(f"rows with missing values are skipped ({gaps})", missing="skip")
+    named = [re.fullmatch(r"([^\W\d]\w*?)[\W_]*ids?", c.name.lower()) for c in (source, target) if c.whole]
+    stems = {f"{found[1]}:": found[1] for found in named if found}
+    if len(stems) == 2 and _ENDS_OF_ONE.isdisjoint(stems.values()):
+        what = f"both count their own things, so {' and '.join(stems)} is put before the names"
+        table.note(what, prefix=",".join(stems))
+
+
+def _parts(weight: Column, whole: float) -> Any:
+    """The part of `whole` that each row holds, NaN where it is no number."""
+    parts = {text: number / (100 if "%" in text else whole) for text, number in weight.numbers.items()}
+    return np.array([parts.get(text, np.nan) for text in weight.texts])
+
+
+def _sums(end: Column, parts: Any) -> Any:
+    """The sum of the parts in [0,1] of each different value of a column."""
+    rows = pa.table({"end": end.texts, "part": np.where((parts >= 0) & (parts <= 1), parts, 0.0)})
+    return rows.group_by("end").aggregate([("part", "sum")])["part_sum"].to_numpy()
 
 
 def _read_weights(table: Table, target: Column, weight: Column) -> None:
@@ -217,53 +230,48 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
     rows, unmarked = sum(weight.counts[t] for t in weight.numbers), sum(n for _, n in plain)
     over, over_percent = (sum(n for value, n in plain if not 0 <= value <= most) for most in (1, 100))
     why, values = "by its name" if weight.strong else "it holds numbers", f"{weight.low:g} to {weight.high:g}"
-    table.notes.append(f"column {weight} is the weight: {why}; its values go from {values}")
+    table.note(f"column {weight} is the weight: {why}; its values go from {values}")
     if weight.comma:
-        table.options["decimal"] = ","
-        table.notes.append("its numbers have decimal commas")
+        table.note("its numbers have decimal commas", decimal=",")
+    for text in weight.others[:1]:
+        table.note(f"{text!r} in the weight is taken for a missing value", nullString=text, missing="skip")
     shares, slips, said = table.shares or weight.percent, max(1, _SLIPS * rows), table.options.get("percent")
-    marked, parts = weight.percent or unmarked < rows, over <= slips and (shares or rows >= 10)
+    marked, few = weight.percent or unmarked < rows, over <= slips and (shares or rows >= 10)
     above = f"{over:,} of {rows:,} numbers are above 1"
+    percent, divided = {"percent": "true"}, {"scale": "abs"}
+    minmax = {"scale": "minmax"} if weight.low < 0 < weight.high else {}
     # whether a reading holds, its option, how 1 is written (0: weights are no parts of it), why, the other option
-    readings: tuple[tuple[object, str, int, str, str], ...] = (
-        ("scale" in table.options, "", 0, "", ""),
-        (said, "", 100 if said == "true" else 1, "", ""),
-        (not unmarked, "", 100, "", ""),
-        (not over and marked, "", 1, "numbers up to 1 may be percentages", "percent=true"),
-        (not over, "", 1, "", ""),
-        (shares and over_percent > slips, "scale=abs", 0, _COUNTS, ""),
-        (parts and marked, "percent=true", 100, f"{above}: percentages", "percent=false"),
-        (parts, "", 1, f"{above} and may be slips", "percent=true"),
-        (shares, "percent=true", 100, "shares up to 100 are percentages, and divided by 100", ""),
-        (weight.low < 0 < weight.high, "scale=abs", 0, _DIVIDED, "scale=minmax"),
-        (True, "scale=abs", 0, _DIVIDED, ""),
+    readings: tuple[tuple[object, dict[str, str], int, str, dict[str, str]], ...] = (
+        ("scale" in table.options, {}, 0, "", {}),
+        (said, {}, 100 if said == "true" else 1, "", {}),
+        (not unmarked, {}, 100, "", {}),
+        (not over and marked, {}, 1, "numbers up to 1 may be percentages", percent),
+        (not over, {}, 1, "", {}),
+        (shares and over_percent > slips, divided, 0, _COUNTS, {}),
+        (few and marked, percent, 100, f"{above}: percentages", {"percent": "false"}),
+        (few, {}, 1, f"{above} and may be slips", percent),
+        (shares, percent, 100, "shares up to 100 are percentages, and divided by 100", {}),
+        (True, divided, 0, _DIVIDED, minmax),
     )
-    _, option, whole, why, other = next(reading for reading in readings if reading[0])
-    table.options |= _option(option)
-    table.notes += [why] if why and not other else []
+    _, options, whole, why, other = next(reading for reading in readings if reading[0])
+    table.options |= options
     if other:
-        table.doubt(why, **_option(other))
+        table.doubt(why, **other)
+    elif why:
+        table.note(why)
     table.shares &= whole > 0
     if not whole:
         return
-    found = {t: number / (100 if "%" in t else whole) for t, number in weight.numbers.items()}
-    wrong = [row for row, text in enumerate(weight.texts) if not 0 <= found.get(text, 0) <= 1]
+    parts = _parts(weight, whole)
+    wrong = np.flatnonzero((parts < 0) | (parts > 1)).tolist()
     if wrong:
         line, text = table.raw.line(wrong[0]), weight.texts[wrong[0]].strip()
         where = f"row {wrong[0] + 1}: {text}{f' (line {line})' if line else ''}"
         what = f"{len(wrong):,} of {rows:,} weights are outside [0,{whole}] and must be mended, first {where}"
-        table.notes.append(f"{what}; reasoning adds up no negative ones, and anonymizing refuses them")
-    totals: defaultdict[str, float] = defaultdict(float)
-    for end, text in zip(target.texts, weight.texts, strict=True):
-        totals[end] += found.get(text, 0) * (0 <= found.get(text, 0) <= 1)
-    sums, often = sorted(totals.values()), sum(rows > 1 for rows in target.counts.values()) >= 3
-    table.bounded = sums[-1] <= 1 + 1e-9 and len(table.raw) <= ROWS and not wrong
-    usual = weight.percent and sums[int(0.95 * (len(sums) - 1))] <= 1.005
-    if not table.shares and (usual or (sums[-1] <= 1 + 1e-9 and often)):
+        table.note(f"{what}; reasoning adds up no negative ones, and anonymizing refuses them")
+    sums, often = _sums(target, parts), sum(n > 1 for n in target.counts.values()) >= 3
+    fits = bool(sums.max() <= 1 + 1e-9)
+    table.bounded = fits and len(table.raw) <= ROWS and not wrong
+    if not table.shares and ((fits and often) or (weight.percent and np.mean(sums > 1.005) <= _SLIPS)):
         table.shares = True
-        table.notes.append("weights of the edges into each vertex sum to 1 at most, as shares do")
-
-
-def _option(text: str) -> dict[str, str]:
-    name, _, value = text.partition("=")
-    return {name: value} if name else {}
+        table.note("weights of the edges into each vertex sum to 1 at most, as shares do")

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -15,9 +15,8 @@ from unicodedata import normalize
 from kgreason.analysis.reach import Reach
 from kgreason.data.source import DATABASES
 from kgreason.errors import DataError
-from kgreason.init.columns import Column
 from kgreason.init.roles import SHARED, guess
-from kgreason.init.tables import Table, tables
+from kgreason.init.tables import Column, Table, tables
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS
 from kgreason.lang.values import source as quoted
 
@@ -27,6 +26,9 @@ _WORDS = "own edge link company vertex control holding two_owns reach mutual two
 _RESERVED = AGGREGATES | FUNCTIONS | {*_WORDS.split(), "div", "mod"}
 _OWN = ("own", "")  # the group of the tables of shares
 _QUOTES = ("'", "''")  # in a condition
+_EDGES = "name a table of edges, too: kgreason init EDGES VERTICES"
+_ANONYMIZE = "kgreason anonymize --method pckga --schema"
+_OF_PEOPLE = ("files", "id", "header", "delimiter", "encoding")
 _STEPS = ("check", "reason --rules", "risk --rules", "anonymize --rules")
 
 
@@ -72,12 +74,11 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
     for table in found:
         ends = {end for other in edges if other is not table for side in other.ends for end in side}
         known = {c: len(c.counts.keys() & ends) / max(1, c.distinct) for c in table.columns}
-        keys = [c for c in table.columns if c.unique and not c.fraction]
-        key = max(keys, key=known.__getitem__, default=None)
+        key = max(table.keys, key=known.__getitem__, default=None)
         if table in edges:
-            one, other = table.taken[:2] if key is not table.taken[1] else table.taken[1::-1]
-            if table.sure or table.shares or table.kinds or key is not one:
+            if table.sure or table.shares or table.kinds or key not in table.taken[:2]:
                 continue
+            one, other = table.taken[:2] if key is table.taken[0] else table.taken[1::-1]
             if known[one] < 0.5 or (known[other] > SHARED and not other.numeric):
                 if not ends and (one.shared(other) <= SHARED or other.distinct <= 0.2 * one.distinct):
                     table.doubt("each source stands in one line, so a line may be a vertex or a person", one)
@@ -87,20 +88,20 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
             table.doubt("its lines may be edges", *table.taken[:2])
         if key and known[key] > 0.1 and not table.error:
             table.roles = {"key": key}
-            table.notes.append(f"column {key} names vertices")
+            table.note(f"column {key} names vertices")
             vertices.append(table)
         else:
             why = table.error.message if table.error else "its rows are no ends of edges"
             left[table.name] = [f"not used: {why}"]
-    if not edges and len(found) == 1 and not found[0].error:
+    if edges:
+        file = out or Path(f"{edges[0].stem}.vada")
+        text, kind = _rules(edges, vertices, file)
+        guesses = {table.name: table.notes + table.doubts for table in edges + vertices} | left
+        return Start(file, text, kind, guesses, _commands(file, edges + vertices, str(file)))
+    if len(found) == 1 and not found[0].error:
         return _people(found[0], out)
-    if not edges:
-        hint = "name a table of edges, too: kgreason init EDGES VERTICES; of people with attributes, one table alone"
-        raise found[0].error or DataError(found[0].name, "no table of edges is among these", hint=hint)
-    file = out or Path(f"{edges[0].stem}.vada")
-    text, kind = _rules(edges, vertices, file)
-    guesses = {table.name: table.notes + table.doubts for table in (*edges, *vertices)} | left
-    return Start(file, text, kind, guesses, _commands(file, edges + vertices, str(file)))
+    hint = f"{_EDGES}; of people with attributes, one table alone"
+    raise found[0].error or DataError(found[0].name, "no table of edges is among these", hint=hint)
 
 
 def _commands(file: Path, read: Sequence[Table], name: str) -> list[str]:
@@ -124,8 +125,7 @@ def _people(table: Table, out: Path | None) -> Start:
         left += [f"column {one} {why}, so it is left out"] if why else []
     table.notes += [f"column {key} names the users: it has another value in each row", *left]
     if not kinds["numeric"] + kinds["categorical"]:
-        hint = "name a table of edges, too: kgreason init EDGES VERTICES"
-        hint += f"; if its lines are edges: {table.reading(*table.columns[:2])}" if left else ""
+        hint = f"{_EDGES}; if its lines are edges: {table.reading(*table.columns[:2])}" if left else _EDGES
         why = "this is no table of edges, and as one of people it has no attribute"
         raise DataError(table.name, f"{why}: {'; '.join(left)}" if left else why, hint=hint)
     file = out or Path(f"{table.path.name.partition('.')[0]}.toml")
@@ -135,13 +135,11 @@ def _people(table: Table, out: Path | None) -> Start:
         raise DataError(str(file), why, hint=hint)
     if len(table.columns) == 2:
         table.doubt("its lines may be edges", *table.columns)
-    values: dict[str, object] = {"files": [_place(table, file)], "id": key.name, "header": table.raw.named}
-    values |= {name: table.options[name] for name in ("delimiter", "encoding") if name in table.options}
-    command = "kgreason anonymize --method pckga --schema "
-    here = command + shlex.quote(file.name)
+    values = {"files": [_place(table, file)], "id": key.name, "header": table.raw.named, **table.options}
+    values = {name: value for name, value in values.items() if name in _OF_PEOPLE}
+    here, there = (f"{_ANONYMIZE} {shlex.quote(name)}" for name in (file.name, str(file)))
     text = _render("schema.toml.j2", table=table, command=here, values=values, kinds=kinds)
-    guesses = {table.name: table.notes + table.doubts}
-    return Start(file, text, "people", guesses, [command + shlex.quote(str(file))])
+    return Start(file, text, "people", {table.name: table.notes + table.doubts}, [there])
 
 
 def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, str]:
@@ -152,38 +150,36 @@ def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, 
         like = (re.sub(r"[\W_]*\d+$", "", table.stem) or table.stem, table.called(*table.taken))
         for group in [("", kind) for kind in table.kinds] or [_OWN if table.shares else like]:
             groups.setdefault(group, []).append(table)
-    names, told, relations = {_OWN: "own"}, [], {}
+    told, relations = [], dict[str, bool]()
     binds: dict[Table, list[str]] = {table: [] for table in edges}
-    for group, alike in groups.items():
-        alone = len(groups) == 1 and group[0]
-        predicate = "edge" if alone else _predicate(group[0] or group[1], {*names.values()})
-        name = names.setdefault(group, predicate)
+    for (stem, what), alike in groups.items():
+        usual = "own" if (stem, what) == _OWN else "edge" if stem and len(groups) == 1 else ""
+        name = usual or _predicate(stem or what, relations)
         relations[name] = all("weight" in table.roles for table in alike)
-        told += [f"{name} is {', '.join(table.path.name for table in alike)}"] if group[0] else []
+        told += [f"{name} is {', '.join(table.path.name for table in alike)}"] if stem else []
         for table in alike:
-            source, target, *weight = table.taken if relations[name] else table.taken[:2]
-            if group[0]:
-                ways = ([source, target, *weight], [target, source, *weight])
-                binds[table] = [_bind(name, table, columns, file) for columns in ways]
-            else:
-                where = f"{table.roles['kind'].name} = '{group[1].replace(*_QUOTES)}'"
-                binds[table].append(_bind(name, table, [source, target, *weight], file, where=where))
+            source, target, *weight = table.taken[: 2 + relations[name]]
+            where = {} if stem else {"where": f"{table.roles['kind'].name} = '{what.replace(*_QUOTES)}'"}
+            ways = ([source, target, *weight], [target, source, *weight])
+            binds[table] += [_bind(name, table, way, file, **where) for way in ways[: 1 + bool(stem)]]
     if len(told) > 1:
-        what = f"the tables are relations of their own: {'; '.join(told)}"
-        edges[0].notes.append(f"{what}. To join two, give their binds one name")
+        note = f"the tables are relations of their own: {'; '.join(told)}"
+        edges[0].note(f"{note}. To join two, give their binds one name")
     sides = [side for table in edges for side in table.ends]
-    kinds = {
-        "control": _OWN in groups,
-        "who has edges to whom": len(edges) == 1 and sides[0].isdisjoint(sides[1]),
-        "reachability": len(set().union(*sides)) <= FEW,
-        "mutual edges": not all(table.undirected for table in edges),
-    }
-    kind = next((kind for kind, holds in kinds.items() if holds), "who has edges to whom")
+    # what the rules are about, what they derive, and whether they suit
+    kinds = (
+        ("control", "control", _OWN in groups),
+        ("who has edges to whom", None, len(edges) == 1 and sides[0].isdisjoint(sides[1])),
+        ("reachability", "reach", len(set().union(*sides)) <= FEW),
+        ("mutual edges", "mutual", not all(table.undirected for table in edges)),
+        ("who has edges to whom", None, True),
+    )
+    kind, derived, _ = next(row for row in kinds if row[2])
     node = "company" if kind == "control" else "vertex"
     text = _render(
         "rules.vada.j2",
         kind=kind,
-        derived={"control": "control", "reachability": "reach", "mutual edges": "mutual"}.get(kind),
+        derived=derived,
         commands=_commands(file, edges + vertices, file.name),
         files=", ".join(table.name.replace(str(table.path), table.path.name) for table in edges),
         edges=binds,
@@ -200,7 +196,7 @@ def _place(table: Table, file: Path) -> str:
     return Path(os.path.relpath(table.path, file.parent)).as_posix()
 
 
-def _predicate(text: str, taken: set[str]) -> str:
+def _predicate(text: str, taken: Collection[str]) -> str:
     """A new name of a predicate: the last part of an IRI, else the whole, else with a number."""
     names = []
     for part in (re.split(r"[/#:]", text.strip("<>"))[-1], text):
@@ -217,11 +213,10 @@ def _bind(predicate: str, table: Table, columns: Sequence[Column], file: Path, *
     rest = {name: value for name, value in table.options.items() if name not in useless}
     if not table.raw.graph or [*columns] != table.columns:
         rest["columns"] = table.called(*columns)
-    place, name = os.path.split(_place(table, file))
+    whole = _place(table, file)
+    place, name = (whole, rest.pop("table")) if table.format in DATABASES else os.path.split(whole)
     if table.format in SERVERS:
-        place, name = rest.pop("schema", "") or rest.pop("database", ""), rest.pop("table")
-    elif table.format in DATABASES:
-        place, name = _place(table, file), rest.pop("table")
+        place = rest.pop("schema", "") or rest.pop("database", "")
     read = [table.format, *(f"{name}={_quoted(value)}" for name, value in (rest | options).items())]
     texts = ", ".join(quoted(text).replace("\r", "\\r") for text in (predicate, " ".join(read), place, name))
     return f"@bind({texts})."

@@ -1,32 +1,173 @@
-"""Tables of an unknown form: delimiter, line of names and encoding are found out, and the loader reads them so."""
+"""Tables of an unknown form: how a file is read is found out, and columns are profiled by their names and values."""
 
 from __future__ import annotations
 
 import csv
+import math
 import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from kgreason.analysis.server import connection, table_of
-from kgreason.data.cast import NUMBER
+from kgreason.analysis.server import connection
+from kgreason.arrays import pa
+from kgreason.data.cast import ABSENT, COMMA_NUMBER, NUMBER, foreign
 from kgreason.data.formats import check_content, read_table
 from kgreason.data.options import normal
 from kgreason.data.raw import Raw, no_file, open_bytes, read_block
+from kgreason.data.select import position
 from kgreason.data.source import DATABASES, SourceSpec, parse_file
-from kgreason.data.sql import quoted
+from kgreason.data.sql import dotted
+from kgreason.data.values import Objects, Unfit
 from kgreason.errors import DataError
-from kgreason.init.columns import ROWS, Column
-from kgreason.lang.names import suggest
 
-_HEAD = 1 << 16  # bytes that tell the delimiter
-_NAMES = (
+ROWS = 1_000_000
+"""First rows of a table, which alone are looked at."""
+_HEAD = 1 << 16  # bytes of a file that tell the delimiter
+_MOST = 0.9  # share of the values that decides what a column holds
+_POINT = re.compile(r"\s*[+-]?(\d+(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
+_DATE = re.compile(r"[\"']?([\d#]{1,4}-[\d#]{1,2}-[\d#]{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4})[\"']?")
+_OF_SQLITE = "SELECT '', name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'"
+_OF_OTHERS = (
     "SELECT table_schema, table_name FROM information_schema.tables "
     "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
 )
-_OF_SQLITE = "SELECT '', name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'"
+_WORDS = """
+owner: owner owners holder shareholder shareholders parent proprietario socio soci azionista titolare matriz mutter
+owner: partecipante besitzer eigentümer eigentuemer gesellschafter inhaber aktionär aktionaer controller controllers
+owner: anteilseigner propriétaire proprietaire actionnaire détenteur detenteur propietario accionista titular investor
+owner: aandeelhouder eigenaar acionista investors stockholder
+source: source src from sender rater subject head origin origine origen start user userid follower citing quelle von
+source: absender mittente desde remitente expéditeur lender creditor payer debtor bron donor donors contributor giver
+source: grantor sponsor seller supplier exporter director
+owned: company companies owned subsidiary issuer investee firm società societa impresa azienda partecipata emittente
+owned: firma gesellschaft unternehmen tochter emittent société societe filiale entreprise empresa sociedad filial
+owned: participada emisor bedrijf dochter controlled symbol ticker security child
+target: target tgt dst dest destination to receiver recipient rated object tail cible end item movie product followee
+target: cited ziel nach empfänger destinatario destino hacia borrower payee doel naar party grantee candidate buyer
+target: importer friend employer
+either: company companies firm firma empresa società societé société bedrijf unternehmen child party user
+share: % share shares stake percent percentage pct perc quota quote anteil anteile beteiligung prozent part parts
+share: pourcentage percentuale partecipazione partecipazioni porcentaje participación participacion holding holdings
+share: ownership aandeel procent participação
+weight: weight value amount ratio rating score trust strength fraction probability confidence gewicht betrag wert peso
+weight: importo valore poids valeur montant valor monto waarde similarity correlation
+count: count counts units volume quantity qty anzahl stück stueck nombre numero número aantal
+relation: relation relations relationship predicate property verb interaction rel edgetype beziehung relazione kind
+relation: relación relacion prädikat predicato predicado prédicat type typ tipo
+id: id ids key code uid lei isin nr number no nummer entity nome nom name nombre naam label title titel titolo titre
+time: time timestamp date datetime year day datum zeit jahr data ora anno année fecha año ano since until
+rank: rank ranking ranked rang rangordnung rango classement posizione position place platz pos puesto order index row
+"""
+ROLES: dict[str, frozenset[str]] = {}
+"""Words by the role of the columns that are called so."""
+for _role, _line in (line.split(": ") for line in _WORDS.strip().splitlines()):
+    ROLES[_role] = ROLES.get(_role, frozenset()) | set(_line.split())
+SOURCES, TARGETS = ROLES["owner"] | ROLES["source"], ROLES["owned"] | ROLES["target"]
+
+
+class Column:
+    """Profile of a column: texts of its rows, rows of each text that is not blank, and the numbers in these texts.
+
+    Parameters
+    ----------
+    number
+        Its position, from 1.
+    cells
+        An Arrow array, chunked or not, or the substitute of readers for values that Arrow has no type for.
+    named
+        The name is in the file, not invented by its reader.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> sorted(Column("ownerId_share%", 1, pa.array(["7%"])).words)
+    ['%', 'id', 'owner', 'share']
+    """
+
+    def __init__(self, name: str, number: int, cells: Any, *, named: bool = True) -> None:
+        self.name, self.number = name, number
+        words = re.findall(r"[^\W\d_]+|%", re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name)) if named else []
+        self.words = frozenset(map(str.lower, words))
+        kind = None if isinstance(cells, Objects | Unfit) else getattr(cells.type, "storage_type", cells.type)
+        self.nested = kind is None or foreign(kind)
+        self.texts = [] if self.nested else _texts(cells.slice(0, ROWS))
+        self.counts = Counter(self.texts)
+        self.missing = self.counts.pop("", 0)
+        self.rows, self.distinct = len(self.texts), len(self.counts)
+        self.constant, self.unique = self.distinct <= 1 < self.rows, self.distinct == self.rows > 1
+        self.comma, self.numbers = _numbers(self.counts)
+        self.numeric, values = bool(self.numbers), self.numbers.values()
+        self.low, self.high = min(values, default=0.0), max(values, default=0.0)
+        self.others = sorted(self.counts.keys() - self.numbers.keys()) if self.numeric else []
+        self.marked = sum("%" in text for text in self.numbers) / max(1, len(self.numbers))
+        points = any("." in text for text in self.numbers) and not self.comma
+        whole = self.numeric and all(n % 1 == 0 for n in values)
+        self.whole = whole and not self.marked and not points
+        self.fraction = self.numeric and not self.whole
+        self.strong = self.has("share", "weight")
+        percent = re.compile("%|pct|perc|pro[cz]|pourc|porc")
+        self.percent = self.marked > 0.5 or any(map(percent.match, self.words))
+        dates = sum(rows for text, rows in self.counts.items() if _DATE.fullmatch(text))
+        dated = dates > 0 and dates >= _MOST * (self.rows - self.missing)
+        run = self.unique and self.whole and self.high - self.low < 3 * self.rows
+        large = self.whole and self.distinct > 0.3 * self.rows and self.high > 1e6
+        grouped = not self.comma and any("," in text for text in self.numbers)
+        looks = {
+            "lists, objects or bytes": self.nested,
+            "one value": self.constant,
+            "commas between thousands, which are not read": grouped,
+            "a time": dated or (self.has("time") and not self.strong),
+            "ranks": self.has("rank") and whole,
+            "numbers the rows": run and not self.strong,
+            "large numbers": large and not self.words,
+        }
+        self.other = next((what for what, holds in looks.items() if holds), "")
+
+    def __str__(self) -> str:
+        """Position and name, as comments show a column."""
+        return f"{self.number} ({' '.join(self.name.split())})"
+
+    @property
+    def described(self) -> str:
+        """The column, and what it looks like."""
+        return f"{self} ({self.other or f'{self.distinct:,} different values'})"
+
+    def has(self, *roles: str) -> bool:
+        """Whether a word of the name stands for one of some roles."""
+        return any(self.words & ROLES[role] for role in roles)
+
+    def lean(self) -> int:
+        """Above 0 if the name says source, below if target: by 2, or 1 if its words stand for either."""
+        own = self.words - ROLES["either"]
+        ends = ((self.words, SOURCES, 1), (own, SOURCES, 1), (self.words, TARGETS, -1), (own, TARGETS, -1))
+        return sum(sign * bool(words & group) for words, group, sign in ends)
+
+    def shared(self, other: Column) -> float:
+        """Share of the different values of the smaller of two columns that the other has."""
+        return len(self.counts.keys() & other.counts.keys()) / max(1, min(self.distinct, other.distinct))
+
+
+def _texts(cells: Any) -> list[str]:
+    cells = cells.cast("string") if pa.types.is_temporal(cells.type) else cells
+    return [text if text.strip() else "" for text in ("" if v is None else str(v) for v in cells.to_pylist())]
+
+
+def _numbers(counts: Counter[str]) -> tuple[bool, dict[str, float]]:
+    """Whether the numbers have decimal commas, and the number of each text."""
+    bare = {text: text.strip().replace("%", "") for text in counts}
+    points = {t: float(b.replace(",", "")) for t, b in bare.items() if _POINT.fullmatch(t)}
+    pointed = {
+        t: bare[t].replace(".", "").replace(",", ".") for t in bare if re.match(COMMA_NUMBER, t.strip())
+    }
+    commas = {t: float(b) for t, b in pointed.items()}
+    comma = len(commas) > len(points) - any(re.search(r",\d{1,2}(\D|$)|,\d{4}", text) for text in commas)
+    known = {t: n for t, n in (commas if comma else points).items() if math.isfinite(n)}
+    filled = sum(rows for t, rows in counts.items() if t in known or not ABSENT.fullmatch(t.strip()))
+    return comma, known if sum(counts[t] for t in known) >= _MOST * filled else {}
 
 
 @dataclass(eq=False)
@@ -35,7 +176,6 @@ class Table:
 
     given: str  # the name as the user writes it
     source: SourceSpec
-    options: dict[str, str]  # of the source, and those that were guessed
     raw: Raw
     notes: list[str]  # what was found out, and why
     doubts: list[str] = field(default_factory=list)
@@ -47,17 +187,17 @@ class Table:
     bounded: bool = False  # which sum to 1 at most for each target
 
     def __post_init__(self) -> None:
-        self.path, self.format = self.source.path, self.source.kind()
-        within = f" ({self.options['table']})" if "table" in self.options and not self.source.server else ""
-        self.name = self.source.file + within
-        self.stem = self.options.get("table") or self.path.name.partition(".")[0]
-        self.relation = parse_file(self.given).options.get("relation")  # the column of kinds of edges
+        self.options = dict(self.source.options)  # and those that are guessed
+        self.path, self.format, named = self.source.path, self.source.kind(), self.options.get("table", "")
+        self.name = self.source.file + (f" ({named})" if named and not self.source.server else "")
+        self.stem = named.rpartition(".")[2] or self.path.name.partition(".")[0]
         self.undirected = self.raw.undirected is not None and bool(self.raw.undirected.all())
         self.notes += [note.removeprefix(f"{self.raw.file}: ") for note in self.raw.notes]
         if len(self.raw) > ROWS:
             self.notes.append(f"it is large: these are guesses from its first {ROWS:,} rows")
         pairs = enumerate(zip(self.raw.names, self.raw.columns, strict=True), 1)
         self.columns = [Column(name, i, cells, named=self.raw.named) for i, (name, cells) in pairs]
+        self.keys = [c for c in self.columns if c.unique and not c.fraction]  # which may name the rows
 
     @property
     def taken(self) -> list[Column]:
@@ -75,33 +215,26 @@ class Table:
         prefixes = self.options.get("prefix", ",").split(",")
         return [{f"{p}{v}" for v in c.counts} for p, c in zip(prefixes, self.taken[:2], strict=False)]
 
-    def column(self, name: str) -> Column:
-        """Find a column by its name, or by its number from 1.
-
-        Raises
-        ------
-        DataError
-            If there is no such column.
-        """
-        known = {str(c.number): c for c in self.columns} | {c.name: c for c in self.columns}
-        if name not in known:
-            near, there = suggest(name, known), f"there are {', '.join(self.raw.names[:20])}"
-            hint = f"did you mean {near}? {there}" if near else there
-            raise DataError(self.name, f"there is no column {name!r}", hint=hint)
-        return known[name]
+    def stated(self, option: str) -> list[Column]:
+        """Columns that an option names, by their names or numbers."""
+        names = parse_file(self.given).options.get(option, "").split(",")
+        return [self.columns[position(self.raw, name.strip())] for name in names if name.strip()]
 
     def called(self, *columns: Column) -> str:
         """Columns as options name them: by a name if that is plain and unmistakable, else by a number."""
-        names = self.raw.names if self.raw.named else ()
-        plain = {name for name in names if re.fullmatch(r"[^\W\d]([\w .%()-]*[\w.%()-])?", name)}
-        return ",".join(
-            c.name if c.name in plain and names.count(c.name) == 1 else str(c.number) for c in columns
-        )
+        often = Counter(self.raw.names if self.raw.named else ())
+        plain = {n for n in often if re.fullmatch(r"[^\W\d]([\w .%()-]*[\w.%()-])?", n) and often[n] == 1}
+        return ",".join(c.name if c.name in plain else str(c.number) for c in columns)
 
     def reading(self, *columns: Column, **options: str) -> str:
         """The command that reads some columns, or takes options."""
         options |= {"columns": self.called(*columns)} if columns else {}
         return f"kgreason init {shlex.quote(_with(self.given, options))}"
+
+    def note(self, text: str, **options: str) -> None:
+        """Note what was found out, and take the options that it needs."""
+        self.options |= options
+        self.notes.append(text)
 
     def doubt(self, text: str, *columns: Column, **options: str) -> None:
         """Note what is not sure, and the command for the other reading."""
@@ -123,60 +256,57 @@ def tables(given: str) -> list[Table]:
         If the file cannot be read.
     """
     spec = parse_file(given)
-    path, options, notes = spec.path, dict(spec.options), list[str]()
-    if not spec.server and not path.is_file():
-        raise no_file(path)
-    if path.suffix == ".toml":
-        hint = f"it goes with --schema: kgreason anonymize --method pckga --schema {path}"
+    if not spec.server and not spec.path.is_file():
+        raise no_file(spec.path)
+    if spec.path.suffix == ".toml":
+        hint = f"it goes with --schema: kgreason anonymize --method pckga --schema {spec.path}"
         raise DataError(given, "this is a schema, no table", hint=hint)
-    kind = spec.kind("text")
+    kind, notes = spec.kind("text"), list[str]()
     if kind != "text":
         check_content(spec)
-    options.pop("format", None)
-    options.pop("relation", None)
+    options = {name: value for name, value in spec.options.items() if name not in ("format", "relation")}
     if kind in DATABASES:
-        return _of_database(given, SourceSpec(path, kind, normal(options)))
+        return _of_database(given, SourceSpec(spec.path, kind, normal(options)))
     if kind in ("csv", "tsv", "edges", "text"):
-        kind, form = _form(path, kind, spec.options, notes)
+        kind, form = _form(spec.path, kind, spec.options, notes)
         options = form | options
+    source = SourceSpec(spec.path, kind, options)
     try:
-        raw = read_table(SourceSpec(path, kind, options))
+        raw = read_table(source)
     except DataError as error:
         if "is not UTF-8 text" not in error.message or "encoding" in options:
             raise
         options["encoding"] = "latin-1"
         notes.append("it is no UTF-8, so it was read as Latin-1")
-        raw = read_table(SourceSpec(path, kind, options))
-    table = Table(given, SourceSpec(path, kind, options), options, raw, notes)
+        raw = read_table(source)
+    table = Table(given, source, raw, notes)
     if raw.doubt and "useHeaders" not in options:
         said, other = ("names", "false") if raw.named else ("data", "true")
         table.doubt(f"its first line was read as {said}", useHeaders=other)
     if kind in ("csv", "tsv") and raw.columns:
-        options.setdefault("useHeaders", str(raw.named).lower())
+        table.options.setdefault("useHeaders", str(raw.named).lower())
     return [table]
 
 
 def _of_database(given: str, spec: SourceSpec) -> list[Table]:
     """The table that the options name, or all; of a server their first rows."""
-    kind, login, named = spec.kind(), connection(spec.options), spec.options.get("table", "")
-    rows = [("", named)]
-    if named and spec.server:
-        rows = [table_of(spec.options, named).rpartition(".")[::2]]
-    elif not named:
-        listed = read_table(SourceSpec(spec.path, kind, login, _OF_SQLITE if kind == "sqlite" else _NAMES))
-        rows = [*zip(*(cells.to_pylist() for cells in listed.columns), strict=True)]
-    made = []
-    for schema, name in rows:
-        if spec.options.get("schema", schema) == schema:
-            own = {"schema": schema} if spec.server and schema not in ("", "public") else {}
-            one = SourceSpec(spec.path, kind, {**spec.options, "table": name, **own})
-            place = ".".join(quoted(part) for part in (schema, name) if part)
-            first = SourceSpec(spec.path, kind, login, f"SELECT * FROM {place} LIMIT {ROWS + 1}")
-            raw = read_table(first if spec.server else one)
-            made.append(Table(_with(given, {"table": name}), one, dict(one.options), raw, []))
-    if not made:
+    kind, schema, names = spec.kind(), spec.options.get("schema"), [spec.options.get("table", "")]
+    login = connection(spec.options)
+    if not names[0]:
+        query = _OF_SQLITE if kind == "sqlite" else _OF_OTHERS
+        listed = read_table(SourceSpec(spec.path, kind, login, query))
+        pairs = zip(*(cells.to_pylist() for cells in listed.columns), strict=True)
+        usual = ("", "main", "public", schema)
+        names = [n if space in usual else f"{space}.{n}" for space, n in pairs if schema in (None, space)]
+    if not names:
         hint = "name another database, or one that you may read: postgresql://user@host/database?table=own"
         raise DataError(spec.file, "the database has no tables", hint=hint)
+    made = []
+    for name in names:
+        one = SourceSpec(spec.path, kind, {**spec.options, "table": name})
+        first = f"SELECT * FROM {dotted(name, schema)} LIMIT {ROWS + 1}"
+        raw = read_table(SourceSpec(spec.path, kind, login, first) if spec.server else one)
+        made.append(Table(_with(given, {"table": name}), one, raw, []))
     return made
 
 
@@ -189,13 +319,11 @@ def _form(path: Path, kind: str, given: Mapping[str, str], notes: list[str]) -> 
         raise DataError(str(path), "this is no text, whatever its name says", hint=hint)
     text, options = start.decode("utf-8-sig", errors="replace"), dict[str, str]()
     lines = [line for line in text.splitlines() if line.strip() and line[0] not in "%#"][:200]
-    found = []  # delimiters that split most lines into as many fields
-    for mark in ",;\t|" if lines else "":
+    found: list[tuple[float, int, str | None]] = [(0.8, 1, None)]
+    for mark in ",;\t|" if lines else "":  # which splits most lines into as many fields
         width, often = Counter(len(row) for row in csv.reader(lines, delimiter=mark)).most_common(1)[0]
-        found += (
-            [(round(often / len(lines), 2), width, mark)] if width > 1 and often >= 0.8 * len(lines) else []
-        )
-    delimiter = given.get("delimiter") or max(found, default=(0, 0, None))[2]
+        found += [(round(often / len(lines), 2), width, mark)] if width > 1 else []
+    delimiter = given.get("delimiter") or max(found)[2]
     first = text.partition("\n")[0].strip()
     if "skip" not in given and first.isdecimal() and lines[1:] and len(lines[1].split(delimiter)) > 1:
         options["skip"] = "1"
