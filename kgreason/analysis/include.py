@@ -10,9 +10,8 @@ from itertools import chain
 from pathlib import Path
 
 from kgreason.analysis.expressions import grown
-from kgreason.analysis.findings import Findings
 from kgreason.analysis.reach import Reach, is_data
-from kgreason.errors import Diagnostic, Span
+from kgreason.errors import Diagnostic, Findings, Span
 from kgreason.lang.ast import Annotation, Clause, Constant, Program
 from kgreason.lang.names import meant
 from kgreason.lang.parser import read

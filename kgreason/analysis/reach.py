@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind, Query
-from kgreason.analysis.findings import Findings
-from kgreason.errors import Span
+from kgreason.errors import Findings, Span
 from kgreason.lang.names import DATABASES, EXTENSIONS, SERVERS
 from kgreason.resources import resource
 
