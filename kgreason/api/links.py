@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgreason.attacks.links.disclosure import Disclosure
     from kgreason.graph.links.model import LinkGraph, Original, Released
     from kgreason.graph.model import Vertices
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
     from kgreason.links.arguments import Clusters, Mapped
     from kgreason.links.release import LinksAnonymization
     from kgreason.release.publication import Folders
@@ -130,7 +130,7 @@ def anonymize_links(
 def _kept(data: object, rules: Rules | None) -> str | None:
     """Format of the first file of the data, if they are files."""
     from kgreason.data.program_tables import first_files, format_of
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
 
     if isinstance(data, Schema):
         return data.format
@@ -145,7 +145,7 @@ def _original(
     data: Data | Mapping[str, Any] | None, rules: Rules | None, sensitive: str | None, progress: Progress
 ) -> Original:
     from kgreason.graph.links.model import Original
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
 
     if rules is not None:
         check_data(data)

@@ -167,7 +167,7 @@ def explain(
     (True, 2)
     """
     from kgreason.data.load import load_facts
-    from kgreason.data.origin import sources
+    from kgreason.data.program_tables import sources
     from kgreason.engine.limits import Limits
     from kgreason.memory import limited
     from kgreason.provenance.explanation import explain_fact

@@ -22,7 +22,7 @@ from kgreason.printable import screened
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
 
 P = ParamSpec("P")
 

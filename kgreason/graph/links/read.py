@@ -21,7 +21,7 @@ from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensit
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.people.model import PeopleGraph, Texts, distinct_links
 from kgreason.graph.people.read import Statements, joined, read_statements
-from kgreason.graph.people.sources import LINKS, ROLES, Schema
+from kgreason.graph.people.schema import LINKS, ROLES, Schema
 from kgreason.lang.names import suggest
 from kgreason.progress import SILENT, Progress
 
