@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from kgreason.passwords import hidden
-from kgreason.printable import printable
+from kgreason.printable import hidden, printable
 
 Source = str | Mapping[str, str] | None
 """The text that spans point into: of one file, or of each file by its name."""

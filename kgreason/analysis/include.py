@@ -15,7 +15,7 @@ from kgreason.errors import Diagnostic, Findings, Span
 from kgreason.lang.ast import Annotation, Clause, Constant, Program
 from kgreason.lang.names import meant
 from kgreason.lang.parser import read
-from kgreason.passwords import hidden
+from kgreason.printable import hidden
 from kgreason.resources import resource
 
 DEPTH = 50  # files that include each other in a chain

@@ -198,7 +198,7 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
         If the file cannot be read or parsed; it stays as it is.
     """
     from kgreason.analysis.include import read_text
-    from kgreason.data.whole_files import replacing
+    from kgreason.exchange import replacing
     from kgreason.lang.format import format_text
 
     text, unreadable = read_text(path)

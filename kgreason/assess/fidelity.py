@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.displayed import Displayed
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.printable import Displayed
 
 
 @dataclass(frozen=True)

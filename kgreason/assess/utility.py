@@ -10,10 +10,10 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.closure import closure, closure_rules, compare
-from kgreason.displayed import Displayed
 from kgreason.distinct import first_rows
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
+from kgreason.printable import Displayed
 
 SHOWN = 5  # answers that were lost, and that were gained, of each query
 

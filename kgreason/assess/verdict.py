@@ -11,7 +11,7 @@ from typing import Any, Literal
 from kgreason.assess.certificate import Certificate
 from kgreason.assess.population import CONFIDENCE
 from kgreason.choices import Model
-from kgreason.displayed import Displayed
+from kgreason.printable import Displayed
 
 SHOWN = 5  # witnesses
 State = Literal["holds", "given up", "undecided", "fails"]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.population import NORMAL
-from kgreason.displayed import Displayed
+from kgreason.printable import Displayed
 
 Floats = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -77,7 +77,7 @@ def convert(
 )
 def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
-    from kgreason.data.whole_files import replacing
+    from kgreason.exchange import replacing
     from kgreason.imprint import renewed
     from kgreason.report.json import read_report
     from kgreason.report.write import HTML, write_page

@@ -16,7 +16,7 @@ from kgreason.cli.errors import finding
 from kgreason.cli.options import Format, argument, option, taking
 from kgreason.cli.run import aloud, complain, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, ProgramError, render_all
-from kgreason.passwords import hidden
+from kgreason.printable import hidden
 
 if TYPE_CHECKING:
     from kgreason.analysis.check import Examined

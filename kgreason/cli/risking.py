@@ -89,7 +89,7 @@ def risk(
 
 
 def _write(out: Path, document: Mapping[str, object]) -> None:
-    from kgreason.data.whole_files import replacing
+    from kgreason.exchange import replacing
     from kgreason.release.publication import write_json
 
     with replacing(out) as temporary:

@@ -12,7 +12,7 @@ from typing import Any
 from kgreason.analysis import server
 from kgreason.errors import DataError
 from kgreason.lang.names import FILES, READ_ALONE, SERVERS, suggest
-from kgreason.passwords import HINT, names_password
+from kgreason.printable import HINT, names_password
 
 FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
 """All that is read, as `format=` names it."""

@@ -36,7 +36,7 @@ from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, ReleaseError
 from kgreason.interrupts import stoppable
 from kgreason.lang.values import read_date
-from kgreason.passwords import hidden
+from kgreason.printable import hidden
 
 psycopg: Any = Lazy("psycopg")
 

@@ -14,7 +14,7 @@ from kgreason.analysis.server import address, table_of
 from kgreason.data.options import FORMATS, Options, normal, read_options
 from kgreason.errors import DataError, Span
 from kgreason.lang.names import EXTENSIONS, SERVERS
-from kgreason.passwords import HINT, hidden, in_address, names_password
+from kgreason.printable import HINT, hidden, in_address, names_password
 
 if TYPE_CHECKING:
     from kgreason.data.raw import Raw

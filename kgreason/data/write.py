@@ -14,9 +14,9 @@ from kgreason.data.formats import function_of
 from kgreason.data.sql import Writer
 from kgreason.data.target import Target, column_names
 from kgreason.data.target_checks import Plan, bound_targets, check_arity, check_outputs, check_plan
-from kgreason.data.whole_files import pack, replacing
 from kgreason.engine.table import Facts, Kind, Table
 from kgreason.errors import ReleaseError
+from kgreason.exchange import pack, replacing
 
 _FILES = {
     "csv": "delimited.write_delimited",

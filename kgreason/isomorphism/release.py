@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgreason.displayed import Displayed
 from kgreason.isomorphism.reading import Pair, read_release, renumbered
+from kgreason.printable import Displayed
 from kgreason.progress import SILENT, Progress
 from kgreason.release.pipeline import Family, Result
 

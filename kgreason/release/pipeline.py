@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from kgreason.displayed import Displayed
+from kgreason.printable import Displayed
 from kgreason.progress import SILENT, Progress
 from kgreason.release.publication import Folders, staged
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from kgreason.data.whole_files import replacing
+from kgreason.exchange import replacing
 from kgreason.imprint import account, digests
 from kgreason.report.data import Report
 from kgreason.report.json import PAGE, as_dict
