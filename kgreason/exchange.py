@@ -14,6 +14,8 @@ Each new folder is made in a workspace beside its place, ``.NAME-TOKEN``, which 
     meanwhile, the next one does the rest.
 
 A process locks its workspaces as long as it lives: those that are not locked were left by one that was killed.
+
+`replacing` does so with a single file.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_file, load_text
-from kgreason.attacks.links.beliefs import Beliefs
 from kgreason.attacks.links.noisy_or import Causes, least_fixpoint
+from kgreason.attacks.links.pairs import Beliefs
 from kgreason.attacks.links.rules import rule_beliefs
 from kgreason.attacks.links.worlds import place
 from kgreason.choices import Strategy

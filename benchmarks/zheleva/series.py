@@ -10,10 +10,9 @@ import numpy as np
 
 from kgreason.anonymizers.links.clusters import clusters_of
 from kgreason.anonymizers.links.strategies import apply
-from kgreason.attacks.links.beliefs import Beliefs
 from kgreason.attacks.links.disclosure import disclosure
 from kgreason.attacks.links.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of
-from kgreason.attacks.links.pairs import pairs_between
+from kgreason.attacks.links.pairs import Beliefs, pairs_between
 from kgreason.choices import THRESHOLDS, Strategy
 from kgreason.graph.links.model import Original, Released
 from kgreason.graph.links.school import school

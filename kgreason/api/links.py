@@ -97,7 +97,7 @@ def anonymize_links(
     from kgreason.links.arguments import check_links
     from kgreason.links.release import Asked, Links
     from kgreason.release import pipeline
-    from kgreason.report.run import Run
+    from kgreason.report.sections import Run
 
     check_links(strategy, percent, clustering, clusters)
     check_numbers(k=(k, 1), seed=(seed, 0))
@@ -379,9 +379,9 @@ def attack_links(
     >>> found.at[0].recall > found.at[3].recall
     True
     """
-    from kgreason.attacks.links.beliefs import check_unheld
     from kgreason.attacks.links.disclosure import disclosure
     from kgreason.attacks.links.noisy_or import Noise, beliefs_of, knowledge_of
+    from kgreason.attacks.links.pairs import check_unheld
     from kgreason.attacks.links.rules import rule_beliefs
     from kgreason.links.arguments import (
         check_attack,

@@ -113,7 +113,7 @@ def anonymize_people(
     from kgreason.graph.people.schema import Schema
     from kgreason.people.release import People
     from kgreason.release import pipeline
-    from kgreason.report.run import Run
+    from kgreason.report.sections import Run
 
     check_numbers(k=(k, 2), seed=(seed, 0), epsilon=(epsilon, 1), dimensions=(dimensions, 1))
     check_numbers(window=(window, 1), tries=(tries, 1))

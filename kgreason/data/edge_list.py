@@ -1,7 +1,7 @@
 """Edge lists: one line per edge, source and target and perhaps a weight. KONECT files are such lists of numbers.
 
 A KONECT file begins ``% asym unweighted``: ``sym`` edges are undirected, ``bip`` edges join two sets of vertices that
-are numbered separately.
+are numbered separately. Matrix Market and Pajek files are lines of fields, too.
 
 References
 ----------

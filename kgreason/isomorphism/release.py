@@ -161,7 +161,7 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
     def judge(self, made: Release, read: Pair) -> Anonymization:
         """Decide the guarantee, by copies where the anonymizer made some, else by a search for images; and score."""
         from kgreason.api.assessing import score, verify
-        from kgreason.assess.certificate import Certificate
+        from kgreason.assess.verdict import Certificate
 
         graphs, guarantee = (read.original, read.released, read.mapping), made.guarantee
         certificate = None

@@ -12,8 +12,8 @@ from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
 from kgreason.report.candidates import Seen, risk_items
 from kgreason.report.data import Figure, Item, Report, Section, Table
-from kgreason.report.run import Run
 from kgreason.report.sections import (
+    Run,
     distributions,
     drawn,
     files_section,
@@ -22,8 +22,9 @@ from kgreason.report.sections import (
     published,
     run_section,
 )
-from kgreason.report.terms import FILES, TEXTS
 from kgreason.report.words import (
+    FILES,
+    TEXTS,
     Promise,
     done_private,
     safe_private,

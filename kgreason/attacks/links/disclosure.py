@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from kgreason.arguments import check_probabilities
-from kgreason.attacks.links.beliefs import Beliefs, Doubles
-from kgreason.attacks.links.pairs import all_pairs, pairs_between
+from kgreason.attacks.links.pairs import Beliefs, Doubles, all_pairs, pairs_between
 from kgreason.choices import THRESHOLDS
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph, Sensitive

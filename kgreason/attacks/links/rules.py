@@ -18,10 +18,9 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.arguments import check_numbers, check_probabilities
-from kgreason.attacks.links.beliefs import Beliefs, Doubles, check_unheld
 from kgreason.attacks.links.grounding import Grounder, relevant
 from kgreason.attacks.links.noisy_or import least_fixpoint
-from kgreason.attacks.links.pairs import pairs_between
+from kgreason.attacks.links.pairs import Beliefs, Doubles, check_unheld, pairs_between
 from kgreason.attacks.links.worlds import place
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import Released
