@@ -15,8 +15,7 @@ from kgreason.engine.expressions import CODED
 from kgreason.engine.incremental.anew import Anew, apart, together
 from kgreason.engine.incremental.store import Deltas
 from kgreason.engine.incremental.update import Updating
-from kgreason.engine.incremental.work import small
-from kgreason.engine.limits import Limits
+from kgreason.engine.limits import Limits, small
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.seminaive import prepare
 from kgreason.engine.stats import Stats

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind, Mapped, Query
-from kgreason.analysis.server import address, connection
+from kgreason.analysis.reach import address, connection
 from kgreason.errors import Findings
 from kgreason.lang.ast import Annotation, Constant
 from kgreason.lang.names import ARITIES, DATABASES, LATER_SOURCES, SERVERS, SOURCES, TARGETS, TYPES, meant

@@ -13,7 +13,7 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
-from kgreason.analysis.server import OPTIONS as CONNECTION
+from kgreason.analysis.reach import OPTIONS as CONNECTION
 from kgreason.arrays import pa
 from kgreason.data.delimited import records
 from kgreason.data.edges import Rows, Titles, both_ways, loopless, scaled

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind, CheckedProgram
-from kgreason.analysis.server import OPTIONS, address, connection, table_of
+from kgreason.analysis.reach import OPTIONS, address, connection, table_of
 from kgreason.data.options import check_value, delimiter_of, normal
 from kgreason.data.source import SourceSpec, parse_file
 from kgreason.errors import DataError

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgreason.analysis.server import connection, table_of
+from kgreason.analysis.reach import connection, table_of
 from kgreason.data.cast import NUMBER
 from kgreason.data.formats import check_content, read_table
 from kgreason.data.options import normal

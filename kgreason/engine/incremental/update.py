@@ -15,7 +15,7 @@ from kgreason.engine.incremental.questions import Context, used
 from kgreason.engine.incremental.recompute import Dividing, Recomputing, divisible
 from kgreason.engine.incremental.rederive import Rederiving, rederivable
 from kgreason.engine.incremental.store import Change, Deltas, Store, distinct
-from kgreason.engine.incremental.work import Costly
+from kgreason.engine.limits import Costly
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import Rows
 from kgreason.engine.seminaive import Chase, table
