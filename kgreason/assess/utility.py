@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.closure import closure, closure_rules, compare
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.printable import Displayed

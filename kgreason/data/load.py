@@ -26,7 +26,7 @@ from kgreason.data.edges import (
 )
 from kgreason.data.program_tables import Data, Loader, no_data
 from kgreason.data.source import SourceSpec
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError

@@ -25,7 +25,7 @@ from kgreason.data.select import Selected, Shape, select
 from kgreason.data.source import TABLES, Options, SourceSpec, sources_of
 from kgreason.data.typed import almost_numbers, interned, kinds, nullable, remarks, typed
 from kgreason.data.values import Objects
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError

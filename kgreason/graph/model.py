@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.printable import Displayed
 
 Vertices = npt.NDArray[np.int64]

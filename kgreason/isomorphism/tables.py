@@ -15,7 +15,7 @@ from kgreason.data.program_tables import Data, first_files, format_of
 from kgreason.data.source import SourceSpec
 from kgreason.data.target import DECLARING, FORMATS, Target
 from kgreason.data.write import write_plan
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.exchange import pack, replacing

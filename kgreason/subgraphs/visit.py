@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.distinct import GOLDEN
+from kgreason.engine.kernels import GOLDEN
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.jit import Bytes, Ints, Rows, Shorts, kernel

@@ -7,9 +7,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.distinct import first_rows
 from kgreason.engine.incremental.store import Flags
 from kgreason.engine.incremental.update import Updating
+from kgreason.engine.rows import first_rows
 from kgreason.engine.seminaive import Chase, table
 from kgreason.engine.symbols import Symbols, key
 from kgreason.engine.table import Codes, Facts, Kind, Table, any_codes, converted, decode
