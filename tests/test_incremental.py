@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kgreason import EvaluationError, KgreasonError, Null, Reasoner, function, reason
 from kgreason.engine import limits
 from kgreason.engine.incremental import rederive, store
-from kgreason.engine.incremental.anew import Anew
+from kgreason.engine.incremental.update import Anew
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts, Table

@@ -25,7 +25,7 @@ import pandas as pd
 import polars as pl
 
 import kgreason
-from kgreason.assess.fidelity import Fidelity
+from kgreason.assess.utility import Fidelity
 from kgreason.assess.links.verdict import LinksVerdict
 from kgreason.assess.people.utility import Utility as PeopleUtility
 from kgreason.assess.people.verdict import PeopleVerdict

@@ -250,8 +250,7 @@ def score(
         If the graphs do not fit the rules.
     """
     from kgreason.assess.detection import telling
-    from kgreason.assess.fidelity import fidelity
-    from kgreason.assess.utility import utility
+    from kgreason.assess.utility import fidelity, utility
     from kgreason.isomorphism.release import Score
 
     progress.step("Scoring")

@@ -205,7 +205,7 @@ class Options:
     names
         Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
     normalize
-        Bring names to one spelling (`kgreason.data.spelling.normal`).
+        Bring names to one spelling (`kgreason.data.vertex_names.normal_spelling`).
     labels
         Of files that number their vertices: a file with the name of each on a line.
     type, label

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.anonymizers.base import Anonymizer, Release
     from kgreason.assess.detection import Telling
-    from kgreason.assess.fidelity import Fidelity
-    from kgreason.assess.utility import Utility
+    from kgreason.assess.utility import Fidelity, Utility
     from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.release.contents import Contents

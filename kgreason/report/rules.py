@@ -35,8 +35,7 @@ from kgreason.report.words import (
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
-    from kgreason.assess.fidelity import Fidelity
-    from kgreason.assess.utility import QueryUtility, Utility
+    from kgreason.assess.utility import Fidelity, QueryUtility, Utility
     from kgreason.isomorphism.release import Anonymization, Score
 
 SHARED, RULES = TEXTS["shared"], TEXTS["rules"]

@@ -13,10 +13,9 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.jit import Bytes, Ints, Rows, Shorts, kernel
 from kgreason.subgraphs.adjacency import Adjacency
-from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.census import Census, Walk, census, shared, tasks
 from kgreason.subgraphs.census_kernels import back, find, joined, opened
-from kgreason.subgraphs.patterns import Members
+from kgreason.subgraphs.patterns import Catalogue, Members
 from kgreason.subgraphs.pools import Pools, covered
 
 PASS, TAKE, DRAW, TEST = 0, 1, 2, 3  # what is done with the subgraphs of a pattern
