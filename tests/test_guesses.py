@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.errors import DataError, KgreasonError
-from kgreason.init.columns import Column
+from kgreason.init.roles import Column
 from kgreason.init.start import Start, start
 from tests.examples import inputs
 from tests.test_bods import holding, old, record, relation, shares

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from kgreason.cli import app
 from kgreason.errors import KgreasonError
-from kgreason.init.columns import Column
+from kgreason.init.roles import Column
 from kgreason.init.start import start
 from tests.examples import inputs
 from tests.postgres import Server

@@ -21,7 +21,7 @@ from kgreason.anonymizers.base import Guarantee
 from kgreason.assess.risk import of_vertices
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.errors import ReleaseError
-from kgreason.graph.links.school import school
+from kgreason.graph.generators import school
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.isomorphism.reading import read_released
 from kgreason.people.folder import Claim

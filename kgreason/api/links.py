@@ -86,7 +86,7 @@ def anonymize_links(
 
     Examples
     --------
-    >>> from kgreason.graph.links.school import school
+    >>> from kgreason.graph.generators import school
     >>> drawn = school(np.random.default_rng(1), students=30)
     >>> result = anonymize_links(drawn, k=5)
     >>> result.holds, len(result.cluster_sizes), result.utility
@@ -366,7 +366,7 @@ def attack_links(
     Examples
     --------
     >>> from kgreason.api import anonymize_links
-    >>> from kgreason.graph.links.school import school
+    >>> from kgreason.graph.generators import school
     >>> drawn = school(np.random.default_rng(1), students=40)
     >>> result = anonymize_links(drawn, strategy="intact", seed=1)
     >>> found = attack_links(

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from kgreason.assess.adjacency import Adjacency
 from kgreason.assess.classes import Classes, scrambled
-from kgreason.assess.patterns import Patterns
-from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Pools
+from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Patterns, Pools
 from kgreason.assess.population import small_components
 from kgreason.assess.proof import Proof
 from kgreason.assess.search import Search

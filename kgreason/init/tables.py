@@ -18,7 +18,7 @@ from kgreason.data.raw import Raw, no_file, open_bytes, read_block
 from kgreason.data.source import DATABASES, SourceSpec, parse_file
 from kgreason.data.sql import quoted
 from kgreason.errors import DataError
-from kgreason.init.columns import ROWS, Column
+from kgreason.init.roles import ROWS, Column
 from kgreason.lang.names import suggest
 
 _HEAD = 1 << 16  # bytes that tell the delimiter
