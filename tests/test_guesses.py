@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.errors import DataError, KgreasonError
-from kgreason.init.roles import Column
 from kgreason.init.start import Start, start
+from kgreason.init.tables import Column
 from tests.examples import inputs
 from tests.test_bods import holding, old, record, relation, shares
 from tests.test_init import binds, run, runs

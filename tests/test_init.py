@@ -17,8 +17,8 @@ from typer.testing import CliRunner, Result
 
 from kgreason.cli import app
 from kgreason.errors import KgreasonError
-from kgreason.init.roles import Column
 from kgreason.init.start import start
+from kgreason.init.tables import Column
 from tests.examples import inputs
 from tests.postgres import Server
 

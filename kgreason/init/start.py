@@ -15,8 +15,8 @@ from unicodedata import normalize
 from kgreason.analysis.reach import Reach
 from kgreason.data.source import DATABASES
 from kgreason.errors import DataError
-from kgreason.init.roles import SHARED, Column, guess
-from kgreason.init.tables import Table, tables
+from kgreason.init.roles import SHARED, guess
+from kgreason.init.tables import Column, Table, tables
 from kgreason.lang.names import AGGREGATES, FUNCTIONS, SERVERS
 from kgreason.lang.values import source as quoted
 
