@@ -44,9 +44,9 @@ def convert(
     """Write a table or graph in another format."""
     from dataclasses import replace
 
-    from kgreason.data.convert import convert
     from kgreason.data.source import parse_file
     from kgreason.data.target import Target
+    from kgreason.data.write import convert
     from kgreason.memory import limited
     from kgreason.terminal import progress
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgreason import __version__
 from kgreason.assess.verdict import Examined
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.release.layout import table_of
@@ -64,22 +65,13 @@ def versions() -> dict[str, str]:
     """Versions of what a result depends on, and the machine's kind."""
     from importlib.metadata import version
 
-    import kgreason
-
     return {
-        "kgreason": kgreason.__version__,
+        "kgreason": __version__,
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "numba": version("numba"),
         "platform": platform.platform(),
     }
-
-
-def release_version() -> dict[str, str]:
-    """Parameters of a public report: the version that made it, and nothing of the machine."""
-    import kgreason
-
-    return {"kgreason": kgreason.__version__}
 
 
 SHARED = TEXTS["shared"]
@@ -185,4 +177,4 @@ def published(
 ) -> Report:
     """A report that is published: its parameters are the version that made it, and nothing of the machine."""
     told = (*([SHARED["seeded_public"]] if seeded else []), *warnings)
-    return Report(title, False, state, verdict, done, safe, tuple(sections), release_version(), told)
+    return Report(title, False, state, verdict, done, safe, tuple(sections), {"kgreason": __version__}, told)
