@@ -29,8 +29,8 @@ from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.resources import resource
 from kgreason.subgraphs.adjacency import Adjacency
-from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.census import census
+from kgreason.subgraphs.patterns import Catalogue
 from kgreason.subgraphs.visit import PASS, visit_all
 
 RUNS = 3

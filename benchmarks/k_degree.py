@@ -23,9 +23,9 @@ from typing import get_args
 import numpy as np
 
 from kgreason import anonymize_people, read_people
+from kgreason.anonymizers.k_degree.k_degree import Edges, edges_of
 from kgreason.anonymizers.k_degree.realize import construct
 from kgreason.anonymizers.k_degree.sequence import anonymous_degrees
-from kgreason.anonymizers.people.undirected import Edges, edges_of
 from kgreason.choices import Construction, Sequence
 from kgreason.graph.people.model import PeopleGraph
 

@@ -23,7 +23,7 @@ from pyarrow import csv
 
 from kgreason.analysis.check import load_text
 from kgreason.data.load import load_facts
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 
 PROGRAM = load_text('held(X,Y) :- own(X,Y,W). @input("own").')
 MEGABYTE = 1_000_000

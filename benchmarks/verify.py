@@ -20,8 +20,7 @@ from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.base import Release
 from kgreason.anonymizers.klone import Klone
 from kgreason.arguments import anonymizable
-from kgreason.assess.certificate import Certificate
-from kgreason.assess.verdict import Verdict
+from kgreason.assess.verdict import Certificate, Verdict
 from kgreason.assess.verify import count_attacked, verify
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kgreason.engine.incremental.anew import apart
+from kgreason.engine.incremental.update import apart
 from kgreason.engine.post import apply_posts
 from kgreason.engine.table import Facts, Table
 from kgreason.lang.values import identity

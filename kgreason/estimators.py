@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kgreason.graph.links.model import Original, Released
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.graph.people.model import PeopleGraph
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
     from kgreason.isomorphism.release import Anonymization, Score
     from kgreason.links.arguments import Clusters
     from kgreason.links.release import LinksAnonymization

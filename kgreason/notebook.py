@@ -220,7 +220,7 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
 for name, title, module, items in (
     ("kgreason.isomorphism.release.Score", "Score of a release", "rules", "score_items"),
     ("kgreason.assess.utility.Utility", "Utility of a release", "rules", "utility_items"),
-    ("kgreason.assess.fidelity.Fidelity", "Fidelity of a release", "rules", "fidelity_figures"),
+    ("kgreason.assess.utility.Fidelity", "Fidelity of a release", "rules", "fidelity_figures"),
     ("kgreason.assess.people.utility.Utility", "What a release of people keeps", "people", "utility_items"),
 ):
 

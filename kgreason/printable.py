@@ -1,4 +1,4 @@
-"""Text from data as it is shown: no character acts on a terminal, or makes other text look like what it is not."""
+"""What is shown: text from data in which no character acts or is a disguise, and no password stands; and results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from importlib import import_module
 from typing import Any, TextIO, cast
 
 # C0 and C1 but for line feed and tabulator; what changes the direction of writing; what ends lines or is not seen;
@@ -66,3 +67,58 @@ def screened() -> Iterator[None]:
 def raw(stream: Any) -> Any:
     """The stream below a `Screen`."""
     return stream.stream if isinstance(stream, Screen) else stream
+
+
+HINT = (
+    "leave it out; set the environment variable PGPASSWORD, or write the line host:port:database:user:password "
+    "into ~/.pgpass (chmod 600; PGPASSFILE names another file)"
+)
+
+_NAME = re.compile(r"pass(?!file)|pwd|secret", re.IGNORECASE)
+_SAID = re.compile(
+    r"""(\b\w*(?:password|passwd|passphrase|pwd|token|secret)\s*=\s*)('[^']*'?|\\?"[^"]*"?|[^\s,&'"]+)""",
+    re.IGNORECASE,
+)
+_IN_ADDRESS = re.compile(r"(\b[a-z][a-z0-9+.-]*:/+[^\s:/@?]*):(?!\d+(?:[/?,]|$))\S*@", re.IGNORECASE)
+
+
+def names_password(option: str) -> bool:
+    """Whether an option of this name would hold a password.
+
+    Examples
+    --------
+    >>> names_password("sslpassword"), names_password("passfile"), names_password("user")
+    (True, False, False)
+    """
+    return _NAME.search(option) is not None
+
+
+def in_address(text: str) -> bool:
+    """Whether the address of a server holds a password.
+
+    Examples
+    --------
+    >>> in_address("postgresql://reader:x@host/db"), in_address("postgresql://reader@host:5432/db")
+    (True, False)
+    """
+    return _IN_ADDRESS.search(text) is not None
+
+
+def hidden(text: str) -> str:
+    """A text with three stars for each password that it seems to hold, whatever its length.
+
+    Examples
+    --------
+    >>> hidden("postgresql://reader:pa/s@w@host:5432/db?table=own")
+    'postgresql://reader:***@host:5432/db?table=own'
+    >>> hidden("postgresql host='h' password='a b' port=5432")
+    "postgresql host='h' password=*** port=5432"
+    """
+    return _IN_ADDRESS.sub(r"\1:***@", _SAID.sub(r"\1***", text))
+
+
+class Displayed:
+    """Base of results that `kgreason.notebook` has a view of; a result knows nothing of how it is shown."""
+
+    def _repr_html_(self) -> str:
+        return str(import_module("kgreason.notebook").html(self))

@@ -12,11 +12,9 @@ from kgreason.arguments import check_data, check_limits, output_names
 from kgreason.changes import ByPredicate, Changes, Difference, Outputs, Row, compared
 from kgreason.data.load import complete_nodes, load_facts
 from kgreason.engine.expressions import CODED
-from kgreason.engine.incremental.anew import Anew, apart, together
 from kgreason.engine.incremental.store import Deltas
-from kgreason.engine.incremental.update import Updating
-from kgreason.engine.incremental.work import small
-from kgreason.engine.limits import Limits
+from kgreason.engine.incremental.update import Anew, Updating, apart, together
+from kgreason.engine.limits import Limits, small
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.seminaive import prepare
 from kgreason.engine.stats import Stats

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from kgreason.displayed import Displayed
 from kgreason.lang.names import suggest
 from kgreason.lang.values import plain
+from kgreason.printable import Displayed
 
 if TYPE_CHECKING:
     import igraph

@@ -10,8 +10,7 @@ from pathlib import Path
 from time import monotonic
 
 from kgreason.errors import ReleaseError
-from kgreason.passwords import hidden
-from kgreason.printable import printable
+from kgreason.printable import hidden, printable
 from kgreason.progress import Progress
 
 SUFFIX = ".log"  # of every log: no table must get lines

@@ -11,7 +11,7 @@ import numpy as np
 
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.certificate import Certificate
+from kgreason.assess.verdict import Certificate
 from kgreason.graph.model import KnowledgeGraph, Relation
 from tests.definition import Edge, Graph, Rules, control, heard, nothing, reach, ultimate
 

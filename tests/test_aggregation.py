@@ -9,11 +9,11 @@ import pytest
 
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import Keyed
-from kgreason.analysis.lift import lift
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError, ProgramError
+from kgreason.graph.lifted import lift
 from tests import naive
 
 WAYS = [

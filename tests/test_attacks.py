@@ -28,9 +28,8 @@ from kgreason.attacks.known_parts import (
 )
 from kgreason.attacks.panel import redrawn, rewired
 from kgreason.attacks.results import Rate
-from kgreason.attacks.seeds import fingerprints, hubs, propagate
 from kgreason.attacks.setting import PARTS, Part, World, induced, united
-from kgreason.attacks.vertices import vertex_candidates
+from kgreason.attacks.vertices import fingerprints, hubs, propagate, vertex_candidates
 from kgreason.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.model import KnowledgeGraph, Relation

@@ -8,8 +8,8 @@ import pytest
 
 from kgreason.analysis.check import load_text
 from kgreason.analysis.checked import CheckedRule, Invention
-from kgreason.analysis.lift import lift
 from kgreason.errors import ProgramError, render_all
+from kgreason.graph.lifted import lift
 from kgreason.lang.ast import Constant, Variable
 from kgreason.lang.functions import function
 

@@ -22,9 +22,8 @@ from kgreason.subgraphs import census as censuses
 from kgreason.subgraphs import census as pieces
 from kgreason.subgraphs import visit as visits
 from kgreason.subgraphs.adjacency import Adjacency
-from kgreason.subgraphs.catalogue import Catalogue
 from kgreason.subgraphs.census import Census, census
-from kgreason.subgraphs.patterns import classify
+from kgreason.subgraphs.patterns import Catalogue, classify
 from kgreason.subgraphs.visit import DRAW, PASS, TAKE, visit_all
 from tests.examples import inputs
 from tests.graphs import build, graphs

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import kgreason
 from kgreason.api import anonymize, read_graph, verify
-from kgreason.assess.certificate import Certificate, Donors
 from kgreason.assess.proof import faults_of_copies, repeated
+from kgreason.assess.verdict import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import examine_file, load_file, load_text
 from kgreason.analysis.checked import Keyed
 from kgreason.analysis.generic import check_generic
-from kgreason.analysis.lift import lift
 from kgreason.errors import ProgramError, render_all
+from kgreason.graph.lifted import lift
 from kgreason.lang.ast import Program
 from kgreason.resources import resource
 from tests.test_parser import EXAMPLE, PIECES, PROGRAMS

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from pyDatalog import pyDatalog
 
 from kgreason.analysis.check import load_text
-from kgreason.analysis.lift import lift
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
+from kgreason.graph.lifted import lift
 from kgreason.lang.ast import Atom, Program, Rule, Variable
 from kgreason.lang.parser import parse
 from kgreason.lang.values import Null, identity

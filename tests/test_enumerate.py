@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.subgraphs.adjacency import undirected
-from kgreason.subgraphs.enumerate import (
+from kgreason.subgraphs.visit import (
     attacked_subgraphs,
     connected_subgraphs,
     count_connected,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
 from kgreason.data.load import load_facts
-from kgreason.data.origin import sources
+from kgreason.data.program_tables import sources
 from kgreason.engine.expressions import has_skolem
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts

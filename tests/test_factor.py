@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kgreason.analysis.check import load_text
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts
-from kgreason.plan.factor import factored
+from kgreason.plan.separable import factored
 from tests import naive
 from tests.examples import inputs
 

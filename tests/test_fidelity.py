@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess.fidelity import fidelity
+from kgreason.assess.utility import fidelity
 from kgreason.graph.model import KnowledgeGraph, Relation
 from tests.examples import inputs
 

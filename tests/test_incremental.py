@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 from kgreason import EvaluationError, KgreasonError, Null, Reasoner, function, reason
-from kgreason.engine.incremental import rederive, store, work
-from kgreason.engine.incremental.anew import Anew
+from kgreason.engine import limits
+from kgreason.engine.incremental import rederive, store
+from kgreason.engine.incremental.update import Anew
 from kgreason.engine.limits import Limits
 from kgreason.engine.seminaive import evaluate
 from kgreason.engine.table import Facts, Table
@@ -102,13 +103,13 @@ def typed(rows):
     ]
 
 
-def follow(text, data, edits, least=work.LEAST):
+def follow(text, data, edits, least=limits.LEAST):
     """Carry out edits on a reasoner and on the oracle; both must agree, and failed edits leave no trace.
 
     Of `least` work on, updates are stopped and all is evaluated anew. Changes are looked at when all edits are done.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(work, "LEAST", least)
+        patch.setattr(limits, "LEAST", least)
         for changes, shown, after in _followed(text, data, edits):
             for predicate in after:
                 added, removed = (comparable(c.get(predicate, ())) for c in (changes.added, changes.removed))
@@ -151,7 +152,7 @@ def _followed(text, data, edits):
     return found
 
 
-leasts = st.sampled_from([work.LEAST, 160, 80, 40, 20, 0])
+leasts = st.sampled_from([limits.LEAST, 160, 80, 40, 20, 0])
 
 
 def assert_same(found, expected):
@@ -362,9 +363,9 @@ def test_what_is_there_already_changes_nothing():
         ({"own": [("q", "r", -0.2)]}, "negative"),
     ],
 )
-@pytest.mark.parametrize("least", [work.LEAST, 30, 0])
+@pytest.mark.parametrize("least", [limits.LEAST, 30, 0])
 def test_an_edit_that_fails_leaves_no_trace(facts, message, least, monkeypatch):
-    monkeypatch.setattr(work, "LEAST", least)
+    monkeypatch.setattr(limits, "LEAST", least)
     rules = (
         CONTROL
         + """

@@ -21,7 +21,7 @@ from kgreason.data.cast import numbers, plain
 from kgreason.data.delimited import write_csv
 from kgreason.data.load import load_facts, load_graph
 from kgreason.data.source import SourceSpec, parse_source, read_options
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, Span
 from tests.examples import inputs

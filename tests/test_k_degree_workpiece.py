@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgreason.anonymizers.k_degree import alternating_rows
 from kgreason.anonymizers.k_degree.alternating_rows import ADDED, FREE, KEPT, LOST
-from kgreason.anonymizers.k_degree.workpiece import Workpiece
+from kgreason.anonymizers.k_degree.realize import Workpiece
 from tests.degree_graphs import Edges, Pair, degrees_of, edges_of, rng, two_graphs
 from tests.examples import inputs
 

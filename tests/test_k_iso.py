@@ -16,9 +16,9 @@ from kgreason.analysis.check import load_text
 from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.base import Guarantee
 from kgreason.anonymizers.k_iso import Arcs, KIso, agreed, align
-from kgreason.assess.certificate import Certificate
 from kgreason.assess.k_iso import verify
 from kgreason.assess.search import Search
+from kgreason.assess.verdict import Certificate
 from kgreason.assess.verify import delta
 from kgreason.choices import Method
 from kgreason.cli import app

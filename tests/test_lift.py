@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgreason.analysis.check import load_text
-from kgreason.analysis.lift import lift
+from kgreason.graph.lifted import lift
 from kgreason.resources import resource
 from tests.naive import evaluate
 

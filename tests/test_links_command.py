@@ -17,8 +17,8 @@ import kgreason
 from kgreason.choices import CLUSTERED, Strategy
 from kgreason.cli import app
 from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
+from kgreason.graph.generators import school
 from kgreason.graph.links.model import LinkGraph, Original, Sensitive, observations
-from kgreason.graph.links.school import school
 from kgreason.graph.people.model import PeopleGraph
 from kgreason.graph.people.schema import schema_of_options
 from kgreason.graph.people.write import write_people

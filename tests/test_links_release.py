@@ -22,11 +22,10 @@ from kgreason.data.delimited import write_csv
 from kgreason.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, observations
 from kgreason.graph.links.read import links_of_program, read_links
-from kgreason.graph.links.write import names_of, write_links
 from kgreason.graph.people.model import attribute
 from kgreason.graph.people.schema import schema_of_options
 from kgreason.links.arguments import mapping_of
-from kgreason.links.folder import read_released
+from kgreason.links.folder import names_of, read_released, write_links
 from tests.examples import inputs
 
 ALL: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.analysis.check import load_file, load_text
-from kgreason.attacks.links.beliefs import Beliefs
 from kgreason.attacks.links.noisy_or import Causes, least_fixpoint
+from kgreason.attacks.links.pairs import Beliefs, place
 from kgreason.attacks.links.rules import rule_beliefs
-from kgreason.attacks.links.worlds import place
 from kgreason.choices import Strategy
 from kgreason.errors import AnonymizationError, ProgramError
 from kgreason.graph.links.model import LinkGraph, Observations, Released, observations

@@ -21,7 +21,7 @@ from kgreason.data import delimited
 from kgreason.data.cast import coded, infer, plain
 from kgreason.data.load import load_facts
 from kgreason.data.options import Options
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError

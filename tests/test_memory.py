@@ -386,11 +386,11 @@ def test_the_command_ends_as_for_any_input_that_is_wrong(tmp_path: Path) -> None
 def test_without_a_limit_what_is_free_may_be_read(
     tmp_path: Path, holding: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kgreason.data import field_lines
+    from kgreason.data import edge_list
     from kgreason.data.formats import read_table
     from kgreason.data.source import parse_file
 
-    monkeypatch.setattr(field_lines, "_ALWAYS", 10**9)  # a declaration is believed, however small the file
+    monkeypatch.setattr(edge_list, "_ALWAYS", 10**9)  # a declaration is believed, however small the file
     (tmp_path / "a.net").write_text("*Vertices 600000000\n*arcs\n1 2 0.5\n", encoding="ascii")
     with pytest.raises(
         DataError, match=r"1\.0 GB are in use, 24\.0 GB more are needed, the limit is 10\.5 GB"

@@ -25,8 +25,7 @@ from kgreason.anonymizers import kguard
 from kgreason.anonymizers.assemble import publish
 from kgreason.anonymizers.kguard import Kguard
 from kgreason.anonymizers.klone import Klone
-from kgreason.assess.certificate import Certificate, Donors
-from kgreason.assess.verdict import Verdict
+from kgreason.assess.verdict import Certificate, Donors, Verdict
 from kgreason.errors import AnonymizationError
 from kgreason.progress import SILENT
 from tests.definition import Edge, Graph, decide

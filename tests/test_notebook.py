@@ -17,8 +17,8 @@ import kgreason
 from kgreason import KnowledgeGraph, LinkGraph, PeopleGraph, Relation
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.engine.table import Facts
+from kgreason.graph.generators import school
 from kgreason.graph.links.model import Original, Released, Sensitive, observations
-from kgreason.graph.links.school import school
 from kgreason.notebook import COLOURS, ROWS, View, rendered
 from kgreason.report.data import Figure, Table
 from tests.examples import inputs

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from kgreason.assess import search
-from kgreason.assess.packing import packs, placements, tokens
+from kgreason.assess.search import packs, placements, tokens
 from kgreason.assess.verify import verify
 from tests.examples import inputs
 from tests.test_verify import Brute, random_case

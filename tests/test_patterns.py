@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as hnp
 
 from kgreason.analysis.check import load_text
 from kgreason.graph.model import KnowledgeGraph
-from kgreason.subgraphs.enumerate import connected_subgraphs
 from kgreason.subgraphs.patterns import (
     canonical,
     cells_between,
@@ -19,6 +18,7 @@ from kgreason.subgraphs.patterns import (
     distinct_rows,
     pair_kinds,
 )
+from kgreason.subgraphs.visit import connected_subgraphs
 from tests.examples import inputs
 from tests.graphs import build, graphs
 

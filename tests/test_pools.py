@@ -17,8 +17,7 @@ from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.subgraphs import visit as visits
-from kgreason.subgraphs.catalogue import Catalogue
-from kgreason.subgraphs.patterns import Forms
+from kgreason.subgraphs.patterns import Catalogue, Forms
 from kgreason.subgraphs.pools import MOST, Pools, degree_ranks, diverse
 from kgreason.subgraphs.visit import PASS, TAKE, TEST, visit_all
 from tests.examples import inputs

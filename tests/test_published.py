@@ -21,8 +21,8 @@ from kgreason.graph.facts import derived_within
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.progress import SILENT
 from kgreason.subgraphs.adjacency import undirected
-from kgreason.subgraphs.enumerate import attacked_subgraphs, connected_subgraphs
 from kgreason.subgraphs.patterns import Classes, cells_between, classify, pair_kinds
+from kgreason.subgraphs.visit import attacked_subgraphs, connected_subgraphs
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 

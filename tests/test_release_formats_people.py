@@ -16,8 +16,7 @@ from kgreason.cli import app
 from kgreason.data.plain_tables import FORMATS, read_table, write_table
 from kgreason.errors import DataError, ReleaseError
 from kgreason.graph.links.model import LinkGraph, Released, observations
-from kgreason.graph.links.write import write_links
-from kgreason.links.folder import contents_of, form, read_released
+from kgreason.links.folder import contents_of, form, read_released, write_links
 from kgreason.people.folder import read_published
 from kgreason.release.publication import Folders
 from kgreason.release.written import UNCHANGED

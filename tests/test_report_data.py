@@ -21,7 +21,7 @@ from kgreason.anonymizers.base import Guarantee
 from kgreason.assess.risk import of_vertices
 from kgreason.assess.verdict import Delta, Item, Verdict
 from kgreason.errors import ReleaseError
-from kgreason.graph.links.school import school
+from kgreason.graph.generators import school
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.isomorphism.reading import read_released
 from kgreason.people.folder import Claim
@@ -30,18 +30,19 @@ from kgreason.report import exposure, links, people, rules
 from kgreason.report.candidates import as_shown, by_classes
 from kgreason.report.charts import counts_chart, values_chart
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
-from kgreason.report.json import as_dict, from_dict, read_report
+from kgreason.report.json import as_dict, from_dict, read_report, texts
 from kgreason.report.sections import files_section
-from kgreason.report.terms import FILES, TERMS, term_of
 from kgreason.report.words import (
+    FILES,
     SHARED,
+    TERMS,
     Promise,
     safe_private,
     safe_public,
     state_words,
+    term_of,
     verdict_words,
 )
-from kgreason.report.write import texts
 from tests.conftest import ROOT
 from tests.examples import inputs
 

@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.report.charts import LEFT, RIGHT, TOP, WIDTH, drawn_chart, percent
+from kgreason.report.charts import LEFT, RIGHT, TOP, WIDTH, drawn_chart, drawn_picture, percent
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, State, Table
-from kgreason.report.drawing import drawn_picture
 from kgreason.report.page import heads, long, numeric, page, possible
-from kgreason.report.terms import TERMS
+from kgreason.report.words import TERMS
 from tests.examples import inputs
 from tests.reports import HOSTILE, hostile_pictures, sample_report
 

@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 
 from kgreason import reason
 from kgreason.cli import app
-from kgreason.data.spelling import alike, normal, note
+from kgreason.data.vertex_names import alike, normal_spelling, spelling_note
 from kgreason.errors import DataError
 
 SPACED, JOINED = "ธนาคาร กรุงเทพ", "ธนาคารกรุงเทพ"
 
 
 def one(name: str) -> str:
-    return str(normal(pa.array([name], pa.large_string()))[0].as_py())
+    return str(normal_spelling(pa.array([name], pa.large_string()))[0].as_py())
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,18 @@ def test_names_that_look_the_same() -> None:
 
 
 def test_the_note_shows_a_few_and_counts_all() -> None:
-    assert note(["A", "B"]) is None
-    assert note([SPACED, JOINED]) == (
+    assert spelling_note(["A", "B"]) is None
+    assert spelling_note([SPACED, JOINED]) == (
         "1 name stands there in spellings that differ by blanks or the width of letters only, and so as several "
         f"vertices: {SPACED!r} and {JOINED!r}; names=normalize makes all of them one"
     )
     many = [f"{letter}{blank}x" for letter in "abcdefghijkl" for blank in ("", " ")]
     pairs = "; ".join(f"'{letter}x' and '{letter} x'" for letter in "abcdefghij")
-    assert note(many) == (
+    assert spelling_note(many) == (
         "12 names stand there in spellings that differ by blanks or the width of letters only, and so as several "
         f"vertices: {pairs}; ...; mend the data if they are one"
     )
-    assert str(note([*many, "d  x"])).endswith("names=normalize makes 1 of them one")
+    assert str(spelling_note([*many, "d  x"])).endswith("names=normalize makes 1 of them one")
 
 
 @pytest.fixture

@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason import api, processes
+from kgreason import api
 from kgreason.analysis.check import load_file
 from kgreason.analysis.checked import CheckedProgram
+from kgreason.anonymizers import split_merge
 from kgreason.anonymizers.assemble import is_symmetric, publish
 from kgreason.anonymizers.base import Augmented
 from kgreason.anonymizers.klone import Klone
@@ -50,7 +51,7 @@ CONTROL, REACH = rules("control"), rules("reachability")
 
 @pytest.fixture(params=[1, 2])
 def cores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(processes, "cores", lambda: request.param)
+    monkeypatch.setattr(split_merge, "cores", lambda: request.param)
     return int(request.param)
 
 
@@ -224,14 +225,14 @@ def test_an_error_of_a_part_is_the_error_of_the_whole(cores: int) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the function is handed over by a fork")
 def test_a_process_that_the_system_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "cores", lambda: 2)
+    monkeypatch.setattr(split_merge, "cores", lambda: 2)
     with pytest.raises(MemoryError, match="the system ended one of the processes"):
-        processes.in_processes(lambda _: os.kill(os.getpid(), signal.SIGKILL), [1, 2, 3], lambda: None)
+        split_merge.in_processes(lambda _: os.kill(os.getpid(), signal.SIGKILL), [1, 2, 3], lambda: None)
 
 
 def test_processes_keep_the_order_and_tell_what_is_done(cores: int) -> None:
     done: list[int] = []
-    found = processes.in_processes(lambda i: i * i, list(range(9)), lambda: done.append(1))
+    found = split_merge.in_processes(lambda i: i * i, list(range(9)), lambda: done.append(1))
     assert found == [i * i for i in range(9)]
     assert len(done) == 9
 
@@ -241,10 +242,10 @@ def test_an_interruption_ends_all_processes(tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text(
         "import time\n"
-        "from kgreason import processes\n"
-        "processes.cores = lambda: 2\n"
+        "from kgreason.anonymizers import split_merge\n"
+        "split_merge.cores = lambda: 2\n"
         "print('begun', flush=True)\n"
-        "processes.in_processes(lambda _: time.sleep(600), [1, 2, 3], lambda: None)\n"
+        "split_merge.in_processes(lambda _: time.sleep(600), [1, 2, 3], lambda: None)\n"
     )
     running = subprocess.Popen(
         [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

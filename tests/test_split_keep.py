@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason import api, processes
+from kgreason import api
+from kgreason.anonymizers import split_merge
 from kgreason.anonymizers.assemble import is_symmetric, publish
 from kgreason.anonymizers.diversify import Apart, ties
 from kgreason.anonymizers.klone import Klone
@@ -182,7 +183,7 @@ def test_one_and_two_processes_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = partition(graph, 30, 3)
     seen = []
     for count in (1, 2):
-        monkeypatch.setattr(processes, "cores", lambda count=count: count)
+        monkeypatch.setattr(split_merge, "cores", lambda count=count: count)
         found = SplitKeep(Klone(2, 1), parts, 2, 3).augment(graph, REACH, np.random.default_rng(5), SILENT)
         (own,) = found.graph.relations.values()
         assert own.weight is not None

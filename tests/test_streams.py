@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.data import graph_builder, json_rows, sqlite, xml_blocks
+from kgreason.data import graph_builder, json_rows, raw, sqlite
 from kgreason.data.formats import read_table
 from kgreason.data.raw import Raw
 from kgreason.data.raw import texts as blocks_of
@@ -106,7 +106,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes the pieces in which files are read as small as one likes."""
 
     def cut(size: int) -> None:
-        for module in (json_rows, xml_blocks):
+        for module in (json_rows, raw):
             monkeypatch.setattr(module, "_BLOCK", size)
         for module in (graph_builder, json_rows, sqlite):
             monkeypatch.setattr(module, "PIECE", size)

@@ -25,7 +25,7 @@ import pandas as pd
 import polars as pl
 
 import kgreason
-from kgreason.assess.fidelity import Fidelity
+from kgreason.assess.utility import Fidelity
 from kgreason.assess.links.verdict import LinksVerdict
 from kgreason.assess.people.utility import Utility as PeopleUtility
 from kgreason.assess.people.verdict import PeopleVerdict
@@ -35,7 +35,7 @@ from kgreason.attacks.links.disclosure import Disclosure
 from kgreason.attacks.results import Attack
 from kgreason.assess.risk import Exposure
 from kgreason.graph.links.model import Original, Released
-from kgreason.graph.people.sources import Schema
+from kgreason.graph.people.schema import Schema
 from kgreason.lang.values import Value
 from kgreason.provenance.explanation import Explanation
 from kgreason.report.data import Report

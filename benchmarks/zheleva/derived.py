@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.analysis.check import load_file
-from kgreason.attacks.links.beliefs import Beliefs
 from kgreason.attacks.links.noisy_or import knowledge_of
+from kgreason.attacks.links.pairs import Beliefs
 from kgreason.attacks.links.rules import rule_beliefs
 from kgreason.graph.generators import ownership, scale_free
 from kgreason.graph.links.model import Original, Released

@@ -10,13 +10,12 @@ import numpy as np
 
 from kgreason.anonymizers.links.clusters import clusters_of
 from kgreason.anonymizers.links.strategies import apply
-from kgreason.attacks.links.beliefs import Beliefs
 from kgreason.attacks.links.disclosure import disclosure
 from kgreason.attacks.links.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of
-from kgreason.attacks.links.pairs import pairs_between
+from kgreason.attacks.links.pairs import Beliefs, pairs_between
 from kgreason.choices import THRESHOLDS, Strategy
+from kgreason.graph.generators import school
 from kgreason.graph.links.model import Original, Released
-from kgreason.graph.links.school import school
 
 NOISE = Noise(0.2, {"classmates": 0.4, "groupmates": 0.6})
 PERCENT = 50.0
@@ -106,7 +105,7 @@ class Series:
 
 
 def measured(graphs: int, seed: Sequence[int], releases: Sequence[Release], **drawn: Any) -> Series:
-    """Attack all releases of some schools; `drawn` is what :func:`kgreason.graph.links.school.school` takes."""
+    """Attack all releases of some schools; `drawn` is what :func:`kgreason.graph.generators.school` takes."""
     return attacked(
         graphs,
         seed,

@@ -20,10 +20,10 @@ from kgreason.assess.population import small_components
 from kgreason.assess.risk import Exposure, of_subgraphs, of_vertices, surveys
 from kgreason.assess.verify import check_parameters
 from kgreason.choices import MAX_STORED, MAX_SUBGRAPHS, MAX_VERTICES
-from kgreason.displayed import Displayed
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.graph.parts import beside, inside
+from kgreason.printable import Displayed
 from kgreason.progress import Progress
 from kgreason.release.pipeline import Clock
 from kgreason.subgraphs.patterns import LARGEST

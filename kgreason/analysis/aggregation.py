@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from kgreason.analysis.checked import MONOTONIC, Aggregation, Assign, Filter, Keyed, Step
 from kgreason.analysis.expressions import grown, names, walk
-from kgreason.analysis.findings import Findings
+from kgreason.errors import Findings
 from kgreason.lang.ast import Aggregate, Constant, Expression, Variable
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind, Mapped, Post, Query
-from kgreason.analysis.findings import Findings, plural
 from kgreason.analysis.sources import FORMS, read_bind, read_mapping, read_query, well_formed, wrong
-from kgreason.errors import Span
+from kgreason.errors import Findings, Span, plural
 from kgreason.lang.ast import Annotation
 from kgreason.lang.names import ANNOTATIONS, LATER_ANNOTATIONS, SCHEMA_ANNOTATIONS, meant, suggest
 

@@ -18,11 +18,10 @@ from kgreason.analysis.checked import (
     Unification,
 )
 from kgreason.analysis.expressions import variables
-from kgreason.analysis.findings import Findings
 from kgreason.analysis.keyed import check_split, keyed_positions
 from kgreason.analysis.rules import Draft, Terms, Written, draft
 from kgreason.analysis.undone import check_equalities, check_undone
-from kgreason.errors import Span
+from kgreason.errors import Findings, Span
 from kgreason.lang.ast import (
     Aggregate,
     Atom,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kgreason.analysis.findings import Findings
+from kgreason.errors import Findings
 from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Unary, Variable
 from kgreason.lang.functions import BUILT_IN, LIBRARIES, Signature, known, plain_name, signature
 from kgreason.lang.names import AGGREGATES, meant

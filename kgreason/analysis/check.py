@@ -17,12 +17,11 @@ from kgreason.analysis.declared import (
     check_unused,
     first_places,
 )
-from kgreason.analysis.findings import Findings, plural
 from kgreason.analysis.include import Source, read_program, read_text
 from kgreason.analysis.reach import Reach
 from kgreason.analysis.targets import check_targets
 from kgreason.analysis.warded import wardedness, warn_unwarded
-from kgreason.errors import Diagnostic, ProgramError, render_all
+from kgreason.errors import Diagnostic, Findings, ProgramError, plural, render_all
 from kgreason.lang.ast import Annotation, Atom, Program
 
 

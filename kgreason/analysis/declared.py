@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from kgreason.analysis.annotations import Annotations
-from kgreason.analysis.findings import Findings, plural
-from kgreason.errors import Span
+from kgreason.errors import Findings, Span, plural
 from kgreason.lang.ast import Annotation, Atom, Program, Rule, atoms
 from kgreason.lang.functions import BUILT_IN
 from kgreason.lang.names import meant, suggest

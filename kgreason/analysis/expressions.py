@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from kgreason.analysis.calls import check_call, check_membership, check_operands, static_type
-from kgreason.analysis.findings import Findings
+from kgreason.errors import Findings
 from kgreason.lang.ast import (
     PARTS,
     Aggregate,

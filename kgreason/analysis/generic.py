@@ -20,8 +20,7 @@ from kgreason.analysis.checked import (
     places,
 )
 from kgreason.analysis.expressions import ARITHMETIC, COMPARISONS, MEMBERSHIP, ORDERS, grown, names, walk
-from kgreason.analysis.findings import Findings
-from kgreason.errors import Diagnostic, Span
+from kgreason.errors import Diagnostic, Findings, Span
 from kgreason.lang.ast import (
     Binary,
     Call,

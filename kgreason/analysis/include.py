@@ -10,13 +10,12 @@ from itertools import chain
 from pathlib import Path
 
 from kgreason.analysis.expressions import grown
-from kgreason.analysis.findings import Findings
 from kgreason.analysis.reach import Reach, is_data
-from kgreason.errors import Diagnostic, Span
+from kgreason.errors import Diagnostic, Findings, Span
 from kgreason.lang.ast import Annotation, Clause, Constant, Program
 from kgreason.lang.names import meant
 from kgreason.lang.parser import read
-from kgreason.passwords import hidden
+from kgreason.printable import hidden
 from kgreason.resources import resource
 
 DEPTH = 50  # files that include each other in a chain

@@ -14,9 +14,8 @@ from kgreason.analysis.aggregation import dependent, monotonic_name, named_contr
 from kgreason.analysis.calls import article
 from kgreason.analysis.checked import MONOTONIC, Assign, CheckedAtom, Filter, Keyed, Step
 from kgreason.analysis.expressions import names
-from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
-from kgreason.errors import Span
+from kgreason.errors import Findings, Span
 from kgreason.lang.ast import Binary, Constant, Skolem, Term, Variable
 
 _KEEP: dict[str, Literal["greatest", "least", "union"]] = {"mmin": "least", "munion": "union"}

@@ -11,8 +11,8 @@ from kgreason.analysis.aggregation import AggregateDraft, dependent, find_aggreg
 from kgreason.analysis.calls import no_predicate
 from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Invention, Step
 from kgreason.analysis.expressions import boolean, fold, names, supported, variables, well_formed
-from kgreason.analysis.findings import Findings
 from kgreason.analysis.safety import Safety, decimal_comma
+from kgreason.errors import Findings
 from kgreason.lang.ast import (
     Aggregate,
     Atom,

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from kgreason.analysis.aggregation import AggregateDraft
 from kgreason.analysis.checked import Assign, CheckedAtom, Filter, Step
 from kgreason.analysis.expressions import names, variables
-from kgreason.analysis.findings import Findings
+from kgreason.errors import Findings
 from kgreason.lang.ast import Binary, Constant, Expression, Variable
 from kgreason.lang.names import meant
 

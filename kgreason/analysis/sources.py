@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind, Mapped, Query
-from kgreason.analysis.findings import Findings
-from kgreason.analysis.server import address, connection
+from kgreason.analysis.reach import address, connection
+from kgreason.errors import Findings
 from kgreason.lang.ast import Annotation, Constant
 from kgreason.lang.names import ARITIES, DATABASES, LATER_SOURCES, SERVERS, SOURCES, TARGETS, TYPES, meant
-from kgreason.passwords import HINT, hidden, in_address, names_password
+from kgreason.printable import HINT, hidden, in_address, names_password
 
 # A bare value runs to the next blank, or to the comma before the next option.
 _BARE = r"(?:(?!,\s*(?:\w+\s*=|\s|$))\S)*"

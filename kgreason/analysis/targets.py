@@ -10,11 +10,10 @@ from pathlib import Path
 from kgreason.analysis.annotations import Annotations
 from kgreason.analysis.checked import Bind, Query
 from kgreason.analysis.expressions import grown
-from kgreason.analysis.findings import Findings
-from kgreason.analysis.server import place as place_of_server
-from kgreason.analysis.server import table_of
+from kgreason.analysis.reach import place as place_of_server
+from kgreason.analysis.reach import table_of
 from kgreason.analysis.sources import check_target
-from kgreason.errors import Span
+from kgreason.errors import Findings, Span
 from kgreason.lang.ast import Atom, Program, Rule
 from kgreason.lang.names import DATABASES, SERVERS
 

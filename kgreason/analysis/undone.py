@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kgreason.analysis.aggregation import monotonic_name
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule, Filter, Keyed, Stratum, Unification
 from kgreason.analysis.expressions import grown, names, walk
-from kgreason.analysis.findings import Findings
 from kgreason.analysis.rules import Draft
-from kgreason.errors import Span
+from kgreason.errors import Findings, Span
 from kgreason.lang.ast import Binary, Constant, Expression, Skolem, Unary, Variable
 
 _RISES = {"greatest": 1, "least": -1, "union": 1}

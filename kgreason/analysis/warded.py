@@ -40,7 +40,7 @@ from kgreason.analysis.checked import (
     Wardedness,
 )
 from kgreason.analysis.expressions import grown, names
-from kgreason.analysis.findings import Findings
+from kgreason.errors import Findings
 
 Affected = Mapping[Position, Written | None]
 

@@ -28,8 +28,8 @@ from kgreason.errors import AnonymizationError
 from kgreason.graph.facts import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph
 from kgreason.progress import Progress
-from kgreason.subgraphs.enumerate import count_connected, small_components, too_many
 from kgreason.subgraphs.pools import MOST
+from kgreason.subgraphs.visit import count_connected, small_components, too_many
 
 _ATTEMPTS = 4  # at adding little, if there is time
 _LITTLE = 24  # vertices and edges that are not worth another attempt

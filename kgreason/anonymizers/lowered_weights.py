@@ -19,7 +19,7 @@ from kgreason.analysis.generic import vertex_positions
 from kgreason.analysis.weights import Use, weight_uses
 from kgreason.anonymizers.weight_density import Cuts
 from kgreason.cores import each
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.graph.model import KnowledgeGraph, Vertices, Weights
 from kgreason.progress import Progress
 

@@ -19,8 +19,7 @@ from kgreason.graph.induced import InducedReasoner
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
 from kgreason.subgraphs.adjacency import Shorts
-from kgreason.subgraphs.catalogue import Catalogue
-from kgreason.subgraphs.patterns import Classes
+from kgreason.subgraphs.patterns import Catalogue, Classes
 from kgreason.subgraphs.pools import Pools, degree_ranks, diverse
 from kgreason.subgraphs.visit import DRAW, PASS, TEST, visit_all
 

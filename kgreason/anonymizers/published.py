@@ -26,8 +26,8 @@ from kgreason.anonymizers.natural_cover import choose_disjoint
 from kgreason.anonymizers.weight_noise import WeightNoising
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import Progress
-from kgreason.subgraphs.enumerate import attacked_subgraphs
 from kgreason.subgraphs.patterns import classify
+from kgreason.subgraphs.visit import attacked_subgraphs
 
 Rows = npt.NDArray[np.int64]
 

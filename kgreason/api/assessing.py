@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kgreason.advice.report import Risk
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.api.releasing import ArrowTable, GraphData, GraphLike
-    from kgreason.assess.certificate import Certificate
     from kgreason.assess.population import Drawn
+    from kgreason.assess.verdict import Certificate
     from kgreason.assess.verify import Verdict
     from kgreason.attacks.results import Attacks
     from kgreason.graph.model import KnowledgeGraph, Vertices
@@ -250,8 +250,7 @@ def score(
         If the graphs do not fit the rules.
     """
     from kgreason.assess.detection import telling
-    from kgreason.assess.fidelity import fidelity
-    from kgreason.assess.utility import utility
+    from kgreason.assess.utility import fidelity, utility
     from kgreason.isomorphism.release import Score
 
     progress.step("Scoring")

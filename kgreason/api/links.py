@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgreason.attacks.links.disclosure import Disclosure
     from kgreason.graph.links.model import LinkGraph, Original, Released
     from kgreason.graph.model import Vertices
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
     from kgreason.links.arguments import Clusters, Mapped
     from kgreason.links.release import LinksAnonymization
     from kgreason.release.publication import Folders
@@ -86,7 +86,7 @@ def anonymize_links(
 
     Examples
     --------
-    >>> from kgreason.graph.links.school import school
+    >>> from kgreason.graph.generators import school
     >>> drawn = school(np.random.default_rng(1), students=30)
     >>> result = anonymize_links(drawn, k=5)
     >>> result.holds, len(result.cluster_sizes), result.utility
@@ -97,7 +97,7 @@ def anonymize_links(
     from kgreason.links.arguments import check_links
     from kgreason.links.release import Asked, Links
     from kgreason.release import pipeline
-    from kgreason.report.run import Run
+    from kgreason.report.sections import Run
 
     check_links(strategy, percent, clustering, clusters)
     check_numbers(k=(k, 1), seed=(seed, 0))
@@ -130,7 +130,7 @@ def anonymize_links(
 def _kept(data: object, rules: Rules | None) -> str | None:
     """Format of the first file of the data, if they are files."""
     from kgreason.data.program_tables import first_files, format_of
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
 
     if isinstance(data, Schema):
         return data.format
@@ -145,7 +145,7 @@ def _original(
     data: Data | Mapping[str, Any] | None, rules: Rules | None, sensitive: str | None, progress: Progress
 ) -> Original:
     from kgreason.graph.links.model import Original
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
 
     if rules is not None:
         check_data(data)
@@ -366,7 +366,7 @@ def attack_links(
     Examples
     --------
     >>> from kgreason.api import anonymize_links
-    >>> from kgreason.graph.links.school import school
+    >>> from kgreason.graph.generators import school
     >>> drawn = school(np.random.default_rng(1), students=40)
     >>> result = anonymize_links(drawn, strategy="intact", seed=1)
     >>> found = attack_links(
@@ -379,9 +379,9 @@ def attack_links(
     >>> found.at[0].recall > found.at[3].recall
     True
     """
-    from kgreason.attacks.links.beliefs import check_unheld
     from kgreason.attacks.links.disclosure import disclosure
     from kgreason.attacks.links.noisy_or import Noise, beliefs_of, knowledge_of
+    from kgreason.attacks.links.pairs import check_unheld
     from kgreason.attacks.links.rules import rule_beliefs
     from kgreason.links.arguments import (
         check_attack,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility
     from kgreason.assess.people.verdict import PeopleVerdict, Published
     from kgreason.graph.people.model import Counts, PeopleGraph
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
     from kgreason.people.folder import Mapped
     from kgreason.people.release import PeopleAnonymization
     from kgreason.release.publication import Folders
@@ -110,10 +110,10 @@ def anonymize_people(
     from kgreason.data.plain_tables import check_plain, plain_format
     from kgreason.graph.people.model import PeopleGraph
     from kgreason.graph.people.read import read_people, schema_of
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
     from kgreason.people.release import People
     from kgreason.release import pipeline
-    from kgreason.report.run import Run
+    from kgreason.report.sections import Run
 
     check_numbers(k=(k, 2), seed=(seed, 0), epsilon=(epsilon, 1), dimensions=(dimensions, 1))
     check_numbers(window=(window, 1), tries=(tries, 1))

@@ -167,7 +167,7 @@ def explain(
     (True, 2)
     """
     from kgreason.data.load import load_facts
-    from kgreason.data.origin import sources
+    from kgreason.data.program_tables import sources
     from kgreason.engine.limits import Limits
     from kgreason.memory import limited
     from kgreason.provenance.explanation import explain_fact
@@ -198,7 +198,7 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
         If the file cannot be read or parsed; it stays as it is.
     """
     from kgreason.analysis.include import read_text
-    from kgreason.data.whole_files import replacing
+    from kgreason.exchange import replacing
     from kgreason.lang.format import format_text
 
     text, unreadable = read_text(path)

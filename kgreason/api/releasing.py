@@ -126,7 +126,7 @@ def anonymize(
     from kgreason.isomorphism.release import Isomorphism
     from kgreason.isomorphism.tables import planned
     from kgreason.release import pipeline
-    from kgreason.report.run import Run, rule_files
+    from kgreason.report.sections import Run, rule_files
 
     if folders is not None:
         check_folders(folders, progress)

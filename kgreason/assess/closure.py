@@ -16,7 +16,7 @@ from kgreason.analysis.expressions import names
 from kgreason.analysis.generic import vertex_positions
 from kgreason.assess.population import NORMAL
 from kgreason.cores import each
-from kgreason.distinct import GOLDEN
+from kgreason.engine.kernels import GOLDEN
 from kgreason.graph.facts import answers
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.jit import Ints, Rows, kernel

@@ -17,14 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.adjacency import Adjacency
-from kgreason.assess.certificate import Donors
 from kgreason.assess.classes import Classes, scrambled
-from kgreason.assess.patterns import Patterns
-from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Pools
+from kgreason.assess.pools import ENTRIES, QUOTA, RAREST, Patterns, Pools
 from kgreason.assess.population import small_components
 from kgreason.assess.proof import Proof
 from kgreason.assess.search import Search
 from kgreason.assess.space import Catalogue, Scarcity, Space
+from kgreason.assess.verdict import Donors
 from kgreason.assess.visits import CHECKED, ENDLESS, FREE, SHARES, Orders, Share, Walker, shares, work_of
 from kgreason.cores import together
 from kgreason.graph.model import KnowledgeGraph

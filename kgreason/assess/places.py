@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from kgreason.assess.adjacency import undirected
 from kgreason.assess.classes import Classes, scrambled
-from kgreason.assess.patterns import Patterns
+from kgreason.assess.pools import Patterns
 from kgreason.assess.population import count_connected
 from kgreason.assess.space import Catalogue, Space
 from kgreason.assess.visits import ENDLESS, HANDED, SHARES, Orders, Walker, shares

@@ -17,10 +17,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.certificate import Donors
 from kgreason.assess.pools import Pools
 from kgreason.assess.space import Catalogue
-from kgreason.assess.verdict import listing
+from kgreason.assess.verdict import Donors, listing
 from kgreason.graph.model import KnowledgeGraph, Relation
 
 Ints = npt.NDArray[np.int64]

@@ -21,13 +21,12 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.generic import hidden_vertices
 from kgreason.assess import conditions
 from kgreason.assess.adjacency import undirected
-from kgreason.assess.certificate import Certificate
 from kgreason.assess.conditions import are_numbers, labels
 from kgreason.assess.images import Outcome, attacked, decide, image_witness
 from kgreason.assess.population import Drawn, count_connected, small_components
 from kgreason.assess.proof import faults_of_copies
 from kgreason.assess.space import Space
-from kgreason.assess.verdict import Delta, Item, Verdict, judged, listing
+from kgreason.assess.verdict import Certificate, Delta, Item, Verdict, judged, listing
 from kgreason.assess.visits import ENDLESS
 from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.graph.model import KnowledgeGraph, Vertices

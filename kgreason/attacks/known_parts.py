@@ -13,7 +13,7 @@ from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.weights import only_gains
 from kgreason.assess.adjacency import Adjacency, undirected
 from kgreason.assess.classes import Classes, Form, scrambled
-from kgreason.assess.patterns import Patterns
+from kgreason.assess.pools import Patterns
 from kgreason.assess.population import count_connected, pick
 from kgreason.assess.refinement import numbered
 from kgreason.assess.space import Catalogue, Space

@@ -31,9 +31,8 @@ from kgreason.attacks.known_parts import (
 from kgreason.attacks.known_parts import judged as judged_edges
 from kgreason.attacks.promise import kept, unpromised
 from kgreason.attacks.results import Attack, Attacks, Exposed, Promise, Run
-from kgreason.attacks.seeds import draw_seeds
 from kgreason.attacks.setting import PARTS, SEEDS, Part, Setting, World, induced
-from kgreason.attacks.vertices import guessing, judged, most_exposed, seed_attack, vertex_attack
+from kgreason.attacks.vertices import draw_seeds, guessing, judged, most_exposed, seed_attack, vertex_attack
 from kgreason.graph.model import KnowledgeGraph, Relation
 from kgreason.graph.parts import inside
 from kgreason.progress import SILENT, Progress

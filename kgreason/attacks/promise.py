@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.assess.images import decide
-from kgreason.assess.packing import packs, placements, tokens
+from kgreason.assess.search import packs, placements, tokens
 from kgreason.assess.space import Space
 from kgreason.assess.visits import ENDLESS
 from kgreason.attacks.known_parts import Candidates, Loose, space_of

@@ -22,8 +22,7 @@ from kgreason.cli.base import (
     tables,
     the_schema,
 )
-from kgreason.cli.completing import rule_files
-from kgreason.cli.options import FILES, names, option, taking
+from kgreason.cli.options import FILES, names, option, rule_files, taking
 from kgreason.cli.releasing import one_sensitive, read_links
 from kgreason.errors import AnonymizationError, CallError
 

@@ -17,12 +17,11 @@ from kgreason.cli.options import ALLOW_FILES, COMMON, FILES, names, with_common
 from kgreason.cli.run import all_letters, aloud, hushed, running, tell
 from kgreason.errors import CallError, DataError, Diagnostic, KgreasonError, ReleaseError, render_all
 from kgreason.interrupts import INTERRUPTED, NOTHING, leave_in_order
-from kgreason.passwords import hidden
-from kgreason.printable import screened
+from kgreason.printable import hidden, screened
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
 
 P = ParamSpec("P")
 

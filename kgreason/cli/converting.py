@@ -44,9 +44,9 @@ def convert(
     """Write a table or graph in another format."""
     from dataclasses import replace
 
-    from kgreason.data.convert import convert
     from kgreason.data.source import parse_file
     from kgreason.data.target import Target
+    from kgreason.data.write import convert
     from kgreason.memory import limited
     from kgreason.terminal import progress
 
@@ -77,10 +77,9 @@ def convert(
 )
 def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
-    from kgreason.data.whole_files import replacing
+    from kgreason.exchange import replacing
     from kgreason.imprint import renewed
-    from kgreason.report.json import read_report
-    from kgreason.report.write import HTML, write_page
+    from kgreason.report.json import HTML, read_report, write_page
 
     file = _file(folder)
     found = read_report(file)
@@ -127,7 +126,7 @@ def _published(folder: Path) -> bool:
 
 def _file(folder: Path) -> Path:
     """The JSON that a page is made of."""
-    from kgreason.report.write import JSON
+    from kgreason.report.json import JSON
 
     file = folder / JSON if folder.is_dir() else folder
     if not file.is_file():

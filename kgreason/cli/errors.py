@@ -14,7 +14,7 @@ import typer
 from kgreason.cli.run import all_letters, aloud, complain, running
 from kgreason.errors import Diagnostic, KgreasonError, ProgramError, Span
 from kgreason.lang.names import suggest
-from kgreason.passwords import hidden
+from kgreason.printable import hidden
 
 UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 """Base of all errors of the command line, whichever library Typer has it from."""

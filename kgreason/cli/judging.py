@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgreason.assess.people.verdict import PeopleVerdict, Published
     from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
     from kgreason.isomorphism.reading import Pair
     from kgreason.progress import Progress
 

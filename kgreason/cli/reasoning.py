@@ -11,12 +11,11 @@ import typer
 
 from kgreason.cli import options
 from kgreason.cli.base import check_no_table, counted, guarded, load_rules, print_json, shown, sources, warn
-from kgreason.cli.completing import rule_files
 from kgreason.cli.errors import finding
-from kgreason.cli.options import Format, argument, option, taking
+from kgreason.cli.options import Format, argument, option, rule_files, taking
 from kgreason.cli.run import aloud, complain, running, tell
 from kgreason.errors import DataError, Diagnostic, KgreasonError, ProgramError, render_all
-from kgreason.passwords import hidden
+from kgreason.printable import hidden
 
 if TYPE_CHECKING:
     from kgreason.analysis.check import Examined

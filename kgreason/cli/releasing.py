@@ -21,7 +21,7 @@ from kgreason.errors import CallError
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.graph.links.model import Original
-    from kgreason.graph.people.sources import Schema
+    from kgreason.graph.people.schema import Schema
     from kgreason.progress import Progress
 
 PUBLISHED_MAY_FAIL = (

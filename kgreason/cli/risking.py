@@ -60,7 +60,7 @@ def risk(
 ) -> int:
     """Measure what a graph gives away before it is anonymized, and what anonymization would cost."""
     from kgreason import api
-    from kgreason.data.spelling import note
+    from kgreason.data.vertex_names import spelling_note
     from kgreason.terminal import progress
 
     if out is not None:
@@ -72,7 +72,7 @@ def risk(
     among = None if not population else tables(program, population)
     with progress() as shown:
         found = api.risk(program, read, population=among, progress=shown, **asked)
-    if (alike := note(found.graph.labels.tolist())) is not None:
+    if (alike := spelling_note(found.graph.labels.tolist())) is not None:
         tell(f"note: {alike}")
     if out is not None:
         _write(out, found.as_dict(exposed))
@@ -89,7 +89,7 @@ def risk(
 
 
 def _write(out: Path, document: Mapping[str, object]) -> None:
-    from kgreason.data.whole_files import replacing
+    from kgreason.exchange import replacing
     from kgreason.release.publication import write_json
 
     with replacing(out) as temporary:

@@ -20,9 +20,8 @@ import numpy as np
 
 from kgreason.arrays import as_arrow, pa, pc
 from kgreason.data.options import Options
-from kgreason.data.raw import Raw
+from kgreason.data.raw import Raw, parse_xml
 from kgreason.data.vertex_names import called, edges
-from kgreason.data.xml_blocks import parse
 from kgreason.errors import DataError
 
 _DIRECT = "IS_DIRECTLY_CONSOLIDATED_BY"
@@ -111,7 +110,7 @@ def _read(path: Path, type: str) -> Raw:
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = words.append
-    parse(path, parser, f"is the file whole? {_AGAIN}")
+    parse_xml(path, parser, f"is the file whole? {_AGAIN}")
     leis = pa.array(number, pa.large_string())
     labels = pa.array([names.get(lei) or lei for lei in number], pa.large_string())
     *ends, lines = np.array(rows, dtype=np.int64).reshape(-1, 3).T

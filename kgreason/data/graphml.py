@@ -19,11 +19,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from kgreason.data.graph_builder import ID, LABEL, LINE, SOURCE, TARGET, UNDIRECTED, WEIGHT, GraphBuilder
 from kgreason.data.options import Options
-from kgreason.data.raw import Raw
+from kgreason.data.raw import Raw, parse_xml
 from kgreason.data.target import Target
 from kgreason.data.values import text
 from kgreason.data.vertex_names import named
-from kgreason.data.xml_blocks import parse
 from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError
 from kgreason.lang.values import Value
@@ -40,7 +39,7 @@ def read_graphml(path: Path, options: Options) -> Raw:
     XML declaration says.
     """
     reader = _Reader(str(path))
-    parse(
+    parse_xml(
         path,
         reader.parser,
         "is the file cut off, or changed by hand? write it anew with the program that made it",

@@ -13,7 +13,6 @@ from kgreason import memory
 from kgreason.analysis.checked import CheckedProgram, Position
 from kgreason.analysis.generic import met_by_vertices
 from kgreason.arrays import as_numpy
-from kgreason.data import spelling
 from kgreason.data.edges import (
     Rows,
     Titles,
@@ -26,7 +25,8 @@ from kgreason.data.edges import (
 )
 from kgreason.data.program_tables import Data, Loader, no_data
 from kgreason.data.source import SourceSpec
-from kgreason.distinct import first_rows
+from kgreason.data.vertex_names import spelling_note
+from kgreason.engine.rows import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
 from kgreason.errors import DataError
@@ -262,7 +262,7 @@ def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: S
 
 
 def note_of_spellings(program: CheckedProgram) -> str | None:
-    """`spelling.note` on the vertices in the files that a program binds, as far as they are there.
+    """`spelling_note` on the vertices in the files that a program binds, as far as they are there.
 
     Raises
     ------
@@ -280,4 +280,4 @@ def note_of_spellings(program: CheckedProgram) -> str | None:
             found += [columns[place] for place in places if place < len(columns)]
     if not found:
         return None
-    return spelling.note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))
+    return spelling_note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))

@@ -20,7 +20,7 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.arrays import as_arrow, pa, pc
-from kgreason.data.field_lines import check_declared, check_indices, read_fields
+from kgreason.data.edge_list import check_declared, check_indices, read_fields
 from kgreason.data.field_text import check_weight
 from kgreason.data.options import Options
 from kgreason.data.raw import Raw, decoded, whole_lines

@@ -9,15 +9,15 @@ from functools import partial
 from string import printable
 from typing import Any
 
-from kgreason.analysis import server
+from kgreason.analysis import reach
 from kgreason.errors import DataError
 from kgreason.lang.names import FILES, READ_ALONE, SERVERS, suggest
-from kgreason.passwords import HINT, names_password
+from kgreason.printable import HINT, names_password
 
 FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
 """All that is read, as `format=` names it."""
 
-_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **server.SYNONYMS}
+_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **reach.SYNONYMS}
 _UNDECODED = re.compile(r"[\ud800-\udfff]")  # how Python stands for bytes of a command line that are no text
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
@@ -205,7 +205,7 @@ class Options:
     names
         Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
     normalize
-        Bring names to one spelling (`kgreason.data.spelling.normal`).
+        Bring names to one spelling (`kgreason.data.vertex_names.normal_spelling`).
     labels
         Of files that number their vertices: a file with the name of each on a line.
     type, label
@@ -284,8 +284,8 @@ _ALL = (
         for f in fields(Options)
         if (o := f.metadata.get("option"))
     ),
-    *(_Option(name, formats=("postgresql",)) for name in server.OPTIONS if name != "sslmode"),
-    _Option("sslmode", values=server.SSLMODES, formats=("postgresql",)),
+    *(_Option(name, formats=("postgresql",)) for name in reach.OPTIONS if name != "sslmode"),
+    _Option("sslmode", values=reach.SSLMODES, formats=("postgresql",)),
     _Option("selectedColumns", _selected, field="columns"),
     _Option("recordSeparator", values=("\n", "\r\n", "\\n", "\\r\\n"), formats=_DELIMITED),
     _Option("quoteMode", values=("all", "minimal", "non_numeric", "none"), formats=_DELIMITED),
@@ -325,7 +325,7 @@ def read_options(file: str, given: Mapping[str, str], format: str | None = None)
         named = _listed(options["names"])
         read["names"] = ",".join(part for part in named if part != "normalize") or None
         read["normalize"] = "normalize" in named
-    found: Any = {**read, "connection": server.connection(options)}
+    found: Any = {**read, "connection": reach.connection(options)}
     return Options(**found)
 
 

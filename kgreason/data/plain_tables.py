@@ -17,8 +17,8 @@ from kgreason.data.delimited import read_csv, read_tsv, write_csv
 from kgreason.data.options import Options
 from kgreason.data.parquet import read_parquet
 from kgreason.data.raw import Raw
-from kgreason.data.whole_files import replacing
 from kgreason.errors import DataError, ReleaseError
+from kgreason.exchange import replacing
 
 FORMATS = ("csv", "tsv", "parquet")
 """Formats, which are also the extensions of their files."""

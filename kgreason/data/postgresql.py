@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kgreason import memory
-from kgreason.analysis.server import address
+from kgreason.analysis.reach import address
 from kgreason.arrays import Lazy, arrow_csv, pa, pc
 from kgreason.data.cast import first_misfit
 from kgreason.data.field_text import NESTED, columns_of, json_text, whole_pieces
@@ -36,7 +36,7 @@ from kgreason.engine.table import Facts, Kind
 from kgreason.errors import DataError, ReleaseError
 from kgreason.interrupts import stoppable
 from kgreason.lang.values import read_date
-from kgreason.passwords import hidden
+from kgreason.printable import hidden
 
 psycopg: Any = Lazy("psycopg")
 

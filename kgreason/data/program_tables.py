@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from kgreason import memory
 from kgreason.analysis.checked import Bind, CheckedProgram, Query
-from kgreason.analysis.server import OPTIONS as CONNECTION
+from kgreason.analysis.reach import OPTIONS as CONNECTION
 from kgreason.arrays import pa
 from kgreason.data.delimited import records
 from kgreason.data.edges import Rows, Titles, both_ways, loopless, scaled
@@ -24,13 +25,13 @@ from kgreason.data.select import Selected, Shape, select
 from kgreason.data.source import TABLES, Options, SourceSpec, sources_of
 from kgreason.data.typed import almost_numbers, interned, kinds, nullable, remarks, typed
 from kgreason.data.values import Objects
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Kind, doubles
 from kgreason.errors import DataError
 from kgreason.lang.ast import Variable
 from kgreason.lang.names import suggest
-from kgreason.lang.values import Null
+from kgreason.lang.values import Null, Value
 from kgreason.progress import SILENT, Progress
 
 Data = Mapping[str, Any]
@@ -412,3 +413,86 @@ def format_of(source: SourceSpec) -> str:
         if is_header(next((cells for _, cells in records(source.path, options, delimiter)), [])):
             return "neo4j"
     return "ttl" if kind == "rdf" and name.endswith(".ttl") else kind
+
+
+Lookup = Callable[[str, tuple[Value, ...]], str | None]
+
+
+def sources(program: CheckedProgram, data: Data) -> Lookup:
+    """Prepare to tell where facts come from.
+
+    Parameters
+    ----------
+    program, data
+        As for `kgreason.data.load.load_facts`.
+
+    Returns
+    -------
+    callable
+        From a predicate and the values of a fact to ``file:line`` (``file:row N`` where the format has no lines), or
+        `None` if no source has the fact. The first call for a predicate reads its sources again.
+
+    Examples
+    --------
+    >>> from kgreason.analysis.check import load_text
+    >>> find = sources(load_text("t(X, Y) :- e(X, Y)."), {"e": [("a", "b"), ("b", "c")]})
+    >>> find("e", ("b", "c")), find("e", ("c", "a"))
+    ('<e>:row 2', None)
+    """
+
+    @cache
+    def loader() -> Loader:
+        return Loader(program, data, SILENT)
+
+    @cache
+    def loaded(predicate: str) -> Loaded | None:
+        return loader().load(predicate) if loader().sources(predicate) else None
+
+    @cache
+    def first_line(predicate: str, number: int) -> int | None:
+        """Line of the first row of a source, if rows and lines correspond one to one."""
+        table = loaded(predicate)
+        raw = table.parts[number].raw if table else None
+        first, last = (raw.line(0), raw.line(len(raw) - 1)) if raw else (None, None)
+        even = raw and first is not None and last is not None and last - first == len(raw) - 1
+        return first if even else None
+
+    def row_with(predicate: str, values: Mapping[int, Value]) -> str | None:
+        """Place of the first row that has some values at some positions."""
+        table = loaded(predicate)
+        codes = {p: _code(v, table.kinds[p], loader().symbols) for p, v in values.items()} if table else {}
+        if table is None or not codes or None in codes.values():
+            return None
+        for number, part in enumerate(table.parts):
+            same = np.logical_and.reduce([part.columns[place] == code for place, code in codes.items()])
+            if not same.any():
+                continue
+            raw, row = part.raw, int(part.rows[np.argmax(same)])
+            if not raw.ordered:
+                return raw.file
+            first = first_line(predicate, number)
+            line = raw.line(row) if first is None else first + row
+            return f"{raw.file}:{line}" if line is not None else f"{raw.file}:row {row + 1}"
+        return None
+
+    def find(predicate: str, values: tuple[Value, ...]) -> str | None:
+        found = row_with(predicate, dict(enumerate(values)))
+        if found is not None or len(values) != 1 or predicate not in program.nodes:
+            return found
+        ends = ((edge, row_with(edge, {end: values[0]})) for edge in program.edges for end in (0, 1))
+        return next((f"{place} (end of {edge})" for edge, place in ends if place is not None), None)
+
+    return find
+
+
+def _code(value: Value, kind: Kind, symbols: Symbols) -> int | None:
+    """Code of a value in a column; `None` if the column holds nothing of its type."""
+    from kgreason.engine.columns import code
+    from kgreason.plan.types import join, kind_of
+
+    if kind is Kind.STRING and isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)  # vertices that are integers are read as strings first
+    own = kind_of(value)
+    if kind is Kind.INT and isinstance(value, float) and value.is_integer():
+        return int(value)  # the rules made a double of it
+    return code(value, kind, symbols) if own is kind or join(own, kind) is kind else None

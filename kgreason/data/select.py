@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from kgreason.arrays import as_arrow, pa, pc
 from kgreason.cores import each
-from kgreason.data import spelling
 from kgreason.data.cast import infer, missing, plain
 from kgreason.data.options import Options, other_delimiter
 from kgreason.data.raw import Column, Raw
 from kgreason.data.values import UNFIT_HINT, CastError, Unfit, int64, is_text
+from kgreason.data.vertex_names import normal_spelling
 from kgreason.data.where import filtered
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
@@ -120,7 +120,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
     columns = each(lambda i: _plain(raw, positions[i], shape.kinds[i]), range(len(positions)))
     if options.normalize:
         ends = 2 if shape.edge else 1 if shape.node else len(columns)
-        columns[:ends] = [spelling.normal(c) if is_text(c) else c for c in columns[:ends]]
+        columns[:ends] = [normal_spelling(c) if is_text(c) else c for c in columns[:ends]]
     if options.prefix is not None:
         if len(columns) < 2:
             what = f"option prefix is for source and target, and {shape.predicate} takes one column"

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from kgreason.analysis.server import address, table_of
+from kgreason.analysis.reach import address, table_of
 from kgreason.data.options import FORMATS, Options, normal, read_options
 from kgreason.errors import DataError, Span
 from kgreason.lang.names import EXTENSIONS, SERVERS
-from kgreason.passwords import HINT, hidden, in_address, names_password
+from kgreason.printable import HINT, hidden, in_address, names_password
 
 if TYPE_CHECKING:
     from kgreason.data.raw import Raw

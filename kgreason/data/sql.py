@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from kgreason.data.raw import no_file
-from kgreason.data.whole_files import replacing
 from kgreason.errors import DataError, ReleaseError
+from kgreason.exchange import replacing
 from kgreason.lang.names import SERVERS, suggest
 
 Writer = Callable[[Any, str, Sequence[str], Any], None]

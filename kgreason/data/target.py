@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgreason.analysis.checked import Bind, CheckedProgram
-from kgreason.analysis.server import OPTIONS, address, connection, table_of
+from kgreason.analysis.reach import OPTIONS, address, connection, table_of
 from kgreason.data.options import check_value, delimiter_of, normal
 from kgreason.data.source import SourceSpec, parse_file
 from kgreason.errors import DataError
 from kgreason.lang.ast import Variable
 from kgreason.lang.names import FILES, SERVERS, suggest
-from kgreason.passwords import HINT, names_password
+from kgreason.printable import HINT, names_password
 
 
 def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.jit import Ints, Rows, kernel
+from kgreason.jit import Flags, Ints, Rows, kernel
 
 LOW = 0xFFFFFFFF
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
@@ -254,6 +254,17 @@ def insert_dense(
             count += 1
         i += 1
     return i, count
+
+
+@kernel
+def mark_first(rows: Rows, slots: Ints, key: Ints, first: Flags) -> None:
+    """Put the rows into a hash table, and mark those that it lacked."""
+    for i in range(len(rows)):
+        tag = hashed(rows, i, key, key)
+        s = find(rows, i, key, key, rows, key, slots, tag)
+        first[i] = slots[s] < 0
+        if first[i]:
+            slots[s] = tag << 32 | i
 
 
 @kernel

@@ -25,8 +25,8 @@ from kgreason.errors import Diagnostic, EvaluationError, InexactError
 from kgreason.lang.names import suggest
 from kgreason.plan import ir
 from kgreason.plan.compile import compile_program
-from kgreason.plan.factor import factored
 from kgreason.plan.kinds import Kinds, Position, infer
+from kgreason.plan.separable import factored
 from kgreason.progress import SILENT, Progress
 
 

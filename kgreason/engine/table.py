@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason import memory
-from kgreason.displayed import Displayed
 from kgreason.engine.symbols import Symbols, to_doubles, whole
 from kgreason.lang.values import EXACT, Null, Value, inexact
+from kgreason.printable import Displayed
 
 Codes = npt.NDArray[np.int64]
 

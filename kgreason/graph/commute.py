@@ -17,11 +17,11 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.generic import hidden_vertices
-from kgreason.analysis.lift import lift
 from kgreason.analysis.weights import weight_uses
 from kgreason.engine.limits import Limits
 from kgreason.engine.table import Facts
 from kgreason.errors import EvaluationError
+from kgreason.graph.lifted import lift
 from kgreason.lang.ast import Variable
 
 Row = tuple[int | float, ...]

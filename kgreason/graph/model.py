@@ -10,8 +10,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.displayed import Displayed
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
+from kgreason.printable import Displayed
 
 Vertices = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgreason.analysis.server import connection
+from kgreason.analysis.reach import connection
 from kgreason.arrays import pa
 from kgreason.data.cast import ABSENT, COMMA_NUMBER, NUMBER, foreign
 from kgreason.data.formats import check_content, read_table

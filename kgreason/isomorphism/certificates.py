@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.certificate import Certificate, Donors
+from kgreason.assess.verdict import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.imprint import Fault, differences, imprint, parsed_json

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgreason.displayed import Displayed
 from kgreason.isomorphism.reading import Pair, read_release, renumbered
+from kgreason.printable import Displayed
 from kgreason.progress import SILENT, Progress
 from kgreason.release.pipeline import Family, Result
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
     from kgreason.anonymizers.base import Anonymizer, Release
     from kgreason.assess.detection import Telling
-    from kgreason.assess.fidelity import Fidelity
-    from kgreason.assess.utility import Utility
+    from kgreason.assess.utility import Fidelity, Utility
     from kgreason.assess.verdict import Verdict
     from kgreason.graph.model import KnowledgeGraph
     from kgreason.release.contents import Contents
@@ -161,7 +160,7 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
     def judge(self, made: Release, read: Pair) -> Anonymization:
         """Decide the guarantee, by copies where the anonymizer made some, else by a search for images; and score."""
         from kgreason.api.assessing import score, verify
-        from kgreason.assess.certificate import Certificate
+        from kgreason.assess.verdict import Certificate
 
         graphs, guarantee = (read.original, read.released, read.mapping), made.guarantee
         certificate = None

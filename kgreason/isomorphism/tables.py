@@ -14,11 +14,11 @@ from kgreason.data.delimited import DECIMALS, write_csv
 from kgreason.data.program_tables import Data, first_files, format_of
 from kgreason.data.source import SourceSpec
 from kgreason.data.target import DECLARING, FORMATS, Target
-from kgreason.data.whole_files import pack, replacing
 from kgreason.data.write import write_plan
-from kgreason.distinct import first_rows
+from kgreason.engine.rows import first_rows
 from kgreason.engine.symbols import Symbols
 from kgreason.engine.table import Codes, Facts, Kind, Table, doubles
+from kgreason.exchange import pack, replacing
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.progress import Progress
 from kgreason.release.layout import HEADED, NODES, Layout

@@ -10,9 +10,8 @@ import numpy as np
 
 from kgreason.assess.links.verdict import LinksVerdict, Source
 from kgreason.assess.links.verify import verify_links
-from kgreason.graph.links.write import write_links
 from kgreason.links.arguments import mapping_of
-from kgreason.links.folder import contents_of, form, read_released
+from kgreason.links.folder import contents_of, form, read_released, write_links
 from kgreason.progress import SILENT, Progress
 from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family, Result

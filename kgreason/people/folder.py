@@ -27,8 +27,7 @@ from kgreason.errors import DataError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links
 from kgreason.graph.people.read import read_people
-from kgreason.graph.people.schema import read_schema
-from kgreason.graph.people.sources import Schema
+from kgreason.graph.people.schema import Schema, read_schema
 from kgreason.graph.people.write import HEADERS, SCHEMA, TABLES, USERS, write_people
 from kgreason.progress import SILENT, Progress
 from kgreason.release.contents import Contents, files, is_of_kgreason, not_drawn, said

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
-from kgreason.displayed import Displayed
 from kgreason.engine.limits import Limits
 from kgreason.engine.table import Facts
 from kgreason.lang.ast import Atom, Variable
 from kgreason.lang.values import Value, identity, source
+from kgreason.printable import Displayed
 from kgreason.provenance.equations import Equations
 from kgreason.provenance.goal import cells, check_goal, constants, names_meant, read_goal, types_meant
 from kgreason.provenance.proof import FORMAT, Proof, WhyNot

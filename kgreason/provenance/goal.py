@@ -10,10 +10,9 @@ import numpy as np
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.analysis.expressions import walk
-from kgreason.analysis.findings import plural
 from kgreason.engine.frontiers import nulls_in
 from kgreason.engine.table import Facts, Kind
-from kgreason.errors import Diagnostic, ProgramError, Span
+from kgreason.errors import Diagnostic, ProgramError, Span, plural
 from kgreason.lang.ast import Atom, Binary, Collection, Constant, Expression, Fact, Unary, Variable
 from kgreason.lang.names import suggest
 from kgreason.lang.parser import parse

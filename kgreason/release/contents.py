@@ -88,7 +88,7 @@ class Contents:
 
     def texts(self, folder: Path, *, holds: bool, seeded: bool) -> Iterator[tuple[str, bytes]]:
         """Make ``README.txt`` and the two reports, which hold digests of the other files in the folder."""
-        from kgreason.report.write import texts
+        from kgreason.report.json import texts
 
         if self.readme is None:
             yield from dict.fromkeys((README, *REPORT), b"").items()

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from kgreason.displayed import Displayed
+from kgreason.printable import Displayed
 from kgreason.progress import SILENT, Progress
 from kgreason.release.publication import Folders, staged
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgreason.assess.verdict import Examined
     from kgreason.release.contents import Contents
     from kgreason.report.data import Report
-    from kgreason.report.run import Run
+    from kgreason.report.sections import Run
 
 
 class Clock:
@@ -164,7 +164,7 @@ class Family(ABC, Generic[Made, Read, Found]):
 
 def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
     """Anonymize, and publish what was made; without folders, only judge it."""
-    from kgreason.report.write import write_report
+    from kgreason.report.json import write_report
 
     clock, progress = family.clock, family.progress
     made = family.anonymize()

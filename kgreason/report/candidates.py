@@ -382,10 +382,10 @@ def _exposure(e: Exposure, population: bool) -> tuple[str, ...]:
 
 def attacks_table(found: Attacks) -> Table:
     """A row for each attack."""
-    from kgreason.attacks import table
+    from kgreason.attacks import results
 
-    rows = tuple(map(table.row, found.attacks))
-    return Table("", table.HEAD, rows, "better is found 0 %, and no unique target")
+    rows = tuple(map(results.row, found.attacks))
+    return Table("", results.HEAD, rows, "better is found 0 %, and no unique target")
 
 
 def disclosure_table(found: Disclosure) -> Table:

@@ -27,7 +27,7 @@ class Figure:
     better
         What it should be: ``"better is 1"``; empty where nothing is better.
     term
-        Name in `kgreason.report.terms.TERMS`, whose definition is shown and linked to; empty: none.
+        Name in `kgreason.report.words.TERMS`, whose definition is shown and linked to; empty: none.
     before
         The same of the original, where the figure is of a graph; `None`: there is none.
     number

@@ -1,4 +1,7 @@
-"""Reports as plain data for JSON and back, strictly: what is read is what was written, or an error says why not."""
+"""Reports as plain data for JSON and back, strictly: what is read is what was written, or an error says why not.
+
+``report.html`` is for reading, and can be made again from ``report.json``.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,15 @@ import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from kgreason.errors import ReleaseError
-from kgreason.imprint import parsed_json
+from kgreason.exchange import replacing
+from kgreason.imprint import account, digests, parsed_json
 from kgreason.report.data import FORMAT, Chart, Figure, Finding, Item, Picture, Report, Table
-from kgreason.report.terms import TERMS
+from kgreason.report.words import TERMS
 
 KINDS: Mapping[str, type] = {
     "figure": Figure,
@@ -180,3 +185,33 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if not fits or (hint is float and not math.isfinite(value)):
         raise _Wrong(f"{where} is {value!r}, which is no {hint.__name__}"[:200])
     return value
+
+
+HTML, JSON = "report.html", "report.json"
+FILES = (HTML, JSON)
+"""What a report is written as."""
+
+
+def texts(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> dict[str, bytes]:
+    """The files of a report by name; `data` is what else stands in the JSON, besides digests of the folder's files."""
+    from kgreason.report.page import page
+
+    shown = page(report).encode()
+    files = {**digests(folder), HTML: sha256(shown).hexdigest()}
+    whole = {"format": 1, **(data or {}), PAGE: as_dict(report)}
+    return {HTML: shown, JSON: account(whole, dict(sorted(files.items()))).encode()}
+
+
+def write_report(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> None:
+    """Write both files into an existing folder, in which all others stand already."""
+    for name, text in texts(folder, report, data).items():
+        (folder / name).write_bytes(text)
+
+
+def write_page(path: Path, report: Report) -> None:
+    """Write the page alone, whole or not at all; one that is secret can be read by its owner alone."""
+    from kgreason.report.page import page
+
+    with replacing(path) as temporary:
+        temporary.touch(mode=0o600 if report.secret else 0o644)
+        temporary.write_bytes(page(report).encode())

@@ -20,10 +20,8 @@ from kgreason.report.candidates import Seen, as_shown, risk_items
 from kgreason.report.charts import Series, series_charts
 from kgreason.report.data import Figure, Item, Report, Section, Table
 from kgreason.report.people import MANY, STANDS, value_charts
-from kgreason.report.run import Run
-from kgreason.report.sections import drawn, files_section, findings, published, run_section
-from kgreason.report.terms import FILES, TEXTS
-from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, said, state_words
+from kgreason.report.sections import Run, drawn, files_section, findings, published, run_section
+from kgreason.report.words import FILES, TEXTS, plain, safe_for_everybody, safe_for_owner, said, state_words
 
 if TYPE_CHECKING:
     from kgreason.links.release import LinksAnonymization

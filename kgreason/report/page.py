@@ -16,10 +16,9 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from kgreason.report.charts import drawn_chart, percent
+from kgreason.report.charts import drawn_chart, drawn_picture, percent
 from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Table
-from kgreason.report.drawing import drawn_picture
-from kgreason.report.terms import DOCUMENTATION, TERMS, Term
+from kgreason.report.words import DOCUMENTATION, TERMS, Term
 
 if TYPE_CHECKING:
     from jinja2 import Environment

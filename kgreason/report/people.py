@@ -18,8 +18,8 @@ from kgreason.progress import SILENT, Progress
 from kgreason.report.candidates import Seen, as_shown, by_classes, risk_items
 from kgreason.report.charts import Series, series_charts, values_chart
 from kgreason.report.data import Chart, Figure, Item, Report, Section, Table
-from kgreason.report.run import Run
 from kgreason.report.sections import (
+    Run,
     drawn,
     files_section,
     findings,
@@ -27,8 +27,7 @@ from kgreason.report.sections import (
     published,
     run_section,
 )
-from kgreason.report.terms import FILES, TEXTS
-from kgreason.report.words import plain, safe_for_everybody, safe_for_owner, said, state_words
+from kgreason.report.words import FILES, TEXTS, plain, safe_for_everybody, safe_for_owner, said, state_words
 
 if TYPE_CHECKING:
     from kgreason.assess.people.utility import Utility

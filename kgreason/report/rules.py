@@ -12,8 +12,8 @@ from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.progress import SILENT, Progress
 from kgreason.report.candidates import Seen, risk_items
 from kgreason.report.data import Figure, Item, Report, Section, Table
-from kgreason.report.run import Run
 from kgreason.report.sections import (
+    Run,
     distributions,
     drawn,
     files_section,
@@ -22,8 +22,9 @@ from kgreason.report.sections import (
     published,
     run_section,
 )
-from kgreason.report.terms import FILES, TEXTS
 from kgreason.report.words import (
+    FILES,
+    TEXTS,
     Promise,
     done_private,
     safe_private,
@@ -34,8 +35,7 @@ from kgreason.report.words import (
 
 if TYPE_CHECKING:
     from kgreason.analysis.checked import CheckedProgram
-    from kgreason.assess.fidelity import Fidelity
-    from kgreason.assess.utility import QueryUtility, Utility
+    from kgreason.assess.utility import Fidelity, QueryUtility, Utility
     from kgreason.isomorphism.release import Anonymization, Score
 
 SHARED, RULES = TEXTS["shared"], TEXTS["rules"]

@@ -2,19 +2,77 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from kgreason import __version__
 from kgreason.assess.verdict import Examined
 from kgreason.graph.model import KnowledgeGraph, Vertices
 from kgreason.release.layout import table_of
 from kgreason.report.charts import Series, series_charts
 from kgreason.report.data import Finding, Report, Section, State, Table
-from kgreason.report.run import release_version
-from kgreason.report.terms import FILES, TEXTS, term_of
+from kgreason.report.words import FILES, TEXTS, term_of
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from kgreason.analysis.checked import CheckedProgram
+
+FRESH = "none: drawn by the operating system"
+
+
+@dataclass(frozen=True)
+class Run:
+    """How an anonymization was called.
+
+    Attributes
+    ----------
+    parameters
+        By name, ready for JSON.
+    seed
+        What the generator began with; `None`: the operating system chose.
+    program
+        The rules, where there are some.
+    sampling
+        Draws what a report samples; it draws the same each time. `None`: nothing is sampled.
+    """
+
+    parameters: Mapping[str, Any]
+    seed: int | None = None
+    program: CheckedProgram | None = field(default=None, compare=False, repr=False)
+    sampling: np.random.Generator | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def generator(self) -> np.random.Generator | None:
+        """A copy of `sampling`."""
+        return deepcopy(self.sampling)
+
+    def whole(self) -> dict[str, Any]:
+        """Parameters, seed and versions."""
+        return {**self.parameters, "seed": FRESH if self.seed is None else self.seed, **versions()}
+
+
+def rule_files(program: CheckedProgram) -> list[str]:
+    """Names of the files that rules were read from, without folders."""
+    return [Path(name).name for name in program.sources if Path(name).suffix]
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on, and the machine's kind."""
+    from importlib.metadata import version
+
+    return {
+        "kgreason": __version__,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+        "platform": platform.platform(),
+    }
+
 
 SHARED = TEXTS["shared"]
 ORDER: list[State] = ["fails", "undecided", "given up", "holds"]
@@ -119,4 +177,4 @@ def published(
 ) -> Report:
     """A report that is published: its parameters are the version that made it, and nothing of the machine."""
     told = (*([SHARED["seeded_public"]] if seeded else []), *warnings)
-    return Report(title, False, state, verdict, done, safe, tuple(sections), release_version(), told)
+    return Report(title, False, state, verdict, done, safe, tuple(sections), {"kgreason": __version__}, told)

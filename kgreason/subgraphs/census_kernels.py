@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.distinct import GOLDEN
+from kgreason.engine.kernels import GOLDEN
 from kgreason.jit import Ints, Rows, Shorts, allocating, kernel
 
 DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY = 0, 1, 2, 3

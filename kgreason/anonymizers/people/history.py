@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.data.whole_files import replacing
 from kgreason.errors import AnonymizationError, DataError
+from kgreason.exchange import replacing
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Counts, PeopleGraph, Texts
 

@@ -69,7 +69,7 @@ def release_of(
     _check(graph, levels, settings)
     secret = rng if seeded else None
     if settings.method == "k-degree":
-        from kgreason.anonymizers.people.undirected import k_degree_release
+        from kgreason.anonymizers.k_degree.k_degree import k_degree_release
 
         return k_degree_release(graph, int(levels.max()), settings, rng, progress, secret)
     if settings.method == "ctkga":

@@ -7,9 +7,9 @@ from typing import Any
 
 from kgreason.assess.verdict import Examined, Item
 from kgreason.choices import Strategy
-from kgreason.displayed import Displayed
 from kgreason.graph.links.model import LinkGraph
 from kgreason.graph.model import Vertices
+from kgreason.printable import Displayed
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.assess.people.structure import Changes, Structure, changed_edges, clustering, structure
-from kgreason.displayed import Displayed
 from kgreason.errors import AnonymizationError
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph
+from kgreason.printable import Displayed
 
 Truth = npt.NDArray[np.bool_]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from kgreason.assess.verdict import Examined, Item
 from kgreason.choices import PeopleModel
-from kgreason.displayed import Displayed
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph
+from kgreason.printable import Displayed
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,22 +4,25 @@ The checker shares no code with the anonymizers, but the graph.
 
 References
 ----------
-THESIS, definitions 2 (Paired k-degree), 9 (k-ad), 22 (kw-tad) and 23 (p-k-ad); PCKGA, definition 2; for k-degree see
-undirected.py.
+THESIS, definitions 2 (Paired k-degree), 9 (k-ad), 22 (kw-tad) and 23 (p-k-ad); PCKGA, definition 2; for k-degree
+KDEGREE and Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, definition 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kgreason.assess import measures
 from kgreason.assess.conditions import no_label_kept
-from kgreason.assess.people import conditions, undirected
+from kgreason.assess.measures import keys, pairs
+from kgreason.assess.people import conditions
 from kgreason.assess.people.information import degrees, history, information, shared, shared_by_anyone
+from kgreason.assess.people.structure import NONE, linked
 from kgreason.assess.people.verdict import PeopleVerdict, Published, Source
-from kgreason.assess.verdict import SHOWN, Item, listing
+from kgreason.assess.verdict import SHOWN, Item, judged, listing
 from kgreason.choices import PeopleModel
 from kgreason.errors import AnonymizationError
 from kgreason.graph.people.model import Counts, PeopleGraph
@@ -161,7 +164,7 @@ def verify_people(
 def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
     """Whether each user shares with k - 1 others: degrees (Paired k-degree) or values and degrees (k-ad, p-k-ad)."""
     if model == "k-degree":
-        return undirected.k_degree(release, k)
+        return _k_degree(release, k)
     graph = release.graph
     alone = model == "paired-k-degree"
     found, what = (degrees(graph), DEGREES) if alone else (information(graph), INFORMATION)
@@ -204,7 +207,7 @@ def _besides(release: Published, model: PeopleModel, *, mutual: bool, all_edges:
     items = [conditions.simple(release), *([conditions.mutual(release)] if mutual else [])]
     if plain:
         items.append(conditions.both_ways("undirected", graph, graph.relations, "links"))
-        items += [undirected.relation(graph, source), undirected.attributes(graph)]
+        items += [_relation(graph, source), _attributes(graph)]
     items += [release.files] if release.files is not None else []
     if source is None:
         return items
@@ -214,13 +217,13 @@ def _besides(release: Published, model: PeopleModel, *, mutual: bool, all_edges:
         lost = ("users", "fakes", *(["edges"] * all_edges)) if plain else ("users", "values", "fakes")
         broken = "not examined: the mapping is broken"
         return [*items, *(Item(name, False, broken, undecided=True) for name in lost)]
-    items.append(undirected.users(source) if plain else conditions.users(source))
+    items.append(_users(source) if plain else conditions.users(source))
     if model == "paired-k-degree" and not graph.attributes:
         items.append(Item("values", True, "the release tells no values: the model is of degrees"))
     elif not plain:
         items.append(conditions.values(release, source))
     items.append(conditions.fakes(release, source, allowed=model == "kw-tad"))
-    return [*items, *([undirected.edges(graph, source)] if all_edges else [])]
+    return [*items, *([_edges(graph, source)] if all_edges else [])]
 
 
 def _each(items: Sequence[Item], releases: Sequence[Published]) -> Item:
@@ -260,3 +263,100 @@ def _values_told(graph: PeopleGraph) -> str:
         f"the release tells values of {many:,} attribute{'s' * (many > 1)}, which paired-k-degree does not protect, "
         "but k-ad does"
     )
+
+
+NAMED = 3  # users of a degree
+
+
+def _k_degree(release: Published, k: int) -> PeopleVerdict:
+    """Decide whether each user of a release shares his degree with k - 1 others.
+
+    Links count whatever their relation and whichever way they run, so that the degree is the number of users whom a
+    user is linked with.
+
+    Examples
+    --------
+    >>> def path(users: str) -> PeopleGraph:
+    ...     return PeopleGraph.from_triples(
+    ...         users, [], [(u, "mail", v) for u, v in zip(users, users[1:])], mutual=["mail"]
+    ...     )
+    >>> _k_degree(Published(path("abcd")), 2).holds
+    True
+    >>> print(_k_degree(Published(path("abc")), 2)["classes"])
+    FAILS  classes: 1 of 3 users share the degree with too few; at worst 1 user where k = 2
+        degree 2: 1 user (b), k = 2
+    """
+    graph = release.graph
+    degree = measures.degrees(graph.n, pairs(graph.n, *linked(graph)))
+    item, figures = shared(degree, graph.labels, np.full(graph.n, k, dtype=np.int64), "the degree")
+    size = np.bincount(degree)
+    rare = np.flatnonzero((size > 0) & (size < k))
+    worst = rare[np.argsort(size[rare], kind="stable")]
+    words = (_witness(graph, degree, int(d), k) for d in worst[:SHOWN])
+    item = replace(item, witnesses=listing(words, len(rare)))
+    notes = () if release.source is None else tuple(_notes(graph, release.source))
+    return PeopleVerdict("k-degree", k, 1, (item,), figures, notes=notes)
+
+
+def _witness(graph: PeopleGraph, degree: Counts, of: int, k: int) -> str:
+    users = np.flatnonzero(degree == of)
+    names = ", ".join(map(str, graph.labels[users[:NAMED]])) + ", ..." * (len(users) > NAMED)
+    return f"degree {of:,}: {len(users):,} user{'s' * (len(users) > 1)} ({names}), k = {k}"
+
+
+def _relation(graph: PeopleGraph, source: Source | None) -> Item:
+    """Whether there is one relation: one of the original, if that is known."""
+    names = sorted(graph.relations)
+    if len(names) != 1:
+        detail = f"the release has {len(names):,} relations, and k-degree is of one"
+        return Item("relation", False, detail, listing(names))
+    detail = f"the release has one relation, {names[0]}"
+    if source is not None and names[0] not in source.graph.relations:
+        others = sorted(source.graph.relations)
+        detail += ", which the original does not have"
+        return Item(
+            "relation", False, detail, listing((f"the original has {one}" for one in others), len(others))
+        )
+    return Item("relation", True, detail)
+
+
+def _attributes(graph: PeopleGraph) -> Item:
+    """Whether nothing is told besides."""
+    names = sorted(graph.attributes)
+    what = f"values of {len(names):,} attribute{'s' * (len(names) > 1)}, which tell users apart"
+    return judged("attributes", names, f"the release tells {what}", "the release tells no values")
+
+
+def _notes(graph: PeopleGraph, source: Source) -> Iterator[str]:
+    for name in sorted(graph.relations):
+        links = source.graph.relations.get(name)
+        if links is not None and not links.mutual:
+            yield (
+                f"the original does not say that {name} is mutual: of links that run one way, the release tells only "
+                "that there is one"
+            )
+
+
+def _edges(graph: PeopleGraph, source: Source) -> Item:
+    """Whether all original edges are in the release, in their relation; a link back counts as the same edge."""
+    original, lost, total, missing = source.graph, list[str](), 0, 0
+    for name, links in sorted(original.relations.items()):
+        theirs = graph.relations.get(name, NONE)
+        ends = pairs(original.n, links.source, links.target)
+        images = source.mapping[ends]
+        there = np.isin(keys(graph.n, *images), keys(graph.n, theirs.source, theirs.target))
+        gone = ends[:, ~(there & (images >= 0).all(axis=0))]
+        total += ends.shape[1]
+        missing += gone.shape[1]
+        lost += [f"{a} and {b}" for a, b in original.labels[gone[:, :SHOWN]].T]
+    fails = f"{missing:,} of {total:,} original edges are not in the release"
+    return judged("edges", lost[:SHOWN], fails, f"all {total:,} original edges are in the release", missing)
+
+
+def _users(source: Source) -> Item:
+    """Whether all original users are released: the method leaves out nobody."""
+    lost = np.flatnonzero(source.mapping < 0)
+    total = len(source.mapping)
+    fails = f"{len(lost):,} of {total:,} original users are not released, and k-degree removes none"
+    words = map(str, source.graph.labels[lost[:SHOWN]])
+    return judged("users", words, fails, f"all {total:,} users are released", len(lost))

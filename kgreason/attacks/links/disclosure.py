@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 
 from kgreason.arguments import check_probabilities
-from kgreason.attacks.links.beliefs import Beliefs, Doubles
-from kgreason.attacks.links.pairs import all_pairs, pairs_between
+from kgreason.attacks.links.pairs import Beliefs, Doubles, all_pairs, pairs_between
 from kgreason.choices import THRESHOLDS
-from kgreason.displayed import Displayed
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph, Sensitive
 from kgreason.graph.model import Vertices
+from kgreason.printable import Displayed
 
 HEAD = ("above", "predicted", "revealed", "precision", "lift", "recall", "δ")
 ROUNDING = 1e-12  # a probability that is so little above a threshold is at it

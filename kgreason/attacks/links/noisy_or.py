@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.arguments import check_probabilities
-from kgreason.attacks.links.beliefs import Beliefs, Doubles
-from kgreason.attacks.links.pairs import all_pairs, expected_power, pairs_between, slots_of
+from kgreason.attacks.links.pairs import Beliefs, Doubles, all_pairs, expected_power, pairs_between, slots_of
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
 from kgreason.graph.model import Vertices

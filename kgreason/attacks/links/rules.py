@@ -18,11 +18,9 @@ import numpy.typing as npt
 
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.arguments import check_numbers, check_probabilities
-from kgreason.attacks.links.beliefs import Beliefs, Doubles, check_unheld
 from kgreason.attacks.links.grounding import Grounder, relevant
 from kgreason.attacks.links.noisy_or import least_fixpoint
-from kgreason.attacks.links.pairs import pairs_between
-from kgreason.attacks.links.worlds import place
+from kgreason.attacks.links.pairs import Beliefs, Doubles, check_unheld, pairs_between, place
 from kgreason.errors import AnonymizationError
 from kgreason.graph.links.model import Released
 from kgreason.lang.names import suggest
@@ -70,7 +68,7 @@ def rule_beliefs(
     linked with itself, which bodies can need, but that is no link: it has no leak, and nobody asks for it.
 
     **Uncertain observations.** Where nodes stand for several entities, graphs of entities are drawn: each link is
-    placed at a random pair of entities of its nodes (`kgreason.attacks.links.worlds.place`), with the released weight.
+    placed at a random pair of entities of its nodes (`kgreason.attacks.links.pairs.place`), with the released weight.
     The rules are carried out on each of them, and probabilities are averaged over all, and over the pairs of two nodes,
     whose entities nobody can tell apart. Of constrained clusters, whose counts are least ones, as many links are placed
     as the release has.

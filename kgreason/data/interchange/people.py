@@ -16,7 +16,7 @@ from kgreason.data.raw import Column, Raw
 from kgreason.data.source import SourceSpec
 from kgreason.data.values import CastError, Objects, text
 from kgreason.errors import CallError, DataError
-from kgreason.graph.people.sources import OTHERS, Data, File, Kinds, Schema
+from kgreason.graph.people.schema import OTHERS, Data, File, Kinds, Schema
 
 _READ = Options(header=True)
 

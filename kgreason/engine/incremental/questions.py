@@ -9,8 +9,7 @@ import numpy as np
 
 from kgreason.analysis.checked import Assign, CheckedAtom, CheckedRule
 from kgreason.engine.incremental.store import Change, Store, distinct
-from kgreason.engine.incremental.work import JOINED, Work
-from kgreason.engine.limits import Limits
+from kgreason.engine.limits import JOINED, Limits, Work
 from kgreason.engine.nulls import Nulls
 from kgreason.engine.operators import Batches
 from kgreason.engine.pipeline import Pipeline

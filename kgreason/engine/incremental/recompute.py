@@ -17,8 +17,8 @@ from kgreason.engine.fixpoint import Fixpoint
 from kgreason.engine.incremental.database import Database
 from kgreason.engine.incremental.questions import GIVEN, Touching, admissible, bound_by, given, touching
 from kgreason.engine.incremental.store import Change, Deltas
-from kgreason.engine.incremental.work import ANEW
 from kgreason.engine.keyed import KeyedRelation
+from kgreason.engine.limits import ANEW
 from kgreason.engine.relation import Relation
 from kgreason.engine.rows import Rows
 from kgreason.engine.table import Codes

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.distinct import first_rows
-from kgreason.engine.rows import Rows
+from kgreason.engine.rows import Rows, first_rows
 from kgreason.engine.separable import kernels
 from kgreason.engine.table import Kind
 from kgreason.plan.ir import Separable, Steps, Threshold

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.choices import Strategy
-from kgreason.displayed import Displayed
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, Counts, Texts
+from kgreason.printable import Displayed
 
 
 @dataclass(frozen=True, eq=False)

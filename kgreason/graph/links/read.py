@@ -13,15 +13,15 @@ import numpy as np
 from kgreason.analysis.checked import CheckedProgram
 from kgreason.data.delimited import write_csv
 from kgreason.data.load import Data, load_facts, load_graph
-from kgreason.data.whole_files import replacing
 from kgreason.engine.post import apply_posts
 from kgreason.engine.seminaive import evaluate
 from kgreason.errors import DataError
+from kgreason.exchange import replacing
 from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive, observations
 from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.people.model import PeopleGraph, Texts, distinct_links
 from kgreason.graph.people.read import Statements, joined, read_statements
-from kgreason.graph.people.sources import LINKS, ROLES, Schema
+from kgreason.graph.people.schema import LINKS, ROLES, Schema
 from kgreason.lang.names import suggest
 from kgreason.progress import SILENT, Progress
 

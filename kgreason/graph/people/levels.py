@@ -13,8 +13,8 @@ import numpy.typing as npt
 from kgreason.data.delimited import write_csv
 from kgreason.data.raw import Raw
 from kgreason.data.source import parse_file
-from kgreason.data.whole_files import replacing
 from kgreason.errors import AnonymizationError, DataError
+from kgreason.exchange import replacing
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import PeopleGraph, Texts
 from kgreason.graph.people.parts import by_role, read_raw

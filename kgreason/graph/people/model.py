@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.displayed import Displayed
 from kgreason.graph.model import Vertices
+from kgreason.printable import Displayed
 
 Kind = Literal["categorical", "numeric"]
 Texts = npt.NDArray[np.object_]

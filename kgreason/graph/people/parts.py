@@ -18,7 +18,7 @@ from kgreason.data.raw import texts as file_texts
 from kgreason.data.values import UNFIT_HINT, CastError
 from kgreason.errors import DataError
 from kgreason.graph.model import Vertices
-from kgreason.graph.people.sources import SKIPPED, Data, File, Kinds, Schema
+from kgreason.graph.people.schema import SKIPPED, Data, File, Kinds, Schema
 from kgreason.lang.names import suggest
 from kgreason.progress import Progress
 

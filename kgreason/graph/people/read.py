@@ -17,8 +17,7 @@ from kgreason.graph.model import Vertices
 from kgreason.graph.parts import grouped
 from kgreason.graph.people.model import Attribute, Kind, Links, PeopleGraph, Texts, completed, distinct_links
 from kgreason.graph.people.parts import Flags, Lookup, Part, empty, lookups, parts_of
-from kgreason.graph.people.schema import read_schema
-from kgreason.graph.people.sources import LINKS, Schema
+from kgreason.graph.people.schema import LINKS, Schema, read_schema
 from kgreason.lang.names import suggest
 from kgreason.progress import SILENT, Progress
 

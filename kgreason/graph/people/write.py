@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from kgreason.arrays import pa
 from kgreason.data.plain_tables import write_table
-from kgreason.data.whole_files import replacing
 from kgreason.errors import ReleaseError
+from kgreason.exchange import replacing
 from kgreason.graph.labels import fresh_labels, permutation
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph, Texts
