@@ -47,7 +47,7 @@ def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int
 
     Of one table with a line per person and no edges, a schema (.toml) is written instead.
     """
-    from kgreason.data.whole_files import replacing
+    from kgreason.exchange import replacing
     from kgreason.init.start import start
 
     made = start(tables, out)
