@@ -28,7 +28,7 @@ from kgreason.data.where import condition
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
 from kgreason.interrupts import stoppable
-from kgreason.lang.values import Value, read_date
+from kgreason.lang.values import read_date
 
 _LONGEST = 10**9  # bytes of a row, of SQLite itself
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -104,7 +104,8 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
 
 def _tables(connection: sqlite3.Connection) -> dict[str, str]:
     found = connection.execute(
-        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+        "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+        "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
     )
     return {name: name for (name,) in found}
 
@@ -239,7 +240,3 @@ def _replace(connection: Any, name: str, facts: Any, predicate: str, names: Sequ
     connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
     connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(names))})", rows)
-
-
-def _cell(value: Value) -> object:
-    return value if isinstance(value, (bool, int, float, str)) else json_text(value)

@@ -81,6 +81,11 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
             one, other = table.taken[:2] if key is table.taken[0] else table.taken[1::-1]
             if known[one] < 0.5 or (known[other] > SHARED and not other.numeric):
                 if not ends and (one.shared(other) <= SHARED or other.distinct <= 0.2 * one.distinct):
+                    names, ways = [table.called(c) for c in (one, other, one)], table.reading(*table.taken)
+                    why = "a line may be an edge from {} to {}, or a vertex {} with what is known of it"
+                    hint = f"say which: edges {ways}, vertices {table.reading(one)} (beside edges, or alone, of people)"
+                    if one is table.taken[0] and not table.raw.graph:
+                        raise DataError(table.name, why.format(*names), hint=hint)
                     table.doubt("each source stands in one line, so a line may be a vertex or a person", one)
                 continue
             edges.remove(table)
@@ -148,7 +153,8 @@ def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, 
     groups: dict[tuple[str, str], list[Table]] = {}
     for table in edges:
         like = (re.sub(r"[\W_]*\d+$", "", table.stem) or table.stem, table.called(*table.taken))
-        for group in [("", kind) for kind in table.kinds] or [_OWN if table.shares else like]:
+        own = table.shares and not any(_overlap(table, other) for other in groups.get(_OWN, ()))
+        for group in [("", kind) for kind in table.kinds] or [_OWN if own else like]:
             groups.setdefault(group, []).append(table)
     told, relations = [], dict[str, bool]()
     binds: dict[Table, list[str]] = {table: [] for table in edges}
@@ -190,6 +196,12 @@ def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, 
         edge=next(iter(relations)) if len(relations) == 1 else "link",
     )
     return text, kind
+
+
+def _overlap(*tables: Table) -> bool:
+    """Whether two tables hold the same pairs, as tables of votes and of capital do; parts of one register do not."""
+    a, b = (set(zip(*(end.texts for end in table.taken[:2]), strict=True)) for table in tables)
+    return len(a & b) > 0.1 * min(len(a), len(b))
 
 
 def _place(table: Table, file: Path) -> str:

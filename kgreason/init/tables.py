@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import re
 import shlex
@@ -30,7 +31,7 @@ _HEAD = 1 << 16  # bytes of a file that tell the delimiter
 _MOST = 0.9  # share of the values that decides what a column holds
 _POINT = re.compile(r"\s*[+-]?(\d+(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
 _DATE = re.compile(r"[\"']?([\d#]{1,4}-[\d#]{1,2}-[\d#]{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4})[\"']?")
-_OF_SQLITE = "SELECT '', name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'"
+_OF_SQLITE = "SELECT '', name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
 _OF_OTHERS = (
     "SELECT table_schema, table_name FROM information_schema.tables "
     "WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2"
@@ -66,6 +67,8 @@ ROLES: dict[str, frozenset[str]] = {}
 """Words by the role of the columns that are called so."""
 for _role, _line in (line.split(": ") for line in _WORDS.strip().splitlines()):
     ROLES[_role] = ROLES.get(_role, frozenset()) | set(_line.split())
+_TITLES = frozenset().union(*ROLES.values()) - {"%"}
+_COMPARED = 1000  # cells whose shapes the first line is compared with
 SOURCES, TARGETS = ROLES["owner"] | ROLES["source"], ROLES["owned"] | ROLES["target"]
 
 
@@ -90,8 +93,7 @@ class Column:
 
     def __init__(self, name: str, number: int, cells: Any, *, named: bool = True) -> None:
         self.name, self.number = name, number
-        words = re.findall(r"[^\W\d_]+|%", re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name)) if named else []
-        self.words = frozenset(map(str.lower, words))
+        self.words = words(name) if named else frozenset()
         kind = None if isinstance(cells, Objects | Unfit) else getattr(cells.type, "storage_type", cells.type)
         self.nested = kind is None or foreign(kind)
         self.texts = [] if self.nested else _texts(cells.slice(0, ROWS))
@@ -279,13 +281,45 @@ def tables(given: str) -> list[Table]:
         options["encoding"] = "latin-1"
         notes.append("it is no UTF-8, so it was read as Latin-1")
         raw = read_table(source)
+    if raw.doubt and raw.named and not _has_title(raw, given):
+        notes.append("its first line looks as the others do, so it is data, not names of columns")
+        source = SourceSpec(spec.path, kind, {**options, "useHeaders": "false"})
+        raw = read_table(source)
     table = Table(given, source, raw, notes)
-    if raw.doubt and "useHeaders" not in options:
-        said, other = ("names", "false") if raw.named else ("data", "true")
-        table.doubt(f"its first line was read as {said}", useHeaders=other)
     if kind in ("csv", "tsv") and raw.columns:
         table.options.setdefault("useHeaders", str(raw.named).lower())
     return [table]
+
+
+def _has_title(raw: Raw, given: str) -> bool:
+    """Whether the first line holds names; `DataError` if it may be either, as a wrong guess loses or shows a row."""
+    likenesses = []
+    for name, cells in zip(raw.names, raw.columns, strict=True):
+        texts = [str(v) for v in cells.slice(0, _COMPARED).to_pylist() if v and str(v).strip()]
+        shapes = Counter(map(_shape, texts))
+        alike = shapes[_shape(name)] >= max(1, 0.2 * len(texts))
+        if alike and re.search(r"\d", name):
+            return False
+        likenesses.append((alike, not alike and bool(texts) and max(shapes.values()) >= 0.8 * len(texts)))
+    titles = any(0 < len(found := words(name)) == len(found & _TITLES) for name in raw.names)
+    if titles or not len(raw) or any(other or not alike for alike, other in likenesses):
+        return True
+    first = ", ".join(raw.names)[:60]
+    why = f"the first line ({first}) may hold the names of the columns, or be data as the lines below it"
+    ways = (f"kgreason init {shlex.quote(_with(given, {'useHeaders': said}))}" for said in ("true", "false"))
+    raise DataError(raw.file, why, raw.title_line, hint="say which: of names {}, of data {}".format(*ways))
+
+
+def _shape(text: str) -> str:
+    """Kinds of characters in a cell: ``Aa Aa`` of Ann Smith, ``a9`` of p12, ``a`` of name."""
+    kinds = ("9" if c.isdigit() else "A" if c.isupper() else "a" if c.isalpha() else c for c in text.strip())
+    return "".join(kind for kind, _ in itertools.groupby(kinds))
+
+
+def words(name: str) -> frozenset[str]:
+    """Words of the name of a column, in lower case."""
+    parts = re.findall(r"[^\W\d_]+|%", re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name))
+    return frozenset(part.lower() for part in parts)
 
 
 def _of_database(given: str, spec: SourceSpec) -> list[Table]:

@@ -269,6 +269,11 @@ class Matcher:
                 yield self._conditions(batch)
                 continue
             best = min(rest, key=lambda i: self._size(atoms[i], batch)) if rest[1:] else rest[0]
+            if batch.size > 1 and self._size(atoms[best], batch) > 16 * PIECE:
+                half = batch.size // 2  # matches are joined a few at a time: conditions may leave few of them
+                parts = np.arange(half, batch.size), np.arange(half)
+                waiting += [(batch.taken(part), rest) for part in parts]
+                continue
             which, ids = self.joined(atoms[best], batch, below)
             found = self.extended(atoms[best], batch, which, ids)
             found = replace(found, premises={**found.premises, best: ids})
