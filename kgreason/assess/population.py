@@ -20,7 +20,7 @@ NORMAL = 1.959963984540054  # standard errors on either side of a normal mean th
 
 MOST = 1 << 63  # a rank is a word
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
-CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `count_sets`
+CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `_count_sets`
 
 
 @kernel
