@@ -229,8 +229,9 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
     plain = [(n, weight.counts[t]) for t, n in weight.numbers.items() if "%" not in t]
     rows, unmarked = sum(weight.counts[t] for t in weight.numbers), sum(n for _, n in plain)
     over, over_percent = (sum(n for value, n in plain if not 0 <= value <= most) for most in (1, 100))
-    why, values = "by its name" if weight.strong else "it holds numbers", f"{weight.low:g} to {weight.high:g}"
-    table.note(f"column {weight} is the weight: {why}; its values go from {values}")
+    why, mark = "by its name" if weight.strong else "it holds numbers", "%" if weight.percent else ""
+    values = f"its values go from {weight.low:g}{mark} to {weight.high:g}{mark}"
+    table.note(f"column {weight} is the weight: {why}; {values}")
     if weight.comma:
         table.note("its numbers have decimal commas", decimal=",")
     for text in weight.others[:1]:
