@@ -22,7 +22,6 @@ from kgreason.arguments import (
 from kgreason.choices import MAX_EXAMINED, MAX_SUBGRAPHS, Model
 from kgreason.errors import AnonymizationError, TooLargeError
 from kgreason.progress import SILENT, Progress
-from kgreason.release.pipeline import Clock
 
 if TYPE_CHECKING:
     from kgreason.advice.report import Risk
@@ -414,6 +413,7 @@ def risk(
     (3, 0)
     """
     from kgreason.advice.report import measure
+    from kgreason.release.pipeline import Clock
 
     check_numbers(k=(k, 2), max_subgraphs=(max_subgraphs, 1))
     clock, written = Clock(), load(rules, allow_files=allow_files)
