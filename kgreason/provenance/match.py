@@ -268,8 +268,10 @@ class Matcher:
             if not rest:
                 yield self._conditions(batch)
                 continue
-            best = min(rest, key=lambda i: self._size(atoms[i], batch)) if rest[1:] else rest[0]
-            if batch.size > 1 and self._size(atoms[best], batch) > 16 * PIECE:
+            size, best = 0, rest[0]
+            if rest[1:] or batch.size > 1:  # else there is nothing to choose or to cut
+                size, best = min((self._size(atoms[i], batch), i) for i in rest)
+            if batch.size > 1 and size > 16 * PIECE:
                 half = batch.size // 2  # matches are joined a few at a time: conditions may leave few of them
                 parts = np.arange(half, batch.size), np.arange(half)
                 waiting += [(batch.taken(part), rest) for part in parts]

@@ -29,6 +29,10 @@ from kgreason.graph.links.model import LinkGraph, Observations, Released
 from kgreason.graph.model import Vertices
 from kgreason.graph.people.model import Attribute, PeopleGraph
 
+Doubles = npt.NDArray[np.float64]
+Number = TypeVar("Number", np.int64, np.float64)
+Rows = tuple[Vertices, Vertices, Doubles, Vertices]
+"""Links: source, target, weight (0 where there is none), and how many."""
 NEEDED = (
     "mapping: whether each entity is in a node that counts it",
     "labels: whether original names are in the release",
@@ -265,19 +269,6 @@ def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[t
     if attribute is None:
         return set()
     return set(zip(group[attribute.user].tolist(), attribute.domain[attribute.value].tolist(), strict=True))
-
-
-def strategy_is(strategy: Strategy, released: Released) -> Item:
-    """Whether the release says that it was made by the strategy that was asked for."""
-    same = released.strategy == strategy
-    detail = f"made by {released.strategy}" + ("" if same else f", not by {strategy}")
-    return Item("strategy", same, detail)
-
-
-Doubles = npt.NDArray[np.float64]
-Number = TypeVar("Number", np.int64, np.float64)
-Rows = tuple[Vertices, Vertices, Doubles, Vertices]
-"""Links: source, target, weight (0 where there is none), and how many."""
 
 
 def links(released: Released, source: Source, percent: float | None) -> Item:
