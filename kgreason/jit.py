@@ -48,7 +48,6 @@ Doubles = Annotated[npt.NDArray[np.float64], "float64", 1]
 DoubleRows = Annotated[npt.NDArray[np.float64], "float64", 2]
 Flags = Annotated[npt.NDArray[np.bool_], "bool", 1]
 Bytes = Annotated[npt.NDArray[np.uint8], "uint8", 1]
-ByteRows = Annotated[npt.NDArray[np.uint8], "uint8", 2]
 """Arguments of kernels: C-contiguous arrays of a type and a number of axes."""
 
 
