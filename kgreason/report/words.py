@@ -8,13 +8,17 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgreason.anonymizers.base import Guarantee
 from kgreason.assess.verdict import Examined, Verdict
 from kgreason.graph.model import KnowledgeGraph
+
+if TYPE_CHECKING:
+    from jinja2.environment import TemplateModule
 
 DOCUMENTATION = "docs/"
 """Where the pages of the documentation are, relative to the project; links of terms are relative to it."""
@@ -247,10 +251,14 @@ def safe_for_everybody(kept: str, *, confirmed: bool, seeded: bool) -> str:
 
 def said(name: str, /, **values: object) -> str:
     """A sentence of the templates, with its values."""
+    return plain(getattr(_sentences(), name)(**values))
+
+
+@cache
+def _sentences() -> TemplateModule:
     from kgreason.report.page import templates
 
-    sentences = templates().overlay(autoescape=False).get_template("sentences.txt").module
-    return plain(getattr(sentences, name)(**values))
+    return templates().overlay(autoescape=False).get_template("sentences.txt").module
 
 
 def plain(text: str) -> str:
