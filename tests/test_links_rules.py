@@ -313,10 +313,10 @@ def test_control_of_clusters_is_uncertain() -> None:
     text = """@edge("own"). @node("company"). control(X, X) :- company(X).
     control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5."""
     found = believed(
-        graph(2, [1, 2], own=own), text, strategy="cluster-edge", leak=0.0, worlds=4000, sensitive="control"
+        graph(2, [1, 2], own=own), text, strategy="cluster-edge", leak=0.0, worlds=1000, sensitive="control"
     )
     # the two links stand at one pair or at two, so that a pair has one with 3/4
-    assert as_dict(found) == pytest.approx({(0, 1): 0.75}, abs=0.02)
+    assert as_dict(found) == pytest.approx({(0, 1): 0.75}, abs=0.04)
 
 
 # --- worlds -------------------------------------------------------------------------------
@@ -332,21 +332,21 @@ def hypergeometric(lam: float, slots: int, drawn: int, own: int) -> float:
 def test_worlds_converge_to_the_closed_form(strategy: Strategy, limit: int | None) -> None:
     made = graph(3, [2, 3, 4], classmates=links((0, 1, 4), (0, 2, 1), (2, 2, 3), mutual=True))
     limits = None if limit is None else {"classmates": limit}
-    found = believed(made, CLASSES, strategy=strategy, worlds=1500, mutual=True, limits=limits)
+    found = believed(made, CLASSES, strategy=strategy, worlds=600, mutual=True, limits=limits)
     expected = {}
     for ends, pairs, count in (((0, 1), 6, 4), ((0, 2), 8, 1), ((2, 2), 6, 3)):
         fails = (
             (1 - 0.4 / pairs) ** count if limit is None else hypergeometric(0.4, limit * pairs, count, limit)
         )
         expected[ends] = 1 - 0.8 * fails
-    assert as_dict(found) == pytest.approx(expected, abs=0.006)
+    assert as_dict(found) == pytest.approx(expected, abs=0.01)
 
 
 def test_worlds_of_a_rule_with_two_atoms() -> None:
     """An entity of each of two clusters of two: one has the other as a friend of the same third one."""
     rules = '@edge("calls"). @label("both", 0.5) friends(X, Y) :- calls(Z, X), calls(Z, Y).'
     made = graph(3, [2, 2, 2], calls=links((0, 1, 1), (0, 2, 1)))
-    found = believed(made, rules, strategy="cluster-edge", leak=0.0, worlds=3000, mutual=True)
+    found = believed(made, rules, strategy="cluster-edge", leak=0.0, worlds=1000, mutual=True)
     # the callers are one with 1/2, and of the four pairs of the called ones it is one
     assert as_dict(found) == pytest.approx({(1, 2): 0.5 * 0.25 * 0.5}, abs=0.004)
     assert found.source.tolist() == [1]

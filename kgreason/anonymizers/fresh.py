@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -115,15 +116,31 @@ class Drawing:
         redraws
             Which weights were drawn anew, and with what `attempt`, one time after another.
         """
-        found = [np.empty(0, dtype=np.int64)]
-        for start in range(0, size, len(self.old)):
-            chosen = self.rng.permutation(len(self.old))[: size - start]
-            rows = np.isin(self.target, self.target[chosen])
-            units = self.run(rows=rows)
-            for redrawn, attempt in redraws:
-                units = self.run(units, rows & redrawn, attempt)
-            found.append(units[chosen])
-        return np.concatenate(found)
+        if not size:
+            return np.empty(0, dtype=np.int64)
+        m = len(self.old)
+        times = -(-size // m)
+        many = self._repeated(times)
+        last = m * (times - 1)
+        chosen = np.append(np.arange(last), last + self.rng.permutation(m)[: size - last])
+        rows = np.isin(many.target, many.target[chosen])
+        units = many.run(rows=rows)
+        for redrawn, attempt in redraws:
+            units = many.run(units, rows & np.tile(redrawn, times), attempt)
+        return units[chosen]
+
+    def _repeated(self, times: int) -> Drawing:
+        """The same edges so many times, each time between vertices of their own: all are drawn in the same rounds."""
+        many = copy(self)
+        number = np.repeat(np.arange(times), len(self.old))
+        pairs = int(self.pair.max()) + 1
+        many.old, many.side = np.tile(self.old, times), np.tile(self.side, times)
+        many.target = np.tile(self.target, times) + number * (int(self.target.max()) + 1)
+        many.pair = np.tile(self.pair, times) + number * pairs
+        if self.taken[0] >= 0:
+            offset = np.repeat(np.arange(times), len(self.taken)) * pairs * (GRID + 1)
+            many.taken = np.tile(self.taken, times) + offset
+        return many
 
     def _drawn(self, rows: Vertices, attempt: int) -> Units:
         """Draw weights on the sides of the old ones, the nearer to them the more attempts there were."""
