@@ -57,6 +57,17 @@ def test_delta_is_that_of_all_connected_sets(seed: int, x: int, k: int) -> None:
     assert verdict["images"].state == ("holds" if good == total else "undecided" if good else "fails")
 
 
+@pytest.mark.parametrize(
+    ("x", "which"), [(1, "original"), (2, "original with 2 vertices that hang together")]
+)
+def test_which_originals_a_release_alone_refutes(x: int, which: str) -> None:
+    """Two vertices, and for one vertex one that owns itself: nothing stands at two places."""
+    released = graph(["r1", "r2"][:x], own=[(0, x - 1, 0.1)])
+    item = verify_alone(released, CONTROL, 2, x)["images"]
+    assert item.state == "fails"
+    assert item.detail.endswith(f"and so does none of any {which}")
+
+
 def held_or_refuted(seed: int) -> str:
     """Check what is said of every original on some of them; returns what that was."""
     released, rules = random_release(seed), RULES[seed % len(RULES)]

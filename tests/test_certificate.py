@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 import kgreason
 from kgreason.api import anonymize, read_graph, verify
+from kgreason.assess.conditions import files
 from kgreason.assess.proof import faults_of_copies, repeated
 from kgreason.assess.verdict import Certificate, Donors
 from kgreason.errors import ReleaseError
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.model import KnowledgeGraph
+from kgreason.imprint import Fault
 from kgreason.isomorphism.certificates import read_certificate, write_certificate
 from kgreason.isomorphism.reading import Pair
 from kgreason.isomorphism.release import Anonymization
@@ -81,9 +83,28 @@ def test_copies_show_every_size(copied: Anonymization) -> None:
     assert verdict.sizes == "every x"
     assert verdict.delta is not None
     assert str(verdict.delta) == "1.000 (all of any size, exact)"
+    again = verify(*known(copied), CONTROL, k=3, x=3, certificate=verdict.certificate)
+    assert again.certificate is verdict.certificate
     other = resource("rules", "ultimate_controller.vada")
     assert verify(*known(copied), other, k=2, x=59, certificate=verdict.certificate).holds, "any rules"
     assert verify(*known(copied), CONTROL, k=3, x=(1, 2, 3)).holds, "as a search finds"
+
+
+def test_a_certificate_without_donors_shows_nothing(made: Anonymization) -> None:
+    verdict = verify(*known(made), CONTROL, k=2, x=3, certificate=Certificate(2))
+    assert verdict["certificate"].witnesses == ("it is for x = nothing and does not speak of 3 vertices",)
+
+
+def test_files_that_differ_are_counted() -> None:
+    wrong = [Fault("other content", f"{name}.csv", "it has other rows") for name in "ab"]
+    fine = Fault("other encoding", "c.csv", "it is packed", harmless=True)
+    for faults, words in (
+        ([], "they are as written"),
+        ([fine], "they say what was written, but for c.csv: other encoding"),
+        ([wrong[0], fine], "1 file is not as written"),
+        (wrong, "2 files are not as written"),
+    ):
+        assert files(faults).detail == words
 
 
 def test_copies_for_a_large_k() -> None:
@@ -310,6 +331,7 @@ def test_of_another_release(method: Any, made: Anonymization, copied: Anonymizat
     verdict = verify(*known(other), CONTROL, k=k, x=3, certificate=file)
     assert not verdict.holds
     assert verdict["certificate"].witnesses[0].startswith("it is of another release: ")
+    assert verdict.certificate is None
     assert verify(*known(other), CONTROL, k=k, x=3).holds
 
 

@@ -42,6 +42,32 @@ def test_packs_gives_up_beyond_the_budget() -> None:
     assert packs(sets, 2, cost)[0] == 0
 
 
+@settings(max_examples=inputs(100), deadline=None)
+@given(
+    st.lists(st.sets(st.integers(0, 9), min_size=1, max_size=3), min_size=6, max_size=10), st.integers(3, 4)
+)
+def test_no_budget_makes_a_wrong_answer(sets: list[set[int]], need: int) -> None:
+    incidence = np.zeros((len(sets), 10), dtype=np.int32)
+    for row, held in enumerate(sets):
+        incidence[row, list(held)] = 1
+    status, spent, chosen = packs(csr_array(incidence), need, 10**9)
+    assert status in (0, 1)
+    assert len(chosen) == (need if status else 0)
+    for budget in range(0, spent, max(1, spent // 50)):
+        assert packs(csr_array(incidence), need, budget)[0] in (-1, status)
+
+
+def test_three_and_four_disjoint_sets_are_found() -> None:
+    """Where some starts lead nowhere, and others do."""
+    sets = [{0, 1, 2}, {0}, {1}, {2, 3}, {3, 4}, {5, 0}]
+    incidence = np.zeros((len(sets), 6), dtype=np.int32)
+    for row, held in enumerate(sets):
+        incidence[row, list(held)] = 1
+    for need, expected in ((2, 1), (3, 1), (4, 0)):
+        status, _, chosen = packs(csr_array(incidence), need, 10**9)
+        assert (status, len(chosen)) == (expected, need * expected)
+
+
 def test_tokens_meet_where_placements_do() -> None:
     rng = np.random.default_rng(3)
     traits = np.stack([rng.integers(0, 4, 12), rng.integers(0, 4, 12), np.arange(12)], axis=1)

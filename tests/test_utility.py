@@ -41,6 +41,21 @@ def edges(n: int) -> st.SearchStrategy[list[tuple[int, int, float]]]:
     return st.lists(st.tuples(vertex, vertex, st.sampled_from([0.25, 0.75])), max_size=8)
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "r(X,Y) :- r(X,Y), e(Y,Y).",  # no step: the pair is there already
+        "r(X,Y) :- r(X,Z), r(Z,Y), e(Z,Y).",  # two pairs, and a condition on where they meet
+        "r(X,Y) :- r(Z,Y), e(X,Y).",  # the middle is lost
+        "r(X,Y) :- r(X,Z), e(Z,Y), e(X,Z).",  # the step depends on where the pair begins
+    ],
+)
+def test_other_recursion_is_no_closure(rule: str) -> None:
+    text = '@edge("e"). @query("r"). r(X,Y) :- e(X,Y). '
+    assert closure_rules(load_text(text + rule), "r") is None
+    assert closure_rules(load_text(text + "r(X,Y) :- r(X,Z), e(Z,Y)."), "r") is not None
+
+
 @settings(max_examples=inputs(80), deadline=None)
 @given(edges(4), edges(6), st.permutations(range(6)))
 def test_against_sets(before: list, after: list, number: list[int]) -> None:

@@ -359,6 +359,7 @@ def test_images_are_not_examined_without_sense() -> None:
     assert verdict.delta is None
     assert verdict["images"].detail == "not examined: k and x must be at least 1"
     assert verdict.as_dict()["delta"] is None
+    assert check(k=1, x=1)["images"].holds
 
 
 def test_dropped_edge() -> None:
