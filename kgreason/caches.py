@@ -1,6 +1,9 @@
 """Folders for what is worth keeping from one run to the next: machine code, tables of the parser.
 
-What is kept is run, so nothing is taken from where other users of the machine may write.
+What is kept is run, so nothing is taken from where other users of the machine may write. Without kept machine code
+every run compiles: `kgreason check` on a rule file takes 5.2 s of processor time in place of 0.3 s. Without kept tables
+of the parser `kgreason fmt` takes 0.24 s in place of 0.20 s. (2 cores, medians of three runs on a busy machine.)
+The package platformdirs names folders for caches, too, but not the one beside the source, which is there first.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -14,19 +15,32 @@ import pytest
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
-@pytest.fixture
-def parts(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    names = ("series", "conclusions", "derived", "drawing", "page")
-    found = {name: import_module(f"zheleva.{name}") for name in names}
-    for name in [*(f"zheleva.{name}" for name in names), "zheleva", "plots"]:
-        monkeypatch.delitem(sys.modules, name)
-    return found
+@pytest.fixture(scope="module")
+def parts() -> Iterator[dict[str, ModuleType]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        names = ("series", "conclusions", "derived", "drawing", "page")
+        found = {name: import_module(f"zheleva.{name}") for name in names}
+        for name in [*(f"zheleva.{name}" for name in names), "zheleva", "plots"]:
+            patch.delitem(sys.modules, name)
+        yield found
 
 
-def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round(parts) -> None:
+@pytest.fixture(scope="module")
+def measured(parts):
+    return parts["series"].everything(1, 0)
+
+
+@pytest.fixture(scope="module")
+def derived(parts):
+    return parts["derived"].derived(1, 0)
+
+
+def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round(
+    parts, measured, derived
+) -> None:
     series, conclusions = parts["series"], parts["conclusions"]
-    found = series.everything(1, 0)
+    found = measured
     said = conclusions.conclusions(found)
     first, constrained = said[0], said[2]
     assert (first.verdict, constrained.verdict) == ("holds", "holds")
@@ -34,7 +48,7 @@ def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round
     points[series.FINE, 0.8] = points[series.PARTIAL, 0.8]
     turned = conclusions.conclusions(replace(found, dense=replace(found.dense, points=points)))
     assert turned[0].verdict == "fails at: dense, 0.8, k=2"
-    text = parts["page"].page(found, parts["derived"].derived(1, 0), "COMMAND", 0)
+    text = parts["page"].page(found, derived, "COMMAND", 0)
     assert "COMMAND" in text
     assert "$" not in text.replace("$ COMMAND", "")
     assert all(one.says in text for one in said)
@@ -57,9 +71,11 @@ def test_readings_of_a_count_between_clusters(parts) -> None:
         assert believed.tolist() == pytest.approx([0.2 + 0.8 * 0.4 * chance])
 
 
-def test_conclusions_on_control_hold_for_what_is_measured_and_fail_where_it_is_turned_round(parts) -> None:
+def test_conclusions_on_control_hold_for_what_is_measured_and_fail_where_it_is_turned_round(
+    parts, derived
+) -> None:
     series, rules = parts["series"], parts["derived"]
-    found = rules.derived(1, 0)
+    found = derived
     verdict = {one.says[:2]: one.verdict for one in rules.conclusions_of_rules(found)}
     assert (verdict["1."], verdict["R1"], verdict["R2"], verdict["R4"]) == ("holds",) * 4
     register = found.graphs["register"]
@@ -94,9 +110,9 @@ def test_control_and_what_its_adversary_believes(parts) -> None:
 
 
 @pytest.mark.slow
-def test_plots_are_written(parts, tmp_path) -> None:
+def test_plots_are_written(parts, measured, tmp_path) -> None:
     pytest.importorskip("matplotlib")
-    for name, plot in parts["drawing"].plots(parts["series"].everything(1, 0)).items():
+    for name, plot in parts["drawing"].plots(measured).items():
         plot.write(tmp_path / f"{name}.svg")
         assert "<svg" in (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
 

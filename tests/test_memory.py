@@ -22,6 +22,7 @@ from kgreason.engine.table import Facts
 from kgreason.errors import CallError, DataError, EvaluationError
 from kgreason.memory import Exhausted, claim, limited, look, parse_size, shown
 from kgreason.plan.ir import Part
+from tests.needs import quick
 
 GB = 10**9
 
@@ -132,7 +133,7 @@ def _stopped(name: str) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("name", ["walks", pytest.param("rounds", marks=pytest.mark.slow), "pairs", "texts"])
+@pytest.mark.parametrize("name", quick(2, ["pairs", "texts", "walks", "rounds"]))
 def test_evaluation_stops_before_it_holds_too_much(name: str) -> None:
     # in a new process: this one may keep memory that earlier tests have freed, and would take none from the system
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:

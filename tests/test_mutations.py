@@ -215,7 +215,7 @@ def test_releases_hold_before(number: int, judge: str) -> None:
 
 @pytest.mark.parametrize("judge", JUDGES)
 def test_mutated_releases(judge: str) -> None:
-    seen = compared(150 if judge == "enumeration" else 60, range(30), JUDGES[judge])
+    seen = compared(100 if judge == "enumeration" else 40, range(30), JUDGES[judge])
     assert powerful(seen, judge), seen
 
 

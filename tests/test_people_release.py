@@ -151,7 +151,7 @@ def test_cdga_makes_degrees_of_k_alike(graph: PeopleGraph, k: int, mode: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("loss", "method"), quick(2, [("adm", "ckga"), ("atdm", "pckga"), ("adm", "pckga"), ("atdm", "ckga")])
+    ("loss", "method"), quick(1, [("atdm", "pckga"), ("adm", "ckga"), ("adm", "pckga"), ("atdm", "ckga")])
 )
 def test_the_example_holds(method: Any, loss: Any) -> None:
     graph = read_people(SCHEMA)
