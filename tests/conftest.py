@@ -31,7 +31,7 @@ settings.load_profile("same")
 def pytest_collection_finish() -> None:
     """What is imported and collected stays: the search for cyclic garbage need not go through it in every test."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)  # the search takes a twentieth of the tests' time else
+    gc.set_threshold(50_000, 20, 50)  # at the usual one the search takes 5 % of the tests' time
 
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -61,7 +61,7 @@ def test_delta_is_that_of_all_connected_sets(seed: int, x: int, k: int) -> None:
     ("x", "which"), [(1, "original"), (2, "original with 2 vertices that hang together")]
 )
 def test_which_originals_a_release_alone_refutes(x: int, which: str) -> None:
-    """Two vertices, and for one vertex one that owns itself: nothing stands at two places."""
+    """One vertex with a loop, or two with an edge between them: neither stands at two places."""
     released = graph(["r1", "r2"][:x], own=[(0, x - 1, 0.1)])
     item = verify_alone(released, CONTROL, 2, x)["images"]
     assert item.state == "fails"

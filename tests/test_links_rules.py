@@ -339,7 +339,7 @@ def test_worlds_converge_to_the_closed_form(strategy: Strategy, limit: int | Non
             (1 - 0.4 / pairs) ** count if limit is None else hypergeometric(0.4, limit * pairs, count, limit)
         )
         expected[ends] = 1 - 0.8 * fails
-    assert as_dict(found) == pytest.approx(expected, abs=0.01)
+    assert as_dict(found) == pytest.approx(expected, abs=0.003)
 
 
 def test_worlds_of_a_rule_with_two_atoms() -> None:
@@ -348,7 +348,7 @@ def test_worlds_of_a_rule_with_two_atoms() -> None:
     made = graph(3, [2, 2, 2], calls=links((0, 1, 1), (0, 2, 1)))
     found = believed(made, rules, strategy="cluster-edge", leak=0.0, worlds=1000, mutual=True)
     # the callers are one with 1/2, and of the four pairs of the called ones it is one
-    assert as_dict(found) == pytest.approx({(1, 2): 0.5 * 0.25 * 0.5}, abs=0.004)
+    assert as_dict(found) == pytest.approx({(1, 2): 0.5 * 0.25 * 0.5}, abs=0.007)
     assert found.source.tolist() == [1]
 
 

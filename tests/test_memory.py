@@ -297,8 +297,8 @@ def test_files_that_unpack_to_more_than_there_is_room_for(tmp_path: Path, name: 
     start, again = BOMBS[name]
     plain, _, options = name.partition("?")
     file = tmp_path / f"{plain}.gz"
-    many = gzip.compress((again * (10**6 // len(again))).encode())
-    file.write_bytes(gzip.compress(start.encode()) + many * 150)
+    many = gzip.compress((again * (10**7 // len(again))).encode())
+    file.write_bytes(gzip.compress(start.encode()) + many * 15)
     message, more = beyond(f"{file}{'?' * bool(options)}{options}", 40_000_000)
     assert message.startswith(f"{file}: there is not enough memory to read it: ")
     assert message.endswith("help: allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))")

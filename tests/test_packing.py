@@ -17,22 +17,27 @@ from tests.examples import inputs
 from tests.test_verify import Brute, random_case
 
 
+def incidence(sets: list[set[int]]) -> csr_array:
+    held = np.zeros((len(sets), 10), dtype=np.int32)
+    for row, tokens_of in zip(held, sets, strict=True):
+        row[list(tokens_of)] = 1
+    return csr_array(held)
+
+
 @settings(max_examples=inputs(200), deadline=None)
 @given(
     st.lists(st.sets(st.integers(0, 9), min_size=1, max_size=4), min_size=1, max_size=12), st.integers(1, 4)
 )
 def test_packs_is_brute_force(sets: list[set[int]], need: int) -> None:
-    incidence = np.zeros((len(sets), 10), dtype=np.int32)
-    for row, held in enumerate(sets):
-        incidence[row, list(held)] = 1
+    of = incidence(sets)
     expected = any(
         all(a.isdisjoint(b) for a, b in combinations(chosen, 2)) for chosen in combinations(sets, need)
     )
-    status, spent, chosen = packs(csr_array(incidence), need, 10**9)
+    status, spent, chosen = packs(of, need, 10**9)
     assert status == int(expected)
     assert len(set(chosen)) == (need if expected else 0)
     assert all(sets[a].isdisjoint(sets[b]) for a, b in combinations(chosen, 2))
-    assert packs(csr_array(incidence), need, spent)[0] == status
+    assert packs(of, need, spent)[0] == status
 
 
 def test_packs_gives_up_beyond_the_budget() -> None:
@@ -46,25 +51,17 @@ def test_packs_gives_up_beyond_the_budget() -> None:
 @given(
     st.lists(st.sets(st.integers(0, 9), min_size=1, max_size=3), min_size=6, max_size=10), st.integers(3, 4)
 )
-def test_no_budget_makes_a_wrong_answer(sets: list[set[int]], need: int) -> None:
-    incidence = np.zeros((len(sets), 10), dtype=np.int32)
-    for row, held in enumerate(sets):
-        incidence[row, list(held)] = 1
-    status, spent, chosen = packs(csr_array(incidence), need, 10**9)
-    assert status in (0, 1)
-    assert len(chosen) == (need if status else 0)
-    for budget in range(0, spent, max(1, spent // 50)):
-        assert packs(csr_array(incidence), need, budget)[0] in (-1, status)
+def test_a_budget_that_is_too_small_decides_nothing(sets: list[set[int]], need: int) -> None:
+    of = incidence(sets)
+    _, spent, _ = packs(of, need, 10**9)
+    for budget in range(search.CALL, spent, max(1, spent // 50)):
+        assert packs(of, need, budget)[0] == -1
 
 
-def test_three_and_four_disjoint_sets_are_found() -> None:
-    """Where some starts lead nowhere, and others do."""
-    sets = [{0, 1, 2}, {0}, {1}, {2, 3}, {3, 4}, {5, 0}]
-    incidence = np.zeros((len(sets), 6), dtype=np.int32)
-    for row, held in enumerate(sets):
-        incidence[row, list(held)] = 1
+def test_three_disjoint_sets_are_found_and_four_are_not_there() -> None:
+    sets = incidence([{0, 1, 2}, {0}, {1}, {2, 3}, {3, 4}, {5, 0}])
     for need, expected in ((2, 1), (3, 1), (4, 0)):
-        status, _, chosen = packs(csr_array(incidence), need, 10**9)
+        status, _, chosen = packs(sets, need, 10**9)
         assert (status, len(chosen)) == (expected, need * expected)
 
 

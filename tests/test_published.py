@@ -68,7 +68,7 @@ def test_kguard_only_adds(graph: KnowledgeGraph, k: int, x: int, seed: int) -> N
 
 
 @settings(max_examples=inputs(40), deadline=None)
-@given(graphs(least=3, most=6, edges=8), st.integers(2, 3), st.integers(1, 3), st.integers(0, 1000))
+@given(graphs(least=3, most=7, edges=10), st.integers(2, 4), st.integers(1, 3), st.integers(0, 1000))
 def test_symmetric_graphs_stay_symmetric(drawn: KnowledgeGraph, k: int, x: int, seed: int) -> None:
     graph = mirrored(drawn)
     released = kguard(graph, k, x, seed).graph

@@ -16,7 +16,6 @@ from contextlib import closing
 from pathlib import Path
 from time import monotonic
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from typer.main import get_command
@@ -77,8 +76,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: object) -> Result:
-    with patch("typer.testing._get_command", lambda _: COMMAND):  # it would make all commands anew each time
-        return CliRunner().invoke(app, [str(word) for word in words])
+    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def rules(text: str, file: str = "theirs/r.vada") -> Path:

@@ -109,7 +109,9 @@ class Drawing:
         return units
 
     def again(self, size: int, redraws: Sequence[tuple[Flags, int]]) -> Units:
-        """Weights of further draws for random edges, as many times each as needed: they follow the law of the first.
+        """Weights of further draws, for each edge as often as for any other: they follow the law of the first.
+
+        Whole draws come first, in the order of the edges; of the last one as many random edges as are left.
 
         Parameters
         ----------
@@ -122,7 +124,7 @@ class Drawing:
         times = -(-size // m)
         many = self._repeated(times)
         last = m * (times - 1)
-        chosen = np.append(np.arange(last), last + self.rng.permutation(m)[: size - last])
+        chosen = np.append(np.arange(last), last + np.sort(self.rng.permutation(m)[: size - last]))
         rows = np.isin(many.target, many.target[chosen])
         units = many.run(rows=rows)
         for redrawn, attempt in redraws:
@@ -134,8 +136,9 @@ class Drawing:
         many = copy(self)
         number = np.repeat(np.arange(times), len(self.old))
         pairs = int(self.pair.max()) + 1
+        vertex, target = np.unique(self.target, return_inverse=True)
         many.old, many.side = np.tile(self.old, times), np.tile(self.side, times)
-        many.target = np.tile(self.target, times) + number * (int(self.target.max()) + 1)
+        many.target = np.tile(target, times) + number * len(vertex)
         many.pair = np.tile(self.pair, times) + number * pairs
         if self.taken[0] >= 0:
             offset = np.repeat(np.arange(times), len(self.taken)) * pairs * (GRID + 1)
