@@ -40,19 +40,18 @@ def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round
     parts, measured, derived
 ) -> None:
     series, conclusions = parts["series"], parts["conclusions"]
-    found = measured
-    said = conclusions.conclusions(found)
+    said = conclusions.conclusions(measured)
     first, constrained = said[0], said[2]
     assert (first.verdict, constrained.verdict) == ("holds", "holds")
-    points = dict(found.dense.points)
+    points = dict(measured.dense.points)
     points[series.FINE, 0.8] = points[series.PARTIAL, 0.8]
-    turned = conclusions.conclusions(replace(found, dense=replace(found.dense, points=points)))
+    turned = conclusions.conclusions(replace(measured, dense=replace(measured.dense, points=points)))
     assert turned[0].verdict == "fails at: dense, 0.8, k=2"
-    text = parts["page"].page(found, derived, "COMMAND", 0)
+    text = parts["page"].page(measured, derived, "COMMAND", 0)
     assert "COMMAND" in text
     assert "$" not in text.replace("$ COMMAND", "")
     assert all(one.says in text for one in said)
-    plots = parts["drawing"].plots(found)
+    plots = parts["drawing"].plots(measured)
     assert all(f"({name}.svg)" in text for name in (*plots, "links_rules"))
 
 
@@ -75,19 +74,18 @@ def test_conclusions_on_control_hold_for_what_is_measured_and_fail_where_it_is_t
     parts, derived
 ) -> None:
     series, rules = parts["series"], parts["derived"]
-    found = derived
-    verdict = {one.says[:2]: one.verdict for one in rules.conclusions_of_rules(found)}
+    verdict = {one.says[:2]: one.verdict for one in rules.conclusions_of_rules(derived)}
     assert (verdict["1."], verdict["R1"], verdict["R2"], verdict["R4"]) == ("holds",) * 4
-    register = found.graphs["register"]
+    register = derived.graphs["register"]
     points = dict(register.points)
     points[series.PARTIAL, 0.8] = points[series.FINE, 0.2]  # some of it false, and not as many
-    turned = replace(found, graphs={**found.graphs, "register": replace(register, points=points)})
+    turned = replace(derived, graphs={**derived.graphs, "register": replace(register, points=points)})
     verdict = {one.says[:2]: one.verdict for one in rules.conclusions_of_rules(turned)}
     assert verdict["R1"] == "fails at: register, partial 50 %, 0.8"
     assert verdict["R2"] == "fails at: register, partial 50 %"
-    text = parts["page"].of_control(found.graphs)
+    text = parts["page"].of_control(derived.graphs)
     assert text.count("\n") == 1 + 2 * len(series.SIX)
-    plot = parts["drawing"].plot_of_rules(found)
+    plot = parts["drawing"].plot_of_rules(derived)
     assert plot.rows[0][0].lines["partial 50 %"][0.2] == register.points[series.PARTIAL, 0.2].revealed
 
 

@@ -18,7 +18,6 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 import kgreason
@@ -41,7 +40,6 @@ EDGES = "source,target,share\na,b,0.6\nb,c,0.7\nc,a,0.8\n"
 SAID: list[str] = []
 """Lines of the page that have a test."""
 
-COMMAND: Any = get_command(app)
 Test = Callable[..., Any]
 
 
