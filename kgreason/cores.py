@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from contextvars import copy_context
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -19,8 +20,16 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting them takes 0.07 ms, which a run on a small graph would do thousands of times."""
+    return ThreadPoolExecutor(threads)
+
+
 def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> list[R]:
     """Do the same work on all cores, which share some tasks; returns what each of them makes.
+
+    A thread that has not begun when the others have done all tasks does not begin, so that work may call this function.
 
     Parameters
     ----------
@@ -42,13 +51,17 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
             otherwise.pop_all()
             return done
 
-    with ThreadPoolExecutor(workers - 1) as pool:
+    running: list[Future[Any]] = []
 
-        def share() -> list[R]:
-            running = [pool.submit(copy_context().run, guarded, work) for _ in range(workers - 1)]
-            return [work(), *(done.result() for done in running)]
+    def share() -> list[R]:
+        for _ in range(workers - 1):
+            running.append(_pool(cores() - 1).submit(copy_context().run, guarded, work))
+        return [work(), *(done.result() for done in running if not done.cancel())]
 
+    try:
         return guarded(share)
+    finally:
+        wait([done for done in running if not done.cancel()])
 
 
 def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:

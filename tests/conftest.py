@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Iterator
 from functools import cache
@@ -32,6 +33,13 @@ def pytest_collection_finish() -> None:
     """What is imported and collected stays: the search for cyclic garbage need not go through it in every test."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)  # at the usual one the search takes 5 % of the tests' time
+
+
+def pytest_sessionfinish() -> None:
+    """Search for garbage once; pytest does it five times, to hear of errors in destructors."""
+    gc.collect()
+    gc.freeze()
+    atexit.register(gc.unfreeze)  # what Python does not free when it ends, duckdb prints as a leak
 
 
 ROOT = Path(__file__).resolve().parent.parent

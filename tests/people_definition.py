@@ -41,11 +41,13 @@ class People:
 
 
 def paired_k_degree(g: People, k: int) -> bool:
-    return all(sum(g.degrees(v) == g.degrees(u) for v in g.users) >= k for u in g.users)
+    degrees = [g.degrees(u) for u in g.users]
+    return all(degrees.count(of) >= k for of in degrees)
 
 
 def p_k_ad(g: People, k: Mapping[str, int]) -> bool:
-    return all(sum(g.information(v) == g.information(u) for v in g.users) >= k[u] for u in g.users)
+    known = [g.information(u) for u in g.users]
+    return all(known.count(of) >= k[u] for u, of in zip(g.users, known, strict=True))
 
 
 def k_ad(g: People, k: int) -> bool:
@@ -58,13 +60,14 @@ def k_w_tad(series: Sequence[People], k: int) -> bool:
 
     historical = {user for g in series for user in g.users}
     count = Counter(information(user) for user in historical)
-    return all(k_ad(g, k) for g in series) and all(count[information(u)] >= k for u in historical)
+    return all(k_ad(g, k) for g in series) and all(size >= k for size in count.values())
 
 
 def p_k_ad_of_somebody(g: People, k: Sequence[int]) -> str:
     """Whether p-k-ad holds for every way to say who has which k, for none, or for some."""
     given = [*k, *[1] * (len(g.users) - len(k))]
-    size = [sum(g.information(v) == g.information(u) for v in g.users) for u in g.users]
+    known = [g.information(u) for u in g.users]
+    size = [known.count(of) for of in known]
     found = {
         all(size >= k for size, k in zip(size, order, strict=True))
         for order in permutations(given, len(g.users))

@@ -24,6 +24,7 @@ from kgreason.cli.options import Format
 from kgreason.cli.options import sizes as sizes_of
 from kgreason.data.target import FORMATS
 from tests.conftest import OWNERSHIP, ROOT
+from tests.needs import quick
 
 REPORT = "report.html", "report.json"
 NAMES = {end for owner, company, _ in OWNERSHIP for end in (owner, company)}
@@ -454,7 +455,7 @@ def anonymize_with_signal(
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", quick(2, [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]))
 def test_a_signal_leaves_nothing_behind(ownership: Path, anywhere: Path, number: signal.Signals) -> None:
     done = anonymize_with_signal(ownership, anywhere, number, "by default")
     assert done.returncode == 130, done.stderr

@@ -51,7 +51,7 @@ def test_nothing_is_begun_after_a_failure(several):
 def test_nothing_is_begun_after_an_interrupt(waits, monkeypatch):
     """Whether the main thread, which hears of it, works or has done its share."""
     monkeypatch.setattr(cores, "cores", lambda: 2)
-    dropped, main = threading.Event(), threading.current_thread()
+    begun, dropped, main = threading.Event(), threading.Event(), threading.current_thread()
     seen: list[bool] = []
 
     def interrupt(_: object = None) -> None:
@@ -59,11 +59,17 @@ def test_nothing_is_begun_after_an_interrupt(waits, monkeypatch):
 
     def work() -> None:
         if threading.current_thread() is not main:
+            begun.set()
             seen.append(dropped.wait(10))
-        elif not waits:
+        elif begun.wait(10) and not waits:
             interrupt()
 
     monkeypatch.setattr("concurrent.futures.Future.result", interrupt)
     with pytest.raises(KeyboardInterrupt):
         cores.together(work, 2, dropped.set)
     assert seen == [True]
+
+
+def test_work_on_all_cores_may_do_other_work_on_all_cores(several):
+    sums = cores.each(lambda i: sum(cores.each(lambda j: i * j, range(20))), range(20))
+    assert sums == [190 * i for i in range(20)]

@@ -112,10 +112,14 @@ def test_records_are_taken_to_pieces(folder: Path) -> None:
     assert of.values.tolist() == [2, 5, 4]
 
 
-def test_machine_code_is_kept_and_needs_no_numba(folder: Path) -> None:
-    assert use(folder) == "(20, 1.5) [3, 7] [False, True] True"
-    kept = list((folder / "cache").glob("made_sums-*.bin"))
-    assert len(kept) == 1
+def test_machine_code_that_processes_make_at_once_is_kept_and_needs_no_numba(folder: Path) -> None:
+    command = [sys.executable, "-c", USE]
+    runs = [subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    found = [run.communicate(timeout=120)[0].strip() for run in runs]
+    assert "(20, 1.5) [3, 7] [False, True] True" in found  # the other may have found what this one made
+    assert {text.rpartition(" ")[0] for text in found} == {"(20, 1.5) [3, 7] [False, True]"}
+    kept = list((folder / "cache").glob("made_sums-*"))
+    assert [file.suffix for file in kept] == [".bin"]
     assert use(folder) == "(20, 1.5) [3, 7] [False, True] False"
 
 
@@ -146,11 +150,8 @@ def test_other_source_is_compiled_anew(folder: Path, told: list[bool]) -> None:
     assert len(list((folder / "cache").glob("made_odd-*.bin"))) == 2
 
 
-@pytest.mark.parametrize(
-    "changed", ["numba", "llvmlite", "numpy", "python", "triple", "cpu", "features", "header"]
-)
 def test_another_environment_compiles_anew(
-    folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch, changed: str
+    folder: Path, told: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ["numba", "llvmlite", "numpy", "python", "triple", "cpu", "features", "header"]
     here = dict(zip(names, jit._environment(), strict=True))
@@ -158,21 +159,13 @@ def test_another_environment_compiles_anew(
     assert here["cpu"]
     assert "+" in here["features"]
     assert module(folder).odd(3) is True
-    monkeypatch.setattr(jit, "_environment", lambda: tuple((here | {changed: "another"}).values()))
-    assert module(folder).odd(3) is True
-    assert module(folder).odd(3) is True
-    assert told == [True, True]
-    assert len(list((folder / "cache").glob("made_odd-*.bin"))) == 2
-
-
-def test_processes_that_compile_at_once(folder: Path) -> None:
-    command = [sys.executable, "-c", USE]
-    runs = [subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    found = [run.communicate(timeout=120)[0].strip() for run in runs]
-    assert [text.rpartition(" ")[0] for text in found] == ["(20, 1.5) [3, 7] [False, True]"] * 2
-    kept = list((folder / "cache").glob("made_sums-*"))
-    assert [file.suffix for file in kept] == [".bin"]
-    assert use(folder) == "(20, 1.5) [3, 7] [False, True] False"
+    for count, changed in enumerate(names, 2):
+        there = tuple((here | {changed: "another"}).values())
+        monkeypatch.setattr(jit, "_environment", lambda there=there: there)
+        told.clear()
+        assert [module(folder).odd(3), module(folder).odd(3)] == [True, True]
+        assert told == [True], changed
+        assert len(list((folder / "cache").glob("made_odd-*.bin"))) == count
 
 
 def test_kernels_compile_where_nothing_can_be_kept(
@@ -212,7 +205,7 @@ def test_arrays_are_checked_in_tests(folder: Path, wrong: object) -> None:
 
 
 def test_a_kernel_that_makes_arrays_is_refused(folder: Path) -> None:
-    source = KERNELS.replace("values[i] = i\n", "values[i:] = values[: len(values) - i]\n")
+    source = KERNELS.replace("values[i] = i\n", "values[i] = np.empty(2)[1]\n")
     (folder / "made.py").write_text(source, encoding="utf-8")
     with pytest.raises(TypeError, match="the kernel fill makes arrays"):
         module(folder).fill(np.zeros(3, dtype=np.int32), np.zeros(3))

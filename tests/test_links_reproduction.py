@@ -36,6 +36,7 @@ def derived(parts):
     return parts["derived"].derived(1, 0)
 
 
+@pytest.mark.slow
 def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round(
     parts, measured, derived
 ) -> None:
@@ -70,6 +71,7 @@ def test_readings_of_a_count_between_clusters(parts) -> None:
         assert believed.tolist() == pytest.approx([0.2 + 0.8 * 0.4 * chance])
 
 
+@pytest.mark.slow
 def test_conclusions_on_control_hold_for_what_is_measured_and_fail_where_it_is_turned_round(
     parts, derived
 ) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from kgreason import Reasoner, explain, reason
 from kgreason.analysis.check import load_text
 from kgreason.errors import DataError, EvaluationError, KgreasonError, ProgramError
+from tests.examples import inputs
 from tests.naive import evaluate
 
 BIG, NEAR = 2**53 + 1, 2.0**53
@@ -101,7 +102,7 @@ numbers = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(st.lists(numbers, min_size=1, max_size=6), st.lists(numbers, min_size=1, max_size=6))
 def test_comparisons_are_those_of_python(left: list[Any], right: list[Any]) -> None:
     whole = [v for v in left if isinstance(v, int)] or [1]

@@ -726,7 +726,7 @@ def real(text: str, data: Path, folder: Path, progress: Notes | None = None) -> 
             marks=pytest.mark.slow,
         ),
         # of 50,295 different triples one is a loop
-        pytest.param(ICEWS14, 7128, 0, 0, 0, 230, 50295 - 1, id="icews14"),
+        pytest.param(ICEWS14, 7128, 0, 0, 0, 230, 50295 - 1, id="icews14", marks=pytest.mark.slow),
         pytest.param(EMAIL, 1005, 1, 42, 1005, 1, 25571 - 642, id="email"),
         pytest.param(DBLP, 12591, 0, 0, 0, 1, 49743 - 15, id="dblp"),
         pytest.param(CREDIT, 1000, 21, None, 21000, 0, 0, id="credit"),

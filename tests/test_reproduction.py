@@ -398,12 +398,17 @@ def test_a_graph_that_is_not_there_is_said(parts: SimpleNamespace, made: Any) ->
 
 
 def test_what_a_late_run_started_ends_with_it(parts: SimpleNamespace, tmp_path: Path) -> None:
-    sign = tmp_path / "sign"
-    child = f"import time; time.sleep(1.5); open({str(sign)!r}, 'w')"
+    late, sign = tmp_path / "late", tmp_path / "sign"
+    child = (
+        "import os, time\nend = time.monotonic() + 20\n"
+        f"while not os.path.exists({str(late)!r}) and time.monotonic() < end: time.sleep(0.01)\n"
+        f"open({str(sign)!r}, 'w')"
+    )
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     with pytest.raises(parts.commands.LateError, match="not done in 0 s"):
         parts.commands.timed([sys.executable, "-c", parent], 0.4)
-    time.sleep(1.8)
+    late.touch()
+    time.sleep(0.3)
     assert not sign.exists()
 
 

@@ -21,6 +21,7 @@ from kgreason.graph.model import KnowledgeGraph, Relation
 from tests import reference
 from tests.examples import inputs
 from tests.graphs import graphs
+from tests.needs import quick
 
 
 def neighbours(graph: KnowledgeGraph) -> list[set[int]]:
@@ -102,7 +103,7 @@ def test_synthetic_vertices_of_another_kind_are_told(kind: str) -> None:
     assert found.synthetic == 40
 
 
-@pytest.mark.parametrize(("n", "synthetic"), [(2_000, 1_000), (2_000, 100), (8_000, 4_000)])
+@pytest.mark.parametrize(("n", "synthetic"), quick(2, [(2_000, 1_000), (2_000, 100), (8_000, 4_000)]))
 def test_exchangeable_vertices_are_not_told(n: int, synthetic: int) -> None:
     rng = np.random.default_rng(2)
     graph = erdos_renyi(n, 4 * n, rng)

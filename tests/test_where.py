@@ -18,6 +18,7 @@ from kgreason.data.options import read_options
 from kgreason.data.source import SourceSpec, parse_file, parse_source
 from kgreason.data.where import parse
 from kgreason.errors import DataError
+from tests.examples import inputs
 
 REGISTER = """owner,company,share,kind,since
 Ada,Ash,60%,owner,2020-01-01
@@ -332,7 +333,7 @@ cells = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=inputs(100), deadline=None)
 @given(st.lists(cells, min_size=1, max_size=8), st.lists(conditions, min_size=1, max_size=8))
 def test_conditions_mean_what_they_mean_in_duckdb(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], wheres: list[str]
