@@ -268,18 +268,18 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("(" * 10_000_000, "E001|E006"),
+        ("(" * 3_000_000, "E001|E006"),
         ("p(" + "a" * 10_000_000, "E004"),
         ('p("' + "a" * 10_000_000, "E002"),
         ("p(" + "9" * 10_000_000 + ").", "E005"),
-        ("p(;" + "1;" * 5_000_000 + ").", "E003"),
+        ("p(;" + "1;" * 1_500_000 + ").", "E003"),
         ("p(" + "?" * 1_000_000 + ").", "E003"),
         ('p("' + "\\d" * 500_000 + '").', "E011"),
     ],
     ids=["brackets", "name", "string", "digits", "characters", "queries", "escapes"],
 )
 @pytest.mark.slow
-def test_lines_of_ten_megabytes(text: str, code: str) -> None:
+def test_lines_of_megabytes(text: str, code: str) -> None:
     with pytest.raises(ProgramError, match=code):
         load_text(text)
 

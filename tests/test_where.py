@@ -244,6 +244,8 @@ def test_integers_are_compared_exactly(tmp_path: Path) -> None:
     assert owners(file, "n < 99999999999999999999") == ["9007199254740993", "9007199254740992", "5"]
     assert owners(file, "n > 1e300") == []
     assert "no double equals 9007199254740993" in fails(lambda: owners(file, "m = 9007199254740993"))
+    file.write_text("n,m\n5,\n6,\n", encoding="utf-8")
+    assert owners(file, "m <> 9007199254740993 or n = 6") == ["6"]
 
 
 def test_conditions_on_a_graph_are_on_its_edges_or_its_vertices(tmp_path: Path) -> None:
@@ -333,7 +335,7 @@ cells = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=inputs(100), deadline=None)
+@settings(max_examples=inputs(60), deadline=None)
 @given(st.lists(cells, min_size=1, max_size=8), st.lists(conditions, min_size=1, max_size=8))
 def test_conditions_mean_what_they_mean_in_duckdb(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], wheres: list[str]

@@ -31,7 +31,7 @@ from kgreason.data.values import text as text_of
 from kgreason.engine.table import Kind
 from kgreason.errors import DataError
 from kgreason.lang.names import suggest
-from kgreason.lang.values import EXACT, read_date
+from kgreason.lang.values import read_date
 
 _GRAMMAR = r"""
 ?either: both ("OR"i both)*
@@ -445,7 +445,7 @@ class _Rows(_Meaning):
                 whole = math.floor(value) if sign in (">", "<=") else math.ceil(value)
             bound = value if whole is None else int(whole)
             return self._truths(compare(self._values(name, Kind.INT), bound), name)
-        if isinstance(value, int) and abs(value) > EXACT and float(value) != value:
+        if isinstance(value, int) and float(value) != value and not self._absent(name).all():
             raise _Wrong(f"no double equals {value}", _AS_TEXT)
         return self._truths(compare(self._values(name, Kind.DOUBLE), float(value)), name)
 
