@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from contextvars import copy_context
-from functools import cache
-from typing import Any, TypeVar
+from functools import cache, partial
+from typing import TypeVar
+
+from kgreason.interrupts import deferred
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,22 +28,27 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads)
 
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not come along
+
+
 def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> list[R]:
     """Do the same work on all cores, which share some tasks; returns what each of them makes.
 
-    A thread that has not begun when the others have done all tasks does not begin, so that work may call this function.
+    Work may call this function: a thread that is still busy elsewhere when all tasks are done is not waited for.
 
     Parameters
     ----------
     work
-        Sees the context variables of the caller, whose thread does its share.
+        Does tasks until none is left. It sees the context variables of the caller, whose thread does its share.
     tasks
         Of which there are so many; for a single one there is no thread.
     stop
         Drops the tasks that nobody has begun: called when a thread fails, and when the user interrupts.
     """
-    workers = min(cores(), tasks)
-    if workers < 2:
+    threads = cores() - 1
+    others = min(threads, tasks - 1)
+    if others < 1:
         return [work()]
 
     def guarded(task: Callable[[], T]) -> T:
@@ -51,17 +58,21 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
             otherwise.pop_all()
             return done
 
-    running: list[Future[Any]] = []
+    shares: list[Callable[[], R]] = [
+        partial(copy_context().run, lambda: guarded(work)) for _ in range(others)
+    ]
+    running: list[Future[R]] = []
 
     def share() -> list[R]:
-        for _ in range(workers - 1):
-            running.append(_pool(cores() - 1).submit(copy_context().run, guarded, work))
+        with deferred():  # of a thread that is just being started Python would lose track
+            running.extend(_pool(threads).submit(lambda: shares.pop()()) for _ in range(others))
         return [work(), *(done.result() for done in running if not done.cancel())]
 
     try:
         return guarded(share)
     finally:
         wait([done for done in running if not done.cancel()])
+        shares.clear()  # what was not begun keeps its place in the queue, but no data
 
 
 def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:

@@ -23,7 +23,7 @@ typer.testing._get_command = cache(typer.main.get_command)  # the commands are r
 # numbers are how many inputs are tried of a hundred that a property asks for: few here, all in `.ci/run`. How long
 # inputs take to be drawn says more of what else the machine does than of the test.
 SLOW = [HealthCheck.too_slow]
-settings.register_profile("same", derandomize=True, max_examples=20, suppress_health_check=SLOW)
+settings.register_profile("same", derandomize=True, max_examples=16, suppress_health_check=SLOW)
 settings.register_profile("many", derandomize=True, max_examples=100, suppress_health_check=SLOW)
 settings.register_profile("explore", derandomize=False, max_examples=100, suppress_health_check=SLOW)
 settings.load_profile("same")
@@ -32,14 +32,14 @@ settings.load_profile("same")
 def pytest_collection_finish() -> None:
     """What is imported and collected stays: the search for cyclic garbage need not go through it in every test."""
     gc.freeze()
+    atexit.register(gc.unfreeze)  # what Python does not free when it ends, duckdb prints as a leak
     gc.set_threshold(50_000, 20, 50)  # at the usual one the search takes 5 % of the tests' time
 
 
 def pytest_sessionfinish() -> None:
-    """Search for garbage once; pytest does it five times, to hear of errors in destructors."""
+    """Search for garbage once: what is left, pytest would search twice for errors in destructors."""
     gc.collect()
     gc.freeze()
-    atexit.register(gc.unfreeze)  # what Python does not free when it ends, duckdb prints as a leak
 
 
 ROOT = Path(__file__).resolve().parent.parent

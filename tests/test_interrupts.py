@@ -137,7 +137,7 @@ def test_a_query_ends_when_its_user_wants(tmp_path: Path, kind: str, name: str) 
     with interrupted(getattr(signal, name)):
         read_table(source)
     assert [p.name for p in tmp_path.iterdir()] == [f"own.{kind}"]
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads
 
 
 def test_a_view_of_a_database_ends_as_well(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from kgreason import caches, jit
+from tests.needs import quick
 
 KERNELS = """
 from __future__ import annotations
@@ -204,8 +205,11 @@ def test_arrays_are_checked_in_tests(folder: Path, wrong: object) -> None:
         module(folder).fill(wrong, np.zeros(3))
 
 
-def test_a_kernel_that_makes_arrays_is_refused(folder: Path) -> None:
-    source = KERNELS.replace("values[i] = i\n", "values[i] = np.empty(2)[1]\n")
+@pytest.mark.parametrize(
+    "made", quick(1, ["values[i] = np.empty(2)[1]", "values[i:] = values[: len(values) - i]"])
+)
+def test_a_kernel_that_makes_arrays_is_refused(folder: Path, made: str) -> None:
+    source = KERNELS.replace("values[i] = i\n", f"{made}\n")
     (folder / "made.py").write_text(source, encoding="utf-8")
     with pytest.raises(TypeError, match="the kernel fill makes arrays"):
         module(folder).fill(np.zeros(3, dtype=np.int32), np.zeros(3))

@@ -187,12 +187,12 @@ def test_samples_of_a_release_cover_its_delta() -> None:
     assert exact.exact
     assert 0 < exact.value < 1
     inside = 0
-    for seed in range(10):
+    for seed in range(14):
         delta = api.verify(*known, OWN_REACH, k=5, x=3, sample=20, seed=seed).delta
         assert (delta.total, delta.population) == (20, exact.total)
         low, high = delta.interval
         inside += low <= exact.value <= high
-    assert inside >= 9
+    assert inside >= 13
 
 
 @settings(max_examples=inputs(60), deadline=None)

@@ -246,6 +246,8 @@ def test_integers_are_compared_exactly(tmp_path: Path) -> None:
     assert "no double equals 9007199254740993" in fails(lambda: owners(file, "m = 9007199254740993"))
     file.write_text("n,m\n5,\n6,\n", encoding="utf-8")
     assert owners(file, "m <> 9007199254740993 or n = 6") == ["6"]
+    file.write_text("n,m\n", encoding="utf-8")
+    assert owners(file, "m < 9007199254740993") == []
 
 
 def test_conditions_on_a_graph_are_on_its_edges_or_its_vertices(tmp_path: Path) -> None:
