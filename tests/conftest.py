@@ -33,7 +33,7 @@ def pytest_collection_finish() -> None:
     """What is imported and collected stays: the search for cyclic garbage need not go through it in every test."""
     gc.freeze()
     atexit.register(gc.unfreeze)  # what Python does not free when it ends, duckdb prints as a leak
-    gc.set_threshold(50_000, 20, 50)  # at the usual one the search takes 5 % of the tests' time
+    gc.set_threshold(200_000, 20, 50)  # at the usual one the search takes 5 % of the tests' time
 
 
 def pytest_sessionfinish() -> None:
