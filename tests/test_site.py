@@ -105,6 +105,7 @@ def look_at(site: str) -> None:
         page.set_viewport_size({"width": 1300, "height": 900})
         page.keyboard.press("/")
         page.keyboard.insert_text("k-degree")  # at once: the search takes "k-" alone for a mistake
+        page.keyboard.press("Shift")  # it looks at the text when a key is released
         page.wait_for_selector('.md-search-result__item:first-child a[href*="k_degree.html"]')
         browser.close()
     assert [url for url in asked if not url.startswith((site, "data:", "blob:"))] == []
