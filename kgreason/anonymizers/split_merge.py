@@ -292,10 +292,8 @@ def in_processes(work: Callable[[T], R], items: Sequence[T], done: Callable[[], 
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(work, places))
         last.callback(pool.shutdown, cancel_futures=True)
         otherwise.callback(_end, before)
-        with (
-            deferred(),
-            warnings.catch_warnings(),
-        ):  # other threads: neither the progress bar nor idle ones do harm
+        with deferred(), warnings.catch_warnings():
+            # other threads: neither the progress bar's nor idle ones do harm
             warnings.simplefilter("ignore", DeprecationWarning)
             running = [pool.submit(_one, item) for item in items]
         try:

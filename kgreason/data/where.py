@@ -445,9 +445,8 @@ class _Rows(_Meaning):
                 whole = math.floor(value) if sign in (">", "<=") else math.ceil(value)
             bound = value if whole is None else int(whole)
             return self._truths(compare(self._values(name, Kind.INT), bound), name)
-        if (
-            isinstance(value, int) and float(value) != value and not self._absent(name).all()
-        ):  # else: not known
+        # a column without values compares with any number: the answer is not known
+        if isinstance(value, int) and float(value) != value and not self._absent(name).all():
             raise _Wrong(f"no double equals {value}", _AS_TEXT)
         return self._truths(compare(self._values(name, Kind.DOUBLE), float(value)), name)
 
