@@ -22,14 +22,16 @@ from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 
-from kgreason import anonymize_people, read_people, verify_people
-from kgreason.anonymizers.people.generalize import generalize, publish
-from kgreason.anonymizers.people.losses import AnonymizationDistance, AttributeDegreeLoss
-from kgreason.anonymizers.people.neighbours import Clusters, Levels
-from kgreason.anonymizers.people.valid_clusters import invalid_removal, merge_split, vac
-from kgreason.assess.people.utility import Utility, measure
-from kgreason.choices import Mode
-from kgreason.graph.people.model import PeopleGraph
+from kgreason.base.choices import Mode
+from kgreason.people import anonymize as anonymize_people
+from kgreason.people import read as read_people
+from kgreason.people import verify as verify_people
+from kgreason.people.anonymizers.generalization import generalize, publish
+from kgreason.people.anonymizers.losses import AnonymizationDistance, AttributeDegreeLoss
+from kgreason.people.anonymizers.user_distances import Clusters, Levels
+from kgreason.people.anonymizers.valid_clusters import invalid_removal, merge_split, vac
+from kgreason.people.model import PeopleGraph
+from kgreason.people.utility.attribute_utility import Utility, measure
 
 RELATIONS = {"freebase": ["9", "10", "11"], "yago": ["11", "14", "15", "23"]}
 SETTINGS = ("te_2-5-1", "te_5-50-5", "zipf_2-5-1-2", "zipf_5-50-5-2")

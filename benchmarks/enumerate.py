@@ -22,16 +22,16 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from kgreason.analysis.check import load_file
-from kgreason.cores import cores
+from kgreason.base.cores import cores
+from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi
-from kgreason.graph.induced import InducedReasoner
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.resources import resource
-from kgreason.subgraphs.adjacency import Adjacency
-from kgreason.subgraphs.census import census
-from kgreason.subgraphs.patterns import Catalogue
-from kgreason.subgraphs.visit import PASS, visit_all
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.subgraphs.census import census
+from kgreason.graph.subgraphs.enumeration import PASS, visit_all
+from kgreason.graph.subgraphs.ordered_adjacency import Adjacency
+from kgreason.graph.subgraphs.patterns import Catalogue
+from kgreason.language.check.program_checker import load_file
 
 RUNS = 3
 GRAPHS = ((500, 5_000, 4), (10_000, 50_000, 4), (500, 5_000, 5), (10_000, 50_000, 5))

@@ -13,11 +13,11 @@ from time import perf_counter
 
 import numpy as np
 
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.graph.generators import ownership
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_text
 from kgreason.provenance import explain_fact
 
 CLOSURE = "reach(X,Y) :- edge(X,Y). reach(X,Z) :- reach(X,Y), edge(Y,Z)."

@@ -46,15 +46,15 @@ class Reading:
 
 
 def graph_of(source: str) -> int:
-    from kgreason.analysis.check import load_text
-    from kgreason.data.load import load_graph
+    from kgreason.data.fact_loading import load_graph
+    from kgreason.language.check.program_checker import load_text
 
     return load_graph(load_text('@edge("own"). @incoming_sum("own", 1.0).'), {"own": source}).m
 
 
 def facts_of(source: str) -> int:
-    from kgreason.analysis.check import load_text
-    from kgreason.data.load import load_facts
+    from kgreason.data.fact_loading import load_facts
+    from kgreason.language.check.program_checker import load_text
 
     return load_facts(load_text('@edge("own"). big(X) :- own(X, Y, W), W > 0.5.'), {"own": source}).count(
         "own"

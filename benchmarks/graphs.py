@@ -94,12 +94,12 @@ def draw(source: str, file: Path, sample: int, shares: bool, seed: int) -> None:
     """Write a sample of the edges of a graph, with the weights that they have or with drawn ones."""
     import numpy as np
 
-    from kgreason import api
-    from kgreason.graph.model import KnowledgeGraph, Relation
-    from kgreason.isomorphism.tables import write_graph
+    import kgreason
+    from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+    from kgreason.isomorphism.release_tables import write_graph
 
     rng = np.random.default_rng(seed)
-    graph = api.read_graph('@edge("own"). @output("own").', {"own": source})
+    graph = kgreason.read_graph('@edge("own"). @output("own").', {"own": source})
     own = graph.relations["own"]
     kept = np.sort(rng.choice(len(own), sample or len(own), replace=False))
     target, weight = own.target[kept], None if own.weight is None else own.weight[kept]

@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgreason.analysis.check import load_text
-from kgreason.analysis.weights import Use, WeightUse, weight_uses
-from kgreason.graph.induced import InducedReasoner
-from kgreason.graph.lifted import Lifted
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
-from kgreason.graph.situations import Sight
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.induced.lifted import Lifted
+from kgreason.graph.induced.situations import Sight
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.check.weight_visibility import Use, WeightUse, weight_uses
 
 RULES = {
     "control": """@node("company"). @edge("own"). @derived("control").

@@ -96,20 +96,20 @@ def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
     """The report of an anonymization without its check."""
     import numpy as np
 
-    from kgreason import api
-    from kgreason.anonymizers.assemble import publish
-    from kgreason.anonymizers.choose import choose
-    from kgreason.arguments import anonymizable
-    from kgreason.progress import SILENT
+    import kgreason
+    from kgreason.base.argument_checks import anonymizable
+    from kgreason.base.progress import SILENT
+    from kgreason.isomorphism.anonymizers.assembly import publish
+    from kgreason.isomorphism.anonymizers.methods import choose
 
     rng = np.random.default_rng(SEED)
-    program = api.load(Path(rules))
+    program = kgreason.load(Path(rules))
     name, _, file = where.partition("=")
-    graph = api.read_graph(program, {name: file})
+    graph = kgreason.read_graph(program, {name: file})
     algorithm = choose(method, mode, K, X, 10, MAX_SUBGRAPHS)
     augmented = algorithm.augment(graph, anonymizable(program), rng, SILENT)
     release = publish(augmented, frozenset(graph.labels.tolist()), rng)
-    score = api.score(graph, release.graph, release.mapping, program)
+    score = kgreason.score(graph, release.graph, release.mapping, program)
     return {
         "original": {"vertices": graph.n, "edges": graph.m},
         "verdict": {"delta": None},

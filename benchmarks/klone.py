@@ -14,14 +14,14 @@ from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 
-from kgreason.analysis.check import load_file
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.klone import Klone
-from kgreason.api import score
+from kgreason.base.progress import SILENT
+from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.progress import SILENT
-from kgreason.resources import resource
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.assessment import score
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_file
 
 
 class Steps:

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from kgreason.analysis.check import load_text
-from kgreason.data.load import load_facts
-from kgreason.engine.rows import first_rows
+from kgreason.data.fact_loading import load_facts
+from kgreason.engine.relations.rows import first_rows
+from kgreason.language.check.program_checker import load_text
 
 PROGRAM = load_text('held(X,Y) :- own(X,Y,W). @input("own").')
 MEGABYTE = 1_000_000

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import numpy as np
 
-from kgreason import api
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import publish
-from kgreason.anonymizers.base import Release
-from kgreason.anonymizers.klone import Klone
-from kgreason.arguments import anonymizable
-from kgreason.assess.verdict import Certificate, Verdict
-from kgreason.assess.verify import count_attacked, verify
+import kgreason
+from kgreason.base.argument_checks import anonymizable
+from kgreason.base.progress import SILENT
 from kgreason.graph.generators import erdos_renyi
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.progress import SILENT
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.anonymizers.assembly import publish
+from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.definition import Release
+from kgreason.isomorphism.verification.checker import count_attacked, verify
+from kgreason.isomorphism.verification.verdict import Certificate, Verdict
+from kgreason.language.check.checked_program import CheckedProgram
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL = {
@@ -48,7 +48,7 @@ def timed(
 
 
 def measure(name: str, rules: str, graph: KnowledgeGraph, k: int = 3, x: int = 4) -> None:
-    program = anonymizable(api.load(rules))
+    program = anonymizable(kgreason.load(rules))
     rng = np.random.default_rng(7)
     augmented = Klone(k=k, trials=1).augment(graph, program, rng, SILENT)
     release = publish(augmented, set(graph.labels.tolist()), rng)
@@ -78,7 +78,7 @@ def main() -> None:
         measure(name, reach, graph)
     for name, (rules, file) in REAL.items() if len(sys.argv) > 1 else ():
         text = (ROOT / "rules" / f"{rules}.vada").read_text(encoding="utf-8")
-        measure(name, text, api.read_graph(text, {"own": f"{sys.argv[1]}/{file}"}))
+        measure(name, text, kgreason.read_graph(text, {"own": f"{sys.argv[1]}/{file}"}))
     for k in (5, 8):  # last, as the search for the latter may take minutes
         measure(f"ER n=40 M=60, k={k}", reach, erdos_renyi(40, 60, np.random.default_rng(1)), k)
 

@@ -13,38 +13,7 @@ Examples
 [('A', 'A'), ('A', 'D'), ('A', 'E'), ('D', 'D'), ('D', 'E'), ('E', 'E')]
 """
 
-from __future__ import annotations
+from kgreason.base.lazy import lazily
+from kgreason.base.version import VERSION as __version__  # noqa: F401
 
-from functools import cache
-from typing import Any
-
-__version__ = "0.1.0"
-
-
-@cache
-def _origins() -> dict[str, str]:
-    """Module of each public name, as the stub beside this file tells type checkers."""
-    import ast
-    from pathlib import Path
-
-    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    found = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: str(node.module) for node in found for alias in node.names}
-
-
-def __getattr__(name: str) -> Any:
-    """Import public names on first use, so that ``import kgreason`` takes 0.02 s and not 0.3 s."""
-    from importlib import import_module
-
-    if name == "estimators":
-        return import_module("kgreason.estimators")
-    if name == "__all__":
-        return sorted(_origins().keys() - {"estimators"})
-    if name.startswith("_") or name not in _origins():
-        raise AttributeError(f"module 'kgreason' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_origins()[name]), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*__getattr__("__all__"), "__version__"]
+__getattr__, __dir__ = lazily(__name__, __file__)

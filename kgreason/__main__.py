@@ -11,7 +11,7 @@ if (
 ):
     del sys.path[0]  # python -m puts it there: a folder that one works in may hold a numpy.py of a stranger
 
-from kgreason.interrupts import INTERRUPTED, leave_at_once
+from kgreason.base.interrupts import INTERRUPTED, leave_at_once
 
 
 def main() -> None:

@@ -15,36 +15,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from importlib import import_module
 from inspect import Parameter, signature
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from kgreason.choices import Construction, LeftOut, Loss, Mode, Partition, Sequence, Strategy
-from kgreason.errors import CallError
-from kgreason.progress import SILENT, Progress
+from kgreason.base.choices import Construction, LeftOut, Loss, Mode, Partition, Sequence, Strategy
+from kgreason.base.errors import CallError
+from kgreason.base.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from kgreason.api import Rules
-    from kgreason.api.people import Levels
-    from kgreason.api.releasing import GraphData
-    from kgreason.assess.links.verdict import LinksVerdict
-    from kgreason.assess.people.utility import Utility
-    from kgreason.assess.people.verdict import PeopleVerdict
-    from kgreason.assess.verdict import Examined, Verdict
-    from kgreason.graph.links.model import Original, Released
-    from kgreason.graph.model import KnowledgeGraph
-    from kgreason.graph.people.model import PeopleGraph
-    from kgreason.graph.people.schema import Schema
-    from kgreason.isomorphism.release import Anonymization, Score
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
+    from kgreason.isomorphism.anonymization import Anonymization, Score
+    from kgreason.isomorphism.api import GraphData
+    from kgreason.isomorphism.verification.verdict import Examined, Verdict
+    from kgreason.links.anonymization import LinksAnonymization
     from kgreason.links.arguments import Clusters
-    from kgreason.links.release import LinksAnonymization
-    from kgreason.people.release import PeopleAnonymization
+    from kgreason.links.model import Original, Released
+    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.people.anonymization import PeopleAnonymization
+    from kgreason.people.api import Levels
+    from kgreason.people.file_schema import Schema
+    from kgreason.people.model import PeopleGraph
+    from kgreason.people.utility.attribute_utility import Utility
+    from kgreason.people.verification.verdict import PeopleVerdict
+    from kgreason.reasoning.api import Rules
     from kgreason.release.publication import Folders
-    from kgreason.report.data import Report
+    from kgreason.release.report.report_data import Report
 
 __all__ = ["CDGA", "CKGA", "CTKGA", "KGUARD", "KLONE", "PCKGA", "Estimator", "KDegree", "KIso", "Links"]
 Data = TypeVar("Data")
@@ -74,7 +75,7 @@ class Estimator(Generic[Data, Published]):
     verdict_: Examined
     score_: object
     mapping_: dict[str, str]
-    _function: ClassVar[str]
+    _family: ClassVar[str]
     _method: ClassVar[str | None] = None
     _found: ClassVar[Mapping[str, str]] = MappingProxyType(
         {"released_": "release.graph", "verdict_": "verdict", "score_": "score", "mapping_": "mapping"}
@@ -106,7 +107,7 @@ class Estimator(Generic[Data, Published]):
         known = self._parameters()
         for name in parameters:
             if name not in known:
-                from kgreason.lang.names import suggest
+                from kgreason.language.vocabulary import suggest
 
                 near = suggest(name, known)
                 raise CallError(
@@ -138,7 +139,7 @@ class Estimator(Generic[Data, Published]):
         X
             The data, as the function of `kgreason` takes them. Under rules a file or table for each predicate, a graph,
             or a table of edges; `None`: the data that the rules name. Of people and links a graph, or a schema
-            (`kgreason.people_schema` of tables), or its file.
+            (`kgreason.people.schema` of tables), or its file.
         y
             Without effect; there for scikit-learn.
         progress
@@ -149,10 +150,9 @@ class Estimator(Generic[Data, Published]):
         ProgramError, DataError, EvaluationError, AnonymizationError
             As that function.
         """
-        from kgreason import api
-
         chosen = self.get_params() | ({"method": self._method} if self._method else {})
-        self.result_ = getattr(api, self._function)(data=X, progress=progress, **chosen)
+        anonymize = import_module(f"kgreason.{self._family}.api").anonymize
+        self.result_ = anonymize(data=X, progress=progress, **chosen)
         for name, where in self._found.items():
             setattr(self, name, attrgetter(where)(self.result_))
         return self
@@ -213,7 +213,7 @@ class _OfGraphs(_Graphs):
     result_: Anonymization
     verdict_: Verdict
     score_: Score
-    _function = "anonymize"
+    _family = "isomorphism"
 
 
 @dataclass(eq=False, repr=False)
@@ -328,7 +328,7 @@ class _OfPeople(_People):
     verdict_: PeopleVerdict
     score_: Utility | None
     removed_: list[str]
-    _function = "anonymize_people"
+    _family = "people"
     _found = MappingProxyType({**Estimator._found, "score_": "utility", "removed_": "removed"})
 
 
@@ -353,7 +353,7 @@ class CDGA(_Clustering):
     Parameters
     ----------
     k, mode, clustering, partition, tau, omega, epsilon, dimensions, seed, folders
-        As for `kgreason.anonymize_people`.
+        As for `kgreason.people.anonymize`.
 
     References
     ----------
@@ -361,7 +361,7 @@ class CDGA(_Clustering):
 
     Examples
     --------
-    >>> from kgreason import PeopleGraph
+    >>> from kgreason.people import PeopleGraph
     >>> links = [("Ken", "follows", "Mary"), ("Mary", "follows", "Tom"), ("Tom", "follows", "Jane")]
     >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], [], links)
     >>> CDGA(k=2).fit(graph).verdict_.holds
@@ -381,7 +381,7 @@ class CKGA(_Clustering):
     Parameters
     ----------
     k, mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, seed, folders
-        As for `kgreason.anonymize_people`.
+        As for `kgreason.people.anonymize`.
 
     References
     ----------
@@ -389,7 +389,7 @@ class CKGA(_Clustering):
 
     Examples
     --------
-    >>> from kgreason import PeopleGraph
+    >>> from kgreason.people import PeopleGraph
     >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
     >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs, [("Ken", "follows", "Tom")])
     >>> anonymizer = CKGA(k=2).fit(graph)
@@ -412,7 +412,7 @@ class PCKGA(_Clustering):
     Parameters
     ----------
     k, k_values, mode, loss, alpha, clustering, partition, tau, removal_price
-        As for `kgreason.anonymize_people`.
+        As for `kgreason.people.anonymize`.
     omega, epsilon, dimensions, seed, folders
         As for it, too.
 
@@ -422,7 +422,7 @@ class PCKGA(_Clustering):
 
     Examples
     --------
-    >>> from kgreason import PeopleGraph
+    >>> from kgreason.people import PeopleGraph
     >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
     >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs, [("Ken", "follows", "Tom")])
     >>> anonymizer = PCKGA(k_values={"Ken": 2, "Mary": 2, "Tom": 2, "Jane": 2})
@@ -448,7 +448,7 @@ class CTKGA(_Clustering):
     Parameters
     ----------
     k, mode, loss, alpha, clustering, tau, omega, epsilon, dimensions, window, left_out, after, seed, folders
-        As for `kgreason.anonymize_people`.
+        As for `kgreason.people.anonymize`.
 
     References
     ----------
@@ -456,7 +456,7 @@ class CTKGA(_Clustering):
 
     Examples
     --------
-    >>> from kgreason import PeopleGraph
+    >>> from kgreason.people import PeopleGraph
     >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
     >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs, [("Ken", "follows", "Tom")])
     >>> CTKGA(k=2, window=2).fit(graph).verdict_.model
@@ -480,7 +480,7 @@ class KDegree(_OfPeople):
     Parameters
     ----------
     k, sequence, construction, tries, seed, folders
-        As for `kgreason.anonymize_people`.
+        As for `kgreason.people.anonymize`.
 
     References
     ----------
@@ -488,7 +488,7 @@ class KDegree(_OfPeople):
 
     Examples
     --------
-    >>> from kgreason import PeopleGraph
+    >>> from kgreason.people import PeopleGraph
     >>> links = [("Ken", "mail", "Mary"), ("Mary", "mail", "Tom"), ("Tom", "mail", "Jane")]
     >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], [], links, mutual=["mail"])
     >>> KDegree(k=2).fit_transform(graph).out_degrees().ravel().tolist().count(1)
@@ -509,7 +509,7 @@ class _OfLinks(_Links):
     result_: LinksAnonymization
     verdict_: LinksVerdict
     score_: float
-    _function = "anonymize_links"
+    _family = "links"
     _found = MappingProxyType({**Estimator._found, "released_": "release.released", "score_": "utility"})
 
 
@@ -520,7 +520,7 @@ class Links(_OfLinks):
     Parameters
     ----------
     rules, sensitive, strategy, k, percent, clustering, clusters, seed, folders
-        As for `kgreason.anonymize_links`.
+        As for `kgreason.links.anonymize`.
 
     Attributes
     ----------
@@ -533,7 +533,7 @@ class Links(_OfLinks):
 
     Examples
     --------
-    >>> from kgreason import people_schema
+    >>> from kgreason.people import schema as people_schema
     >>> names = list("abcdef")
     >>> seats = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f")]
     >>> data = people_schema({"name": names}, id="name", links={"sits by": seats, "likes": [("a", "f")]})

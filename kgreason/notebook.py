@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgreason.lang.values import source
-from kgreason.report.data import Figure, Finding, Item, State, Table
-from kgreason.report.page import blocks, templates
+from kgreason.language.values import source
+from kgreason.release.report.html_page import blocks, templates
+from kgreason.release.report.report_data import Figure, Finding, Item, State, Table
 
 if TYPE_CHECKING:
-    from kgreason.advice.report import Risk
-    from kgreason.assess.links.verdict import LinksVerdict
-    from kgreason.assess.people.verdict import PeopleVerdict
-    from kgreason.assess.verdict import Examined, Verdict
-    from kgreason.attacks.links.disclosure import Disclosure
-    from kgreason.attacks.results import Attacks
-    from kgreason.engine.table import Facts
-    from kgreason.graph.links.model import LinkGraph, Original, Released
-    from kgreason.graph.model import KnowledgeGraph
-    from kgreason.graph.people.model import Attribute, PeopleGraph
-    from kgreason.isomorphism.release import Anonymization
-    from kgreason.links.release import LinksAnonymization
-    from kgreason.people.release import PeopleAnonymization
+    from kgreason.engine.relations.fact_tables import Facts
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
+    from kgreason.isomorphism.anonymization import Anonymization
+    from kgreason.isomorphism.attacks.attack_results import Attacks
+    from kgreason.isomorphism.risk.advice import Risk
+    from kgreason.isomorphism.verification.verdict import Examined, Verdict
+    from kgreason.links.anonymization import LinksAnonymization
+    from kgreason.links.attacks.disclosure import Disclosure
+    from kgreason.links.model import LinkGraph, Original, Released
+    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.people.anonymization import PeopleAnonymization
+    from kgreason.people.model import Attribute, PeopleGraph
+    from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.provenance.explanation import Explanation
-    from kgreason.results import Reasoned
+    from kgreason.reasoning.results import Reasoned
 
 ROWS = 8
 """Rows of a table that are shown at most."""
@@ -122,58 +122,58 @@ def shows(name: str) -> Callable[[Callable[[Any], View]], Callable[[Any], View]]
 
 
 def _judged(title: str, found: Examined, *items: Iterable[Item | str]) -> View:
-    from kgreason.report.words import state_words
+    from kgreason.release.report.words import state_words
 
     unsafe = "" if found.as_promised else ": do not publish"
     return View(title, [*chain(*items)], found.state, f"{state_words(found)}{unsafe}")
 
 
-@shows("kgreason.assess.verdict.Verdict")
+@shows("kgreason.isomorphism.verification.verdict.Verdict")
 def _(found: Verdict) -> View:
-    from kgreason.report import rules
+    from kgreason.isomorphism import report
 
     model = "k-isomorphism" if found.model == "k-iso" else "(k,x)-isomorphism"
-    return _verdict(f"{model}, k = {found.k}, {found.sizes}", found, rules.verdict_figures(found))
+    return _verdict(f"{model}, k = {found.k}, {found.sizes}", found, report.verdict_figures(found))
 
 
-@shows("kgreason.assess.people.verdict.PeopleVerdict")
+@shows("kgreason.people.verification.verdict.PeopleVerdict")
 def _(found: PeopleVerdict) -> View:
-    from kgreason.report import people
+    from kgreason.people import report
 
-    return _verdict(found.asked, found, people.verdict_figures(found), people.notes(found))
+    return _verdict(found.asked, found, report.verdict_figures(found), report.notes(found))
 
 
-@shows("kgreason.assess.links.verdict.LinksVerdict")
+@shows("kgreason.links.verification.verdict.LinksVerdict")
 def _(found: LinksVerdict) -> View:
-    from kgreason.report import links
+    from kgreason.links import report
 
-    return _verdict(found.asked, found, links.verdict_figures(found))
+    return _verdict(found.asked, found, report.verdict_figures(found))
 
 
 def _verdict(asked: str, found: Examined, figures: Iterable[Item], notes: Iterable[Item] = ()) -> View:
-    from kgreason.report.sections import findings
+    from kgreason.release.report.sections import findings
 
     return _judged(f"Verdict: {asked}", found, figures, findings(found), notes)
 
 
-@shows("kgreason.isomorphism.release.Anonymization")
+@shows("kgreason.isomorphism.anonymization.Anonymization")
 def _(found: Anonymization) -> View:
-    from kgreason.report import rules
+    from kgreason.isomorphism import report
 
     return _judged(
         f"Anonymization: {found.release.guarantee}",
         found.verdict,
-        rules.verdict_figures(found.verdict),
-        (item for item in rules.utility_items(found.score.utility) if isinstance(item, Figure)),
-        rules.fidelity_figures(found.score.fidelity, (found.original, found.release.graph)),
-        [rules.told_figure(found.score)],
+        report.verdict_figures(found.verdict),
+        (item for item in report.utility_items(found.score.utility) if isinstance(item, Figure)),
+        report.fidelity_figures(found.score.fidelity, (found.original, found.release.graph)),
+        [report.told_figure(found.score)],
         _rest(found),
     )
 
 
-@shows("kgreason.people.release.PeopleAnonymization")
+@shows("kgreason.people.anonymization.PeopleAnonymization")
 def _(found: PeopleAnonymization) -> View:
-    from kgreason.report import people
+    from kgreason.people import report
 
     before, after = found.original, found.release.graph
     values, links = (
@@ -185,21 +185,21 @@ def _(found: PeopleAnonymization) -> View:
         f"Anonymization by {found.settings.method}: {found.verdict.asked}",
         found.verdict,
         (Figure(what, f"{new:,}", before=f"{old:,}") for what, (old, new) in sizes.items()),
-        people.verdict_figures(found.verdict),
-        people.utility_items(found.utility, found.release.figures),
+        report.verdict_figures(found.verdict),
+        report.utility_items(found.utility, found.release.figures),
         _rest(found),
     )
 
 
-@shows("kgreason.links.release.LinksAnonymization")
+@shows("kgreason.links.anonymization.LinksAnonymization")
 def _(found: LinksAnonymization) -> View:
-    from kgreason.report import links
+    from kgreason.links import report
 
     return _judged(
         f"Anonymization of links: {found.verdict.asked}",
         found.verdict,
-        links.verdict_figures(found.verdict),
-        links.utility_items(found),
+        report.verdict_figures(found.verdict),
+        report.utility_items(found),
         [f"sensitive, and left out: {found.original.sensitive.name}"],
         _rest(found),
     )
@@ -207,7 +207,7 @@ def _(found: LinksAnonymization) -> View:
 
 def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> Iterator[Item | str]:
     """Conditions that do not hold (the verdict itself shows all), times, and where there is more."""
-    from kgreason.report.sections import findings
+    from kgreason.release.report.sections import findings
 
     if found.verdict.holds:
         yield f"{len(found.verdict.items)} conditions were checked, and hold"
@@ -217,22 +217,37 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
     yield MORE
 
 
-for name, title, module, items in (
-    ("kgreason.isomorphism.release.Score", "Score of a release", "rules", "score_items"),
-    ("kgreason.assess.utility.Utility", "Utility of a release", "rules", "utility_items"),
-    ("kgreason.assess.utility.Fidelity", "Fidelity of a release", "rules", "fidelity_figures"),
-    ("kgreason.assess.people.utility.Utility", "What a release of people keeps", "people", "utility_items"),
+for name, title, family, items in (
+    ("kgreason.isomorphism.anonymization.Score", "Score of a release", "isomorphism", "score_items"),
+    (
+        "kgreason.isomorphism.utility.query_utility.Utility",
+        "Utility of a release",
+        "isomorphism",
+        "utility_items",
+    ),
+    (
+        "kgreason.isomorphism.utility.query_utility.Fidelity",
+        "Fidelity of a release",
+        "isomorphism",
+        "fidelity_figures",
+    ),
+    (
+        "kgreason.people.utility.attribute_utility.Utility",
+        "What a release of people keeps",
+        "people",
+        "utility_items",
+    ),
 ):
 
-    def _(found: object, title: str = title, module: str = module, items: str = items) -> View:
-        return View(title, list(getattr(import_module(f"kgreason.report.{module}"), items)(found)))
+    def _(found: object, title: str = title, family: str = family, items: str = items) -> View:
+        return View(title, list(getattr(import_module(f"kgreason.{family}.report"), items)(found)))
 
     shows(name)(_)
 
 
-@shows("kgreason.advice.report.Risk")
+@shows("kgreason.isomorphism.risk.advice.Risk")
 def _(found: Risk) -> View:
-    from kgreason.report.candidates import risk_table
+    from kgreason.release.report.candidate_tables import risk_table
 
     return View(
         f"Risk of {found.graph.n:,} vertices before anonymization, k = {found.k}",
@@ -245,9 +260,9 @@ def _(found: Risk) -> View:
     )
 
 
-@shows("kgreason.attacks.results.Attacks")
+@shows("kgreason.isomorphism.attacks.attack_results.Attacks")
 def _(found: Attacks) -> View:
-    from kgreason.report.candidates import attacks_table
+    from kgreason.release.report.candidate_tables import attacks_table
 
     state: State = "fails" if found.broken else "undecided" if found.undecided else "holds"
     words = {
@@ -260,28 +275,28 @@ def _(found: Attacks) -> View:
     return View(title, items, state, words[state])
 
 
-@shows("kgreason.attacks.links.disclosure.Disclosure")
+@shows("kgreason.links.attacks.disclosure.Disclosure")
 def _(found: Disclosure) -> View:
-    from kgreason.report.candidates import disclosure_table
+    from kgreason.release.report.candidate_tables import disclosure_table
 
     title = f"Sensitive links guessed: {found.sensitive:,} among {found.pairs:,} pairs"
     guess = f"a guess without the release is right with probability {found.base_rate:.3g}"
     return View(title, [disclosure_table(found), guess])
 
 
-@shows("kgreason.results.Reasoned")
+@shows("kgreason.reasoning.results.Reasoned")
 def _(found: Reasoned) -> View:
     warnings = (f"warning: {warning.message}" for warning in found.warnings)
     return View("Derived facts", [*_facts(found.facts, found), *warnings])
 
 
-@shows("kgreason.engine.table.Facts")
+@shows("kgreason.engine.relations.fact_tables.Facts")
 def _(found: Facts) -> View:
     return View("Facts", list(_facts(found)))
 
 
 def _facts(found: Facts, reasoned: Reasoned | None = None) -> Iterator[Table | str]:
-    from kgreason.data.target import column_names
+    from kgreason.data.targets import column_names
 
     for predicate, data in islice(found.tables.items(), PREDICATES):
         if not data.arity:
@@ -324,7 +339,7 @@ def _(found: Explanation) -> View:
     return View(f"Explanation of {found.goal}", [Lines(text), rest], state, words)
 
 
-@shows("kgreason.graph.model.KnowledgeGraph")
+@shows("kgreason.graph.knowledge_graph.KnowledgeGraph")
 def _(graph: KnowledgeGraph) -> View:
     relations = [(name, len(r), "no" if r.weight is None else "yes") for name, r in graph.relations.items()]
     tables = [_counts("", ("relation", "edges", "weights"), relations)]
@@ -337,7 +352,7 @@ def _(graph: KnowledgeGraph) -> View:
     return View(title, [*tables, _degrees("degrees over all relations", degrees)])
 
 
-@shows("kgreason.graph.people.model.PeopleGraph")
+@shows("kgreason.people.model.PeopleGraph")
 def _(graph: PeopleGraph) -> View:
     items: list[Table | str] = [_attributes(graph.attributes)]
     if names := list(graph.attributes)[:6]:
@@ -381,7 +396,7 @@ def _counts(title: str, columns: tuple[str, ...], rows: Iterable[Sequence[Any]])
     return Table(title, columns, tuple(tuple(map(_text, row)) for row in rows))
 
 
-@shows("kgreason.graph.links.model.LinkGraph")
+@shows("kgreason.links.model.LinkGraph")
 def _(graph: LinkGraph) -> View:
     relations = [
         (n, r.total, len(r), "mutual" if r.mutual else "directed") for n, r in graph.observed.items()
@@ -397,14 +412,14 @@ def _(graph: LinkGraph) -> View:
     return View(f"Graph of links: {graph.n:,} nodes{of}", [*tables, *more])
 
 
-@shows("kgreason.graph.links.model.Original")
+@shows("kgreason.links.model.Original")
 def _(found: Original) -> View:
     secret, links = found.sensitive, view(found.graph)
     told = f"sensitive: {secret.name}, {len(secret):,} links, which must not be told"
     return View(f"{links.title}, with their secret", [told, *links.items])
 
 
-@shows("kgreason.graph.links.model.Released")
+@shows("kgreason.links.model.Released")
 def _(found: Released) -> View:
     links = view(found.graph)
     return View(f"Release: {links.title}", [f"strategy: {found.strategy}", *links.items])

@@ -12,9 +12,9 @@ from itertools import islice
 
 from hypothesis import assume
 
-from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Filter
-from kgreason.lang.ast import Binary, Constant, Variable
-from kgreason.lang.values import Null, Value
+from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Filter
+from kgreason.language.syntax.syntax_tree import Binary, Constant, Variable
+from kgreason.language.values import Null, Value
 
 Fact = tuple[str, tuple[Value, ...]]
 Binding = dict[str, Value]

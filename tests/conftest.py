@@ -13,7 +13,7 @@ import typer.main
 import typer.testing
 from hypothesis import HealthCheck, settings
 
-from kgreason import jit
+from kgreason.base import jit
 from tests.postgres import Server, running
 
 jit.checked = True  # every kernel checks the arrays it gets

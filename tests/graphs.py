@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 
 WEIGHTS = st.sampled_from([0.05, 0.2, 0.25, 0.3, 0.5, 0.51, 0.75, 1.0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from kgreason.lang.values import Null, Value
+from kgreason.language.values import Null, Value
 
 Row = tuple[Value, ...]
 Facts = Mapping[str, Iterable[Row]]

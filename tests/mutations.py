@@ -9,10 +9,10 @@ from random import Random
 
 import numpy as np
 
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.verdict import Certificate
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.verification.verdict import Certificate
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_text
 from tests.definition import Edge, Graph, Rules, control, heard, nothing, reach, ultimate
 
 _CONTROL = """

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from kgreason.graph.people.model import PeopleGraph
+from kgreason.people.model import PeopleGraph
 
 Triples = frozenset[tuple[str, str, str]]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.graph.generators import ownership
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.release.publication import Folders
-from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, State, Table
-from kgreason.report.pictures import pictures
+from kgreason.release.report.pictures import pictures
+from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Section, State, Table
 from tests.conftest import CONTROL, OWNERSHIP
 
 HOSTILE = (
@@ -209,13 +209,13 @@ def real_reports(folder: Path) -> dict[str, Path]:
         CONTROL, {"own": OWNERSHIP}, method="klone", k=2, x=3, trials=2, folders=places["rules"]
     )
     names = [f"Canary {i}" for i in range(12)]
-    people = kgreason.PeopleGraph.from_triples(
+    people = kgreason.people.PeopleGraph.from_triples(
         names,
         [(name, "job", "cook" if i % 3 else "nurse") for i, name in enumerate(names)]
         + [(names[i], "follows", names[(i * i + 1) % 12]) for i in range(12) if (i * i + 1) % 12 != i],
     )
-    kgreason.anonymize_people(people, method="pckga", k=3, folders=places["people"])
-    kgreason.anonymize_links(school(rng, students=24, classes=6, groups=6), k=4, folders=places["links"])
+    kgreason.people.anonymize(people, method="pckga", k=3, folders=places["people"])
+    kgreason.links.anonymize(school(rng, students=24, classes=6, groups=6), k=4, folders=places["links"])
     return {
         f"{name} {part.name}": part / "report.html"
         for name, both in places.items()

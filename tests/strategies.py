@@ -19,7 +19,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kgreason.lang.ast import (
+from kgreason.language.syntax.syntax_tree import (
     Aggregate,
     Atom,
     Binary,
@@ -42,7 +42,7 @@ from kgreason.lang.ast import (
     Unary,
     Variable,
 )
-from kgreason.lang.values import Null, Value
+from kgreason.language.values import Null, Value
 
 Draw = Any
 Row = tuple[Value, ...]

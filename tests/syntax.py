@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hypothesis import strategies as st
 
-from kgreason.lang.ast import (
+from kgreason.language.syntax.syntax_tree import (
     Aggregate,
     Annotation,
     Atom,

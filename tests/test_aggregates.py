@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.symbols import key
-from kgreason.engine.table import Facts
-from kgreason.errors import EvaluationError, ProgramError
-from kgreason.lang.values import Null, identity
+from kgreason.base.errors import EvaluationError, ProgramError
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.relations.symbols import key
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Null, identity
 from tests import naive
 
 quick = settings(max_examples=12, deadline=None)

@@ -7,13 +7,13 @@ import math
 
 import pytest
 
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import Keyed
+from kgreason.base.errors import EvaluationError, ProgramError
 from kgreason.engine.limits import Limits
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts
-from kgreason.errors import EvaluationError, ProgramError
-from kgreason.graph.lifted import lift
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.graph.induced.lifted import lift
+from kgreason.language.check.checked_program import Keyed
+from kgreason.language.check.program_checker import load_text
 from tests import naive
 
 WAYS = [

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason import api
-from kgreason.analysis.check import load_text
-from kgreason.assess.verdict import Delta
-from kgreason.assess.verify import NEEDS_ORIGINAL, verify, verify_alone
-from kgreason.errors import AnonymizationError, DataError
-from kgreason.graph.model import KnowledgeGraph, Relation
+import kgreason
+from kgreason.base.errors import AnonymizationError, DataError
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.verification.checker import NEEDS_ORIGINAL, verify, verify_alone
+from kgreason.isomorphism.verification.verdict import Delta
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.test_verify import CONTROL, OWN_REACH, RULES, Brute, graph, klone_release
 
@@ -117,8 +117,8 @@ def test_kguard_release_that_holds_for_every_original() -> None:
     """In a random graph all small parts have look-alikes, whichever vertices are synthetic."""
     rng = np.random.default_rng(1)
     edges = [(f"v{a}", f"v{b}", 0.5) for a, b in rng.integers(60, size=(240, 2)) if a != b]
-    made = api.anonymize(OWN_REACH, {"own": edges}, k=3, x=2, trials=1, seed=2)
-    verdict = api.verify_alone(made.release.graph, OWN_REACH, k=3, x=(1, 2))
+    made = kgreason.anonymize(OWN_REACH, {"own": edges}, k=3, x=2, trials=1, seed=2)
+    verdict = kgreason.verify_alone(made.release.graph, OWN_REACH, k=3, x=(1, 2))
     assert made.verdict.holds
     assert verdict.holds, str(verdict)
     assert verdict.nothing_against
@@ -162,10 +162,10 @@ def test_what_a_release_shows_is_checked() -> None:
 
 def test_a_sample_of_a_release_alone() -> None:
     _, release = klone_release(OWN_REACH, 2)
-    verdict = api.verify_alone(release.graph, OWN_REACH, k=2, x=1, sample=5, seed=1)
+    verdict = kgreason.verify_alone(release.graph, OWN_REACH, k=2, x=1, sample=5, seed=1)
     assert (verdict.state, verdict.nothing_against) == ("undecided", True)
     assert verdict.delta == Delta(5, 5, population=release.graph.n)
-    all_fail = api.verify_alone(release.graph, OWN_REACH, k=30, x=3, sample=5, seed=1)
+    all_fail = kgreason.verify_alone(release.graph, OWN_REACH, k=30, x=3, sample=5, seed=1)
     assert (all_fail.state, all_fail.nothing_against) == ("undecided", False)
 
 
@@ -183,6 +183,6 @@ def test_as_text_and_as_json() -> None:
 def test_bad_calls() -> None:
     _, release = klone_release(OWN_REACH, 2)
     with pytest.raises(AnonymizationError, match="more than 3 connected subgraphs with 3 vertices"):
-        api.verify_alone(release.graph, OWN_REACH, x=3, max_subgraphs=3)
+        kgreason.verify_alone(release.graph, OWN_REACH, x=3, max_subgraphs=3)
     with pytest.raises(DataError, match="the graph has the relations knows, the rules have own"):
-        api.verify_alone(KnowledgeGraph.from_edges([("a", "b")], relation="knows"), OWN_REACH)
+        kgreason.verify_alone(KnowledgeGraph.from_edges([("a", "b")], relation="knows"), OWN_REACH)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.analysis.check import examine_file, load_file, load_text
-from kgreason.errors import Diagnostic, ProgramError
+from kgreason.base.errors import Diagnostic, ProgramError
 from kgreason.isomorphism.folder import public_rules
+from kgreason.language.check.program_checker import examine_file, load_file, load_text
 from tests.examples import inputs
 
 

@@ -13,9 +13,8 @@ import pyarrow as pa
 import pytest
 
 import kgreason
-from kgreason import api
-from kgreason.errors import CallError
-from kgreason.graph.model import Relation
+from kgreason.base.errors import CallError
+from kgreason.graph.knowledge_graph import Relation
 from kgreason.isomorphism.reading import with_vertices
 from kgreason.release.mapping import Names, numbers_of, read_mapping
 from kgreason.release.publication import Folders
@@ -88,7 +87,7 @@ def test_anonymize_in_memory() -> None:
 
 
 def test_anonymize_takes_a_graph() -> None:
-    knowledge = api.read_graph(RULES, {"own": OWNERSHIP})
+    knowledge = kgreason.read_graph(RULES, {"own": OWNERSHIP})
     assert kgreason.anonymize(RULES, knowledge, method="klone", x=2, trials=1).holds
 
 
@@ -101,7 +100,7 @@ def doubled(knowledge: kgreason.KnowledgeGraph) -> kgreason.KnowledgeGraph:
 
 
 def test_rows_of_a_graph_that_stand_twice_are_one_edge() -> None:
-    original = api.read_graph(RULES, {"own": OWNERSHIP})
+    original = kgreason.read_graph(RULES, {"own": OWNERSHIP})
     found = kgreason.anonymize(RULES, doubled(original), method="klone", k=2, x=2, trials=1)
     assert found.original.m == original.m
     released, mapping = found.release.graph, found.release.mapping

@@ -14,10 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.refinement import degrees, neighbourhoods, refined
-from kgreason.attacks.known_parts import (
+from kgreason.base.errors import AnonymizationError, DataError, ReleaseError
+from kgreason.graph.generators import erdos_renyi
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.refinement import degrees, neighbourhoods, refined
+from kgreason.isomorphism.attacks.attack_results import Rate
+from kgreason.isomorphism.attacks.attack_settings import PARTS, Part, World, induced, united
+from kgreason.isomorphism.attacks.known_parts import (
     Means,
     candidates,
     draw_parts,
@@ -26,13 +29,10 @@ from kgreason.attacks.known_parts import (
     synthetic,
     without_implausible,
 )
-from kgreason.attacks.panel import redrawn, rewired
-from kgreason.attacks.results import Rate
-from kgreason.attacks.setting import PARTS, Part, World, induced, united
-from kgreason.attacks.vertices import fingerprints, hubs, propagate, vertex_candidates
-from kgreason.errors import AnonymizationError, DataError, ReleaseError
-from kgreason.graph.generators import erdos_renyi
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.isomorphism.attacks.known_vertices import fingerprints, hubs, propagate, vertex_candidates
+from kgreason.isomorphism.attacks.panel import redrawn, rewired
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_text
 from tests import naive
 from tests.conftest import OWNERSHIP
 from tests.examples import inputs
@@ -362,7 +362,7 @@ def test_a_release_without_protection_is_broken(ownership_graph: KnowledgeGraph)
 def test_too_many_places_do_not_hide_that_a_release_is_without_protection(
     ownership_graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch, places: int
 ) -> None:
-    monkeypatch.setattr("kgreason.attacks.panel.PLACES", places)
+    monkeypatch.setattr("kgreason.isomorphism.attacks.panel.PLACES", places)
     pair = ownership_graph, ownership_graph, np.arange(ownership_graph.n)
     found = kgreason.attack(*pair, CONTROL, knowledge="part", known=4, k=3, x=4)
     assert found["part:weights+rules"].runs["main"].complete == (places > 3)
@@ -379,7 +379,7 @@ def test_too_many_places_do_not_hide_that_a_release_is_without_protection(
 def test_too_many_places_leave_a_protected_release_protected(
     ownership_graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgreason.attacks.panel.PLACES", 3)
+    monkeypatch.setattr("kgreason.isomorphism.attacks.panel.PLACES", 3)
     result = kgreason.anonymize(CONTROL, ownership_graph, method="klone", k=3, x=3, seed=5)
     found = attacked(result, 3, 3, 3)
     assert not any(a.runs["main"].complete for a in found.attacks)
@@ -390,7 +390,7 @@ def test_too_many_places_leave_a_protected_release_protected(
 def test_a_promised_attacker_of_whom_nothing_is_known_is_not_resisted(
     ownership_graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgreason.attacks.panel.PLACES", 3)
+    monkeypatch.setattr("kgreason.isomorphism.attacks.panel.PLACES", 3)
     pair = ownership_graph, ownership_graph, np.arange(ownership_graph.n)
     found = kgreason.attack(*pair, CONTROL, knowledge="part:edges+derived", known=4, k=3, x=4)
     assert found.broken == ()
@@ -601,7 +601,7 @@ def test_the_runs_tell_power_protection_and_population() -> None:
 @given(graph=graphs(most=6, edges=12))
 @settings(max_examples=inputs(40), deadline=None)
 def test_detours_are_counted(graph: KnowledgeGraph) -> None:
-    from kgreason.attacks.known_parts import _detours
+    from kgreason.isomorphism.attacks.known_parts import _detours
 
     beside = near(graph)
     expected = []

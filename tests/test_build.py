@@ -6,12 +6,12 @@ from datetime import datetime
 
 import pytest
 
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedRule, Invention
-from kgreason.errors import ProgramError, render_all
-from kgreason.graph.lifted import lift
-from kgreason.lang.ast import Constant, Variable
-from kgreason.lang.functions import function
+from kgreason.base.errors import ProgramError, render_all
+from kgreason.graph.induced.lifted import lift
+from kgreason.language.check.checked_program import CheckedRule, Invention
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.functions import function
+from kgreason.language.syntax.syntax_tree import Constant, Variable
 
 
 def rules(text: str) -> tuple[CheckedRule, ...]:

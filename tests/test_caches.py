@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kgreason import caches
-from kgreason.lang.builder import Builder, compiled
-from kgreason.lang.parser import parse
+from kgreason.base import caches
+from kgreason.language.syntax.parser import parse
+from kgreason.language.syntax.tree_builder import Builder, compiled
 
 
 @pytest.fixture

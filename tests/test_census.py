@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
 from kgreason.graph.generators import erdos_renyi
-from kgreason.graph.induced import InducedReasoner
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.graph.situations import Cells, Ties
-from kgreason.subgraphs import census as censuses
-from kgreason.subgraphs import census as pieces
-from kgreason.subgraphs import visit as visits
-from kgreason.subgraphs.adjacency import Adjacency
-from kgreason.subgraphs.census import Census, census
-from kgreason.subgraphs.patterns import Catalogue, classify
-from kgreason.subgraphs.visit import DRAW, PASS, TAKE, visit_all
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.induced.situations import Cells, Ties
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.subgraphs import census as censuses
+from kgreason.graph.subgraphs import census as pieces
+from kgreason.graph.subgraphs import enumeration as visits
+from kgreason.graph.subgraphs.census import Census, census
+from kgreason.graph.subgraphs.enumeration import DRAW, PASS, TAKE, visit_all
+from kgreason.graph.subgraphs.ordered_adjacency import Adjacency
+from kgreason.graph.subgraphs.patterns import Catalogue, classify
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import build, graphs
 from tests.reference import connected_sets
@@ -190,7 +190,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     assert len(pieces.tasks(adjacency)) > 20
     found = []
     for cores in (1, 2, 3):
-        monkeypatch.setattr("kgreason.cores.cores", lambda cores=cores: cores)
+        monkeypatch.setattr("kgreason.base.cores.cores", lambda cores=cores: cores)
         found.append(census(adjacency, 4))
     for other in found[1:]:
         assert np.array_equal(other.nodes, found[0].nodes)
@@ -224,7 +224,7 @@ def test_a_limit_is_exceeded_where_there_are_more(graph: KnowledgeGraph, x: int,
 
 
 def test_counting_stops_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.cores.cores", lambda: 1)
+    monkeypatch.setattr("kgreason.base.cores.cores", lambda: 1)
     path = KnowledgeGraph.from_edges([(f"v{i}", f"v{i + 1}") for i in range(2_000)])
     assert census(Adjacency.plain(path), 4).total == 1_998
     assert 10 < census(Adjacency.plain(path), 4, 10).total < 200
@@ -330,7 +330,7 @@ def test_drawn_subgraphs_do_not_depend_on_threads(x: int, monkeypatch: pytest.Mo
     drawn = []
     for cores, small in ((1, False), (2, False), (2, True)):
         with monkeypatch.context() as patch:
-            patch.setattr("kgreason.cores.cores", lambda cores=cores: cores)
+            patch.setattr("kgreason.base.cores.cores", lambda cores=cores: cores)
             if small:
                 patch.setattr(visits, "_ROWS", 7)
                 small_tasks(patch)

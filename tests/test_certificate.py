@@ -13,18 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.api import anonymize, read_graph, verify
-from kgreason.assess.conditions import files
-from kgreason.assess.proof import faults_of_copies, repeated
-from kgreason.assess.verdict import Certificate, Donors
-from kgreason.errors import ReleaseError
+from kgreason.base.errors import ReleaseError
+from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.imprint import Fault
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.anonymization import Anonymization
+from kgreason.isomorphism.api import anonymize, read_graph
+from kgreason.isomorphism.assessment import verify
 from kgreason.isomorphism.certificates import read_certificate, write_certificate
 from kgreason.isomorphism.reading import Pair
-from kgreason.isomorphism.release import Anonymization
-from kgreason.resources import resource
+from kgreason.isomorphism.verification.certified_images import faults_of_copies, repeated
+from kgreason.isomorphism.verification.conditions import files
+from kgreason.isomorphism.verification.verdict import Certificate, Donors
+from kgreason.release.digests import Fault
 from tests.examples import inputs
 
 CONTROL = resource("rules", "control.vada")
@@ -66,7 +67,7 @@ def test_no_search_is_made(
     method: Any, made: Anonymization, copied: Anonymization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = made if method == "kguard" else copied
-    monkeypatch.setattr("kgreason.assess.images.Search", None)
+    monkeypatch.setattr("kgreason.isomorphism.verification.images.Search", None)
     verdict = verify(
         *known(result),
         CONTROL,

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.engine.constraints import promptly
+from kgreason.base.errors import EvaluationError, ProgramError
+from kgreason.engine.chase.constraints import promptly
 from kgreason.engine.limits import Limits
-from kgreason.engine.rows import Keys
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts
-from kgreason.errors import EvaluationError, ProgramError
-from kgreason.lang.values import Null
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.relations.rows import Keys
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Null
 from tests.chase import Oblivious, Unequal, ground, homomorphism
 from tests.examples import inputs
 from tests.naive.fixpoint import derive as derive_naive

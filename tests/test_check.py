@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import examine_file, load_file, load_text
-from kgreason.analysis.checked import Keyed
-from kgreason.analysis.generic import check_generic
-from kgreason.errors import ProgramError, render_all
-from kgreason.graph.lifted import lift
-from kgreason.lang.ast import Program
-from kgreason.resources import resource
+from kgreason.base.errors import ProgramError, render_all
+from kgreason.base.resources import resource
+from kgreason.graph.induced.lifted import lift
+from kgreason.language.check.checked_program import Keyed
+from kgreason.language.check.genericity import check_generic
+from kgreason.language.check.program_checker import examine_file, load_file, load_text
+from kgreason.language.syntax.syntax_tree import Program
 from tests.test_parser import EXAMPLE, PIECES, PROGRAMS
 
 CONTROL = """@edge("own").

@@ -18,11 +18,11 @@ import pytest
 from typer import BadParameter
 from typer.testing import CliRunner, Result
 
-from kgreason import exchange
+from kgreason.base import atomic_files
 from kgreason.cli import app
 from kgreason.cli.options import Format
 from kgreason.cli.options import sizes as sizes_of
-from kgreason.data.target import FORMATS
+from kgreason.data.targets import FORMATS
 from tests.conftest import OWNERSHIP, ROOT
 from tests.needs import quick
 
@@ -404,7 +404,7 @@ def test_nothing_half_written(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("kgreason.api.assessing.verify", fail)
+    monkeypatch.setattr("kgreason.isomorphism.assessment.verify", fail)
     result = anonymize(ownership)
     assert result.exit_code != 0
     assert list(anywhere.iterdir()) == []
@@ -412,17 +412,17 @@ def test_nothing_half_written(
 
 VERIFICATION_WITH_A_SIGNAL = """
 import os, signal, sys
-from kgreason.api import assessing
+from kgreason.isomorphism import assessment
 from kgreason.__main__ import main
 number, before = int(sys.argv.pop()), sys.argv.pop()
 signal.signal(number, {"ignored": signal.SIG_IGN, "by default": signal.SIG_DFL}[before])
 if number == signal.SIGINT and before == "by default":
     signal.signal(number, signal.default_int_handler)  # as Python starts
-verify = assessing.verify
+verify = assessment.verify
 def send(*values, **options):
     exec("os.kill(os.getpid(), number)")  # after which Python would end by a signal
     return verify(*values, **options)
-assessing.verify = send
+assessment.verify = send
 main()
 """
 IMPORT_WITH_A_SIGNAL = """
@@ -486,14 +486,14 @@ def test_failed_replacement_restores_both_folders(
 ) -> None:
     assert anonymize(ownership).exit_code == 0
     before = {p: p.read_bytes() for p in anywhere.rglob("*.csv")}
-    put = exchange.Side.put
+    put = atomic_files.Side.put
 
-    def fail(self: exchange.Side, inode: int) -> None:
+    def fail(self: atomic_files.Side, inode: int) -> None:
         if self.place.name == "release":
             raise OSError("no space left")
         put(self, inode)
 
-    monkeypatch.setattr(exchange.Side, "put", fail)
+    monkeypatch.setattr(atomic_files.Side, "put", fail)
     result = anonymize(ownership, "--force")
     monkeypatch.undo()
     assert result.exit_code == 2
@@ -674,7 +674,7 @@ def test_places_are_checked_before_the_work(ownership: Path, anywhere: Path) -> 
 
 
 def test_a_release_beyond_memory_is_refused(ownership: Path, anywhere: Path) -> None:
-    with patch("kgreason.anonymizers.klone.MAX_VERTICES", 50):
+    with patch("kgreason.isomorphism.anonymizers.klone.MAX_VERTICES", 50):
         for method in ("klone", "kguard"):
             words = ["--method", method, "-k", "12", "-x", "3"]
             result = run("anonymize", "--rules", ownership / "control.vada", *words)

@@ -10,13 +10,13 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.generic import hidden_vertices
-from kgreason.errors import ProgramError
-from kgreason.graph.commute import Counterexample
+from kgreason.base.errors import ProgramError
 from kgreason.graph.facts import derived_edges, derived_within
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.induced.commutation import Counterexample
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.genericity import hidden_vertices
+from kgreason.language.check.program_checker import load_text
 from tests.conftest import ROOT
 from tests.examples import inputs
 from tests.graphs import build

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.assess.k_iso import Components, blocks, verify
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.verification.block_checker import Components, blocks, verify
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import build, graphs
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from kgreason.analysis.check import load_text
 from kgreason.cli import app
-from kgreason.data.load import load_facts
-from kgreason.data.source import parse_file
-from kgreason.lang.values import Value
+from kgreason.data.fact_loading import load_facts
+from kgreason.data.sources import parse_file
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Value
 
 Row = tuple[Value, ...]
 ROWS: list[Row] = [("1", "2", 0.5), ("2", "3", 1e-300), ("3", "1", 0.25)]
@@ -197,11 +197,11 @@ def test_formats_of_the_commands_are_those_of_the_writers() -> None:
     from typing import get_args
 
     from kgreason.cli.options import Format
-    from kgreason.data.formats import READERS
-    from kgreason.data.options import FORMATS
-    from kgreason.data.target import FORMATS as WRITTEN
-    from kgreason.data.write import _FILES, _TABLES
-    from kgreason.lang.names import SERVERS, SOURCES, TARGETS
+    from kgreason.data.fact_writing import _FILES, _TABLES
+    from kgreason.data.format_list import READERS
+    from kgreason.data.source_options import FORMATS
+    from kgreason.data.targets import FORMATS as WRITTEN
+    from kgreason.language.vocabulary import SERVERS, SOURCES, TARGETS
 
     assert {*get_args(Format)} == {*WRITTEN} == {*_FILES, *_TABLES} - SERVERS
     assert {*READERS} == {*FORMATS} >= {*_FILES, *_TABLES}

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from kgreason import cores
+from kgreason.base import cores
 
 VALUE = ContextVar("VALUE", default=0)
 

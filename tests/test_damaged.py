@@ -21,12 +21,12 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from kgreason.analysis.check import load_text
+from kgreason.base.errors import DataError
 from kgreason.cli import app
-from kgreason.data.load import load_facts, load_graph
-from kgreason.data.source import parse_file
-from kgreason.errors import DataError
-from kgreason.graph.people.read import read_people
+from kgreason.data.fact_loading import load_facts, load_graph
+from kgreason.data.sources import parse_file
+from kgreason.language.check.program_checker import load_text
+from kgreason.people.reading import read as read_people
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.fuzz import run
 from tests.fuzz.corpus import Case, cases
@@ -59,9 +59,9 @@ def parquet(path: Path, **columns: Any) -> Path:
 
 READ = """
 import sys
-from kgreason.errors import DataError
-from kgreason.data.formats import read_table
-from kgreason.data.source import parse_file
+from kgreason.base.errors import DataError
+from kgreason.data.format_list import read_table
+from kgreason.data.sources import parse_file
 try:
     read_table(parse_file(sys.argv[1]))
 except DataError as error:

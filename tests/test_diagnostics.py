@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 import kgreason
-from kgreason import api
-from kgreason.analysis.check import examine_file
-from kgreason.arguments import anonymizable
-from kgreason.errors import KgreasonError, render_all
+from kgreason.base.argument_checks import anonymizable
+from kgreason.base.errors import KgreasonError, render_all
+from kgreason.language.check.program_checker import examine_file
 
 PACKAGE = Path(kgreason.__file__).resolve().parent
 DOCS = PACKAGE.parent / "docs" / "diagnostics"
@@ -70,13 +69,13 @@ def said(page: Page, folder: Path) -> str:
     if command == "check":
         return str(examine_file(words[0]))
     try:
-        program = api.load(Path("example.vada"))
+        program = kgreason.load(Path("example.vada"))
         if command == "explain":
-            api.explain(program, words[-1])
+            kgreason.explain(program, words[-1])
         elif command == "anonymize":
             anonymizable(program)
         else:
-            return render_all(api.reason(program).warnings, program.sources)
+            return render_all(kgreason.reason(program).warnings, program.sources)
     except KgreasonError as error:
         return str(error)
     return ""

@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from pyDatalog import pyDatalog
 
-from kgreason.analysis.check import load_text
+from kgreason.base.errors import EvaluationError
 from kgreason.engine.limits import Limits
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts
-from kgreason.errors import EvaluationError
-from kgreason.graph.lifted import lift
-from kgreason.lang.ast import Atom, Program, Rule, Variable
-from kgreason.lang.parser import parse
-from kgreason.lang.values import Null, identity
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.graph.induced.lifted import lift
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.syntax.parser import parse
+from kgreason.language.syntax.syntax_tree import Atom, Program, Rule, Variable
+from kgreason.language.values import Null, identity
 from tests import naive
 from tests.examples import inputs
 from tests.isomorphism import has_nulls, isomorphic

@@ -24,10 +24,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from kgreason.analysis.check import examine_file
+from kgreason.base.errors import KgreasonError
 from kgreason.cli import app
-from kgreason.errors import KgreasonError
-from kgreason.lang.parser import parse
+from kgreason.language.check.program_checker import examine_file
+from kgreason.language.syntax.parser import parse
 from tests.conftest import ROOT
 from tests.pages import Block, PageError, blocks
 

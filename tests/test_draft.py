@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers import augmentation
-from kgreason.anonymizers.assemble import assemble, is_symmetric
-from kgreason.anonymizers.augmentation import Draft
 from kgreason.graph.generators import erdos_renyi
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.anonymizers import augmentation
+from kgreason.isomorphism.anonymizers.assembly import assemble, is_symmetric
+from kgreason.isomorphism.anonymizers.augmentation import Draft
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 from tests.reference import connected_sets

@@ -9,26 +9,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import reason
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import Aggregation, Keyed
-from kgreason.engine import kernels
-from kgreason.engine import relation as relation_module
-from kgreason.engine import rows as rows_module
-from kgreason.engine.aggregate import Groups
-from kgreason.engine.keyed import KeyedRelation
+from kgreason.base.errors import DataError, EvaluationError, ProgramError
+from kgreason.engine.aggregates.grouped_aggregates import Groups
 from kgreason.engine.limits import Limits
-from kgreason.engine.operators import Joining, Matching, Probe
-from kgreason.engine.relation import Relation
-from kgreason.engine.rows import CHUNK, Slots
-from kgreason.engine.rule import Rule
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Facts, Kind, doubles
-from kgreason.errors import DataError, EvaluationError, ProgramError
-from kgreason.lang.ast import NOWHERE
-from kgreason.lang.functions import function
-from kgreason.lang.values import Null
-from kgreason.plan.ir import Part
+from kgreason.engine.plan.ir import Part
+from kgreason.engine.relations import hash_kernels
+from kgreason.engine.relations import relation as relation_module
+from kgreason.engine.relations import rows as rows_module
+from kgreason.engine.relations.fact_tables import Facts, Kind, doubles
+from kgreason.engine.relations.keyed_relation import KeyedRelation
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import CHUNK, Slots
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.engine.seminaive.operators import Joining, Matching, Probe
+from kgreason.engine.seminaive.rule_evaluation import Rule
+from kgreason.language.check.checked_program import Aggregation, Keyed
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.functions import function
+from kgreason.language.syntax.syntax_tree import NOWHERE
+from kgreason.language.values import Null
 from tests import naive, reference
 from tests.examples import inputs
 from tests.isomorphism import isomorphic
@@ -501,13 +501,13 @@ def test_tables_grow_where_they_stand(values, before, more, room):
     rows, bits = array([(v,) for v in values], 1), np.array([62])
     slots, held = np.full(len(values) + before + more, -1), np.empty_like(rows)
     small = slots[: len(values) + 1 + before]
-    kernels.insert_packed(rows, held, small, bits, 0, 0)
+    hash_kernels.insert_packed(rows, held, small, bits, 0, 0)
     spare = np.empty(room, dtype=np.int64)
-    waiting = kernels.spread(slots, len(small), spare)
+    waiting = hash_kernels.spread(slots, len(small), spare)
     kept = [*slots[slots >= 0].tolist(), *spare[: max(waiting, 0)].tolist()]
     assert sorted(kept) == sorted(values)
     if waiting < 0:  # each is found again
-        assert kernels.insert_packed(rows, held, slots, bits, 0, 0) == (len(values), 0)
+        assert hash_kernels.insert_packed(rows, held, slots, bits, 0, 0) == (len(values), 0)
     else:
         assert waiting == room < len(values)
 
@@ -608,9 +608,9 @@ def test_places(known, asked):
     held, slots = np.empty((40, 2), dtype=np.int64), Slots()
     slots.reserve(40)
     key = np.arange(2)
-    kernels.insert(array(known, 2), held, slots.array, key, 0)
+    hash_kernels.insert(array(known, 2), held, slots.array, key, 0)
     found = np.empty(len(asked), dtype=np.int64)
-    kernels.places(array(asked, 2), key, held, key, slots.array, found)
+    hash_kernels.places(array(asked, 2), key, held, key, slots.array, found)
     assert found.tolist() == [known.index(row) if row in known else -1 for row in asked]
 
 
@@ -711,7 +711,7 @@ def test_totals(batches, function, tracked, real):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2))
 def test_order_of_doubles(pair):
     a, b = doubles(np.array(pair)).tolist()
-    assert kernels.before(a, b, kernels.DOUBLE, np.empty(0, dtype=np.int64)) == (pair[0] < pair[1])
+    assert hash_kernels.before(a, b, hash_kernels.DOUBLE, np.empty(0, dtype=np.int64)) == (pair[0] < pair[1])
 
 
 def test_a_mean_of_nothing_is_still_a_double():

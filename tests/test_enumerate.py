@@ -9,14 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.errors import AnonymizationError
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.subgraphs.adjacency import undirected
-from kgreason.subgraphs.visit import (
-    attacked_subgraphs,
-    connected_subgraphs,
-    count_connected,
-)
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.subgraphs.enumeration import attacked_subgraphs, connected_subgraphs, count_connected
+from kgreason.graph.subgraphs.ordered_adjacency import undirected
 from tests.examples import inputs
 from tests.graphs import build, graphs
 

@@ -17,10 +17,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 import kgreason
-from kgreason import PeopleGraph
-from kgreason.errors import AnonymizationError, CallError, KgreasonError
+from kgreason.base.errors import AnonymizationError, CallError, KgreasonError
 from kgreason.estimators import CDGA, CKGA, CTKGA, KGUARD, KLONE, PCKGA, Estimator, KDegree, KIso, Links
 from kgreason.estimators import __all__ as names
+from kgreason.people import PeopleGraph
 
 OWN = '@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
 EDGES = {"own": [("A", "B", 0.6), ("B", "C", 0.3), ("C", "D", 0.9)]}
@@ -28,7 +28,7 @@ JOBS = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse
 PEOPLE = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], JOBS, [("Ken", "follows", "Tom")])
 BARE = PeopleGraph.from_triples(list("abcd"), [], [("a", "knows", "b"), ("b", "knows", "c")])
 MAILS = PeopleGraph.from_triples(list("abcd"), [], [("a", "mail", "b"), ("b", "mail", "c")], mutual=["mail"])
-SEATS = kgreason.people_schema(
+SEATS = kgreason.people.schema(
     {"name": list("abcdef")}, id="name", links={"sits": [("a", "b"), ("c", "d")], "likes": [("a", "f")]}
 )
 
@@ -49,8 +49,8 @@ def function(name: str, data: Any, params: dict[str, Any], method: dict[str, str
     if name in ("KGUARD", "KLONE", "KIso"):
         return kgreason.anonymize(params.pop("rules"), data, **params, **method)
     if name == "Links":
-        return kgreason.anonymize_links(data, **params)
-    return kgreason.anonymize_people(data, **params, **method)
+        return kgreason.links.anonymize(data, **params)
+    return kgreason.people.anonymize(data, **params, **method)
 
 
 def test_there_is_a_case_for_each() -> None:
@@ -97,11 +97,11 @@ def test_the_protocol(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_all_options_of_the_function_or_those_that_apply(name: str) -> None:
     of = (
-        kgreason.anonymize_links
+        kgreason.links.anonymize
         if name == "Links"
         else kgreason.anonymize
         if name.startswith(("KG", "KL", "KI"))
-        else kgreason.anonymize_people
+        else kgreason.people.anonymize
     )
     known = signature(of).parameters
     for option, parameter in signature(type(CASES[name][0])).parameters.items():

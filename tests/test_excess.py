@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_file, load_text
-from kgreason.anonymizers.lowered_weights import Excess, Judge, within_bound
-from kgreason.anonymizers.weight_density import Cuts
-from kgreason.anonymizers.weight_noise import WeightNoising
+from kgreason.base.progress import SILENT
+from kgreason.base.resources import resource
 from kgreason.graph.generators import scale_free
-from kgreason.progress import SILENT
-from kgreason.resources import resource
+from kgreason.isomorphism.anonymizers.lowered_weights import Excess, Judge, within_bound
+from kgreason.isomorphism.anonymizers.weight_density import Cuts
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
+from kgreason.language.check.program_checker import load_file, load_text
 from tests.examples import inputs
 from tests.graphs import build
 

@@ -14,18 +14,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule
-from kgreason.data.load import load_facts
+from kgreason.base.errors import EvaluationError, KgreasonError, ProgramError
+from kgreason.data.fact_loading import load_facts
 from kgreason.data.program_tables import sources
-from kgreason.engine.expressions import has_skolem
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts
-from kgreason.errors import EvaluationError, KgreasonError, ProgramError
-from kgreason.lang.ast import Constant, Variable
-from kgreason.lang.values import Null
+from kgreason.engine.expressions.compiled_expressions import has_skolem
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.language.check.checked_program import Assign, CheckedAtom, CheckedProgram, CheckedRule
+from kgreason.language.syntax.syntax_tree import Constant, Variable
+from kgreason.language.values import Null
 from kgreason.provenance import Explanation, Proof, WhyNot, explain, explain_fact
-from kgreason.provenance.proof import EQUAL
-from kgreason.provenance.rules import variables
+from kgreason.provenance.proof_tree import EQUAL
+from kgreason.provenance.traced_rules import variables
 from tests.examples import inputs
 from tests.naive import evaluate as naive
 from tests.naive.expressions import Scene
@@ -447,7 +447,7 @@ def test_improving_values(data: st.DataObject) -> None:
 
 
 def test_control_reads_well(ownership: Path) -> None:
-    from kgreason.analysis.check import load_file
+    from kgreason.language.check.program_checker import load_file
 
     program = load_file(ownership / "control.vada")
     found = explain_fact(

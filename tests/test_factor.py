@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts
-from kgreason.plan.separable import factored
+from kgreason.engine.plan.separable_strata import factored
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.language.check.program_checker import load_text
 from tests import naive
 from tests.examples import inputs
 

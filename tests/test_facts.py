@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgreason.analysis.check import load_text
-from kgreason.engine.table import Kind
+from kgreason.engine.relations.fact_tables import Kind
 from kgreason.graph.facts import answers, derived_edges, derived_within, graph_facts
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.language.check.program_checker import load_text
 from tests import naive
 
 RULES = """@node("company"). @edge("own"). @derived("control"). @derived("ultimate").

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess.utility import fidelity
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.utility.query_utility import fidelity
 from tests.examples import inputs
 
 

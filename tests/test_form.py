@@ -18,16 +18,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import kgreason
-from kgreason.analysis.check import load_text
-from kgreason.anonymizers.base import Guarantee
-from kgreason.data.target import FORMATS
-from kgreason.imprint import account, not_of_account
+from kgreason.data.targets import FORMATS
+from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.folder import claim_of, form
+from kgreason.language.check.program_checker import load_text
 from kgreason.people.folder import Claim
-from kgreason.release.contents import Contents, _same_duckdb, files
-from kgreason.release.layout import Layout
+from kgreason.release.digests import account, not_of_account
+from kgreason.release.folder_contents import Contents, _same_duckdb, files
 from kgreason.release.publication import Folders
-from kgreason.report.data import Report
+from kgreason.release.report.report_data import Report
+from kgreason.release.table_layout import Layout
 from tests.needs import quick
 from tests.test_release_formats import OWNERSHIP, RULES, given, need, ownership, put, run
 
@@ -310,7 +310,7 @@ def test_what_is_written_has_the_form(tmp_path: Path, method: str, seed: int | N
         folders=folders,  # type: ignore[arg-type]
     )
     released = kgreason.isomorphism.reading.read_released(
-        rules, {"own": [kgreason.data.source.SourceSpec(folders.release)]}
+        rules, {"own": [kgreason.data.sources.SourceSpec(folders.release)]}
     )
     assert form(folders.release, released, rules, ownership("csv")).holds
     (folders.release / "UNVERIFIED").touch()
@@ -326,7 +326,7 @@ def test_names_of_columns_are_those_of_the_original(tmp_path: Path) -> None:
     for name in ("README.txt", "rules.vada", "report.html", "report.json"):
         (folders.release / name).unlink()
     released = kgreason.isomorphism.reading.read_released(
-        rules, {"own": [kgreason.data.source.SourceSpec(folders.release)]}
+        rules, {"own": [kgreason.data.sources.SourceSpec(folders.release)]}
     )
     assert form(folders.release, released, rules).holds
     found = form(folders.release, released, rules, graph)

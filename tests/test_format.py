@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.errors import ProgramError
-from kgreason.lang.ast import Annotation, Program, UnsupportedClause
-from kgreason.lang.builder import grammar
-from kgreason.lang.format import format_text
-from kgreason.lang.parser import parse, read
+from kgreason.base.errors import ProgramError
+from kgreason.language.formatter import format_text
+from kgreason.language.syntax.parser import parse, read
+from kgreason.language.syntax.syntax_tree import Annotation, Program, UnsupportedClause
+from kgreason.language.syntax.tree_builder import grammar
 from tests.syntax import PROGRAMS
 
 ROOT = Path(__file__).parent.parent

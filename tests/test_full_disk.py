@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import kgreason
-from kgreason.analysis.check import load_text
+from kgreason.base.errors import ReleaseError
 from kgreason.cli import app
-from kgreason.errors import ReleaseError
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.language.check.program_checker import load_text
 from kgreason.release.publication import Folders
 
 RULES = '@edge("own"). @output("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.engine.columns import distinct
-from kgreason.engine.scalars import Refusal, make_set
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.symbols import Symbols, form, key, rank
-from kgreason.engine.table import Facts, Kind, any_codes, column, decode
-from kgreason.errors import DataError, EvaluationError, ProgramError
-from kgreason.lang import functions
-from kgreason.lang.functions import run_definitions
-from kgreason.lang.values import Null, identity
+from kgreason.base.errors import DataError, EvaluationError, ProgramError
+from kgreason.engine.expressions.scalars import Refusal, make_set
+from kgreason.engine.relations.fact_tables import Facts, Kind, any_codes, column, decode
+from kgreason.engine.relations.symbols import Symbols, form, key, rank
+from kgreason.engine.relations.value_columns import distinct
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.language import functions
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.functions import run_definitions
+from kgreason.language.values import Null, identity
 from tests import naive
 from tests.examples import inputs
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import examine_file, load_file, load_text
+from kgreason.base.errors import KgreasonError, ProgramError
+from kgreason.base.progress import SILENT, Progress
 from kgreason.engine.limits import Limits
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts
-from kgreason.errors import KgreasonError, ProgramError
-from kgreason.lang.builder import grammar
-from kgreason.progress import SILENT, Progress
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.language.check.program_checker import examine_file, load_file, load_text
+from kgreason.language.syntax.tree_builder import grammar
 from tests.examples import inputs
 from tests.syntax import PIECES, PROGRAMS
 

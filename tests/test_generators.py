@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.errors import AnonymizationError
+from kgreason.base.errors import AnonymizationError
 from kgreason.graph.generators import erdos_renyi, ownership, scale_free
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph
 from tests.examples import inputs
 
 SEEDS = st.integers(0, 2**32 - 1)

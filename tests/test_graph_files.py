@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgreason import reason
-from kgreason.analysis.check import load_text
-from kgreason.data.load import load_facts
-from kgreason.data.source import parse_file
-from kgreason.data.target import Target
-from kgreason.data.write import write_facts, write_output
-from kgreason.engine.table import Facts, Table
-from kgreason.errors import DataError, ReleaseError
-from kgreason.lang.values import Value
+from kgreason.base.errors import DataError, ReleaseError
+from kgreason.data.fact_loading import load_facts
+from kgreason.data.fact_writing import write_facts, write_output
+from kgreason.data.sources import parse_file
+from kgreason.data.targets import Target
+from kgreason.engine.relations.fact_tables import Facts, Table
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Value
 from tests.examples import inputs
 
 Row = tuple[Value, ...]
@@ -211,7 +211,7 @@ def test_further_columns(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["p.gml", "p.net", "p.graphml"])
 def test_pieces_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    from kgreason.data import field_text
+    from kgreason.data.formats import field_text
 
     rows: list[Row] = [(f"a{i}", f"b{i % 3}", i / 4) for i in range(8)]
     whole = written(tmp_path, rows, name).read_bytes()
@@ -284,7 +284,7 @@ def test_a_second_file_is_not_written_over_what_is_read(tmp_path: Path) -> None:
         '@input("e"). @output("p"). @bind("p", "mtx labels=names.txt", "DIR", "p.mtx"). p(X,Y,W) :- e(X,Y,W).'
     )
     program = load_text(rules.replace("DIR", str(tmp_path)), allow_files=True)
-    from kgreason.data.write import write_targets
+    from kgreason.data.fact_writing import write_targets
 
     source = f"{tmp_path}/names.txt"
     facts = reason(program, {"e": source}).facts

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.errors import DataError, KgreasonError
-from kgreason.init.start import Start, start
-from kgreason.init.tables import Column
+from kgreason.base.errors import DataError, KgreasonError
+from kgreason.data.init.first_files import Start, start
+from kgreason.data.init.table_profiles import Column
 from tests.examples import inputs
 from tests.test_bods import holding, old, record, relation, shares
 from tests.test_init import binds, run, runs
@@ -318,7 +318,7 @@ def test_a_list_of_departments_beside_mail_names_vertices(here: Path, real_data:
     ],
 )
 def test_no_person_is_lost_to_the_header(tmp_path: Path, rows: list[tuple[object, ...]], header: str) -> None:
-    from kgreason.init.tables import tables
+    from kgreason.data.init.table_profiles import tables
 
     (found,) = tables(written(tmp_path, rows))
     assert found.options["useHeaders"] == header
@@ -692,7 +692,7 @@ VALUES: Any = st.recursive(
 def test_any_json_is_guessed_or_refused(
     tmp_path_factory: pytest.TempPathFactory, document: Any, option: str
 ) -> None:
-    from kgreason.lang.parser import read
+    from kgreason.language.syntax.parser import read
 
     folder = tmp_path_factory.mktemp("any")
     (folder / "t.json").write_text(json.dumps(document), encoding="utf-8")

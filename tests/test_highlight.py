@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from pygments.token import Comment, Error, Keyword, Literal, Name, Number, Operator, Punctuation, String, Text
 from pygments.token import _TokenType as TokenType
 
-from kgreason.highlight import VadalogLexer, terminals
-from kgreason.lang.builder import Builder, compiled
-from kgreason.lang.names import AGGREGATES, FUNCTIONS
-from kgreason.resources import resource
+from kgreason.base.resources import resource
+from kgreason.language.highlighter import VadalogLexer, terminals
+from kgreason.language.syntax.tree_builder import Builder, compiled
+from kgreason.language.vocabulary import AGGREGATES, FUNCTIONS
 from tests.examples import inputs
 from tests.textmate import scopes
 
@@ -317,4 +317,6 @@ def test_editors_get_what_they_need() -> None:
 def test_the_package_says_so() -> None:
     """Pygments asks the installed packages for their lexers."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["entry-points"]["pygments.lexers"] == {"vadalog": "kgreason.highlight:VadalogLexer"}
+    assert project["entry-points"]["pygments.lexers"] == {
+        "vadalog": "kgreason.language.highlighter:VadalogLexer"
+    }

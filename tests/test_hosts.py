@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers import template_copies
-from kgreason.anonymizers.augmentation import Draft
-from kgreason.anonymizers.natural_cover import Cover, Lack
-from kgreason.anonymizers.template_copies import Choice, Hosts, Planned, Standing
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.induced import InducedReasoner
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymizers import template_copies
+from kgreason.isomorphism.anonymizers.augmentation import Draft
+from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
+from kgreason.isomorphism.anonymizers.template_copies import Choice, Hosts, Planned, Standing
 from tests.examples import inputs
 from tests.graphs import build
 from tests.test_published import RULES

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgreason.imprint import BLOCKS, changes, differences, imprint, imprint_of
+from kgreason.release.digests import BLOCKS, changes, differences, imprint, imprint_of
 
 TABLE = ["owner,company,share", *(f"a{i},b{i % 7},0.{i + 10}" for i in range(60))]
 MAPPING = ["original,released", *(f"É{i},r{i}" for i in range(9))]

@@ -13,14 +13,15 @@ from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 from kgreason import EvaluationError, KgreasonError, Null, Reasoner, function, reason
+from kgreason.base.errors import CallError
 from kgreason.engine import limits
-from kgreason.engine.incremental import rederive, store
-from kgreason.engine.incremental.update import Anew
+from kgreason.engine.incremental import changing_relations as store
+from kgreason.engine.incremental import delete_rederive as rederive
+from kgreason.engine.incremental.maintenance import Anew
 from kgreason.engine.limits import Limits
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts, Table
-from kgreason.errors import CallError
-from kgreason.lang.values import identity
+from kgreason.engine.relations.fact_tables import Facts, Table
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.language.values import identity
 from tests.examples import inputs
 from tests.isomorphism import has_nulls, isomorphic
 from tests.strategies import Case, cases

@@ -5,16 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.generic import is_generic
-from kgreason.analysis.weights import Use, monotone_outcome, weight_uses
-from kgreason.errors import EvaluationError
-from kgreason.graph import induced, lifted
-from kgreason.graph.induced import InducedReasoner, derived_within
-from kgreason.graph.kernels import place_of, tie_between
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.graph.situations import Cells, Sight, Situations, Ties
+from kgreason.base.errors import EvaluationError
+from kgreason.graph.induced import derivation as induced
+from kgreason.graph.induced import lifted
+from kgreason.graph.induced.derivation import InducedReasoner, derived_within
+from kgreason.graph.induced.situation_kernels import place_of, tie_between
+from kgreason.graph.induced.situations import Cells, Sight, Situations, Ties
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.genericity import is_generic
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.check.weight_visibility import Use, monotone_outcome, weight_uses
 from tests import naive
 from tests.examples import inputs
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+from kgreason.base.errors import KgreasonError
 from kgreason.cli import app
-from kgreason.errors import KgreasonError
-from kgreason.init.start import start
-from kgreason.init.tables import Column
+from kgreason.data.init.first_files import start
+from kgreason.data.init.table_profiles import Column
 from tests.examples import inputs
 from tests.postgres import Server
 
@@ -247,8 +247,8 @@ def test_tables_of_a_server_run_at_once(
 
 
 def test_large_files_are_judged_by_their_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("tables", "roles"):
-        monkeypatch.setattr(f"kgreason.init.{module}.ROWS", 20)
+    for module in ("table_profiles", "column_roles"):
+        monkeypatch.setattr(f"kgreason.data.init.{module}.ROWS", 20)
     (tmp_path / "t.csv").write_text("owner,company,share\n" + "".join(f"A{i},B{i},0.5\n" for i in range(99)))
     made = start([str(tmp_path / "t.csv")], tmp_path / "t.vada")
     assert "these are guesses from its first 20 rows" in made.text
@@ -327,7 +327,7 @@ def test_any_table_is_guessed_or_refused(
     tmp_path_factory: pytest.TempPathFactory, head: list[str], rows: list[list[str]]
 ) -> None:
     """Whatever a table holds, what is written can be parsed; nothing else than errors of users comes up."""
-    from kgreason.lang.parser import read
+    from kgreason.language.syntax.parser import read
 
     folder = tmp_path_factory.mktemp("any")
     lines = [

@@ -14,20 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.data.interchange import (
-    as_table,
-    facts_to_arrow,
-    from_networkx,
-    to_arrow,
-    to_networkx,
-    to_pandas,
-)
-from kgreason.data.load import load_facts, load_graph
-from kgreason.engine.table import Facts
-from kgreason.errors import DataError
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.base.errors import DataError
+from kgreason.data.exchange import as_table, facts_to_arrow, from_networkx, to_arrow, to_networkx, to_pandas
+from kgreason.data.fact_loading import load_facts, load_graph
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_text
 
 EDGES = [("A", "D", 0.6), ("D", "E", 0.8), ("A", "D", 0.2)]
 OWN = load_text('@edge("own"). control(X,Y) :- own(X,Y,W), W > 0.5.')

@@ -18,10 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason import KnowledgeGraph, LinkGraph, PeopleGraph, Relation
-from kgreason.data.interchange import as_table
-from kgreason.errors import CallError, DataError, ReleaseError
-from kgreason.graph.links.model import Observations
+from kgreason import KnowledgeGraph, Relation
+from kgreason.base.errors import CallError, DataError, ReleaseError
+from kgreason.data.exchange import as_table
+from kgreason.links import LinkGraph
+from kgreason.links.model import Observations
+from kgreason.people import PeopleGraph
 from tests.examples import inputs
 
 OWN = '@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
@@ -377,7 +379,7 @@ def test_people_out_and_in_again() -> None:
     graph = people()
     for out in (kgreason.to_arrow, kgreason.to_polars, kgreason.to_pandas):
         frame = {"name": ["Ken", "Mary", "Tom"], "age": [[18.0, 20.0], [19.5], None]}
-        schema = kgreason.people_schema(
+        schema = kgreason.people.schema(
             frame,
             id="name",
             values=[("Mary", "job", "Student")],
@@ -385,7 +387,7 @@ def test_people_out_and_in_again() -> None:
             categorical=["job"],
             mutual=["friends"],
         )
-        assert told(kgreason.read_people(schema)) == told(graph)
+        assert told(kgreason.people.read(schema)) == told(graph)
         assert sorted(as_table(out(graph, "age"))[1][1].to_pylist()) == [18.0, 19.5, 20.0]
     with pytest.raises(DataError, match="choose a relation: friends, follows, age, job"):
         kgreason.to_arrow(graph)
@@ -404,7 +406,7 @@ def test_people_of_graphs_and_frames() -> None:
     undirected: nx.Graph[str] = nx.Graph([("Ken", "Mary")])
     undirected.add_node("Ann")
     frame = pl.DataFrame({"name": ["Ken", "Mary"], "age": [18, 19], "city": ["Rome", None]})
-    graph = kgreason.read_people(kgreason.people_schema(frame, id="name", links={"mail": undirected}))
+    graph = kgreason.people.read(kgreason.people.schema(frame, id="name", links={"mail": undirected}))
     assert told(graph) == {
         "labels": ["Ann", "Ken", "Mary"],
         "age": ("numeric", {"Ken": [18.0], "Mary": [19.0]}),
@@ -412,36 +414,36 @@ def test_people_of_graphs_and_frames() -> None:
         "mail": (True, {("Ken", "Mary")}),
     }
     directed = igraph.Graph([(0, 1)], directed=True)
-    mails = kgreason.read_people(kgreason.people_schema(links={"mail": directed}))
+    mails = kgreason.people.read(kgreason.people.schema(links={"mail": directed}))
     assert told(mails) == {"labels": ["0", "1"], "mail": (False, {("0", "1")})}
-    made = kgreason.anonymize_people(
-        kgreason.people_schema({"name": list("abcd"), "job": ["x", "x", "y", "z"]}, id="name"), k=2, seed=1
+    made = kgreason.people.anonymize(
+        kgreason.people.schema({"name": list("abcd"), "job": ["x", "x", "y", "z"]}, id="name"), k=2, seed=1
     )
     assert made.holds
 
 
 def test_people_refusals() -> None:
     with pytest.raises(CallError, match="no table is given"):
-        kgreason.people_schema()
+        kgreason.people.schema()
     with pytest.raises(CallError, match="links are a mapping from relations"):
-        kgreason.people_schema(links=[("a", "b")])  # type: ignore[arg-type]
+        kgreason.people.schema(links=[("a", "b")])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="there is no column 'who' that names the users"):
-        kgreason.read_people(kgreason.people_schema({"name": ["a"], "speaks": [["en"]]}, id="who"))
+        kgreason.people.read(kgreason.people.schema({"name": ["a"], "speaks": [["en"]]}, id="who"))
     with pytest.raises(DataError, match="it is not said what 'job' is\n  help: name them in numeric"):
-        kgreason.read_people(kgreason.people_schema(values=[("Ken", "job", "clerk")]))
+        kgreason.people.read(kgreason.people.schema(values=[("Ken", "job", "clerk")]))
     with pytest.raises(DataError, match="<follows>: the file has 3 columns"):
-        kgreason.read_people(kgreason.people_schema(links={"follows": [("a", "b", 1)]}))
+        kgreason.people.read(kgreason.people.schema(links={"follows": [("a", "b", 1)]}))
     with pytest.raises(DataError, match="<users>: column 'job'"):
-        kgreason.people_schema(pa.table({"name": ["a"], "job": pa.array([{"x": 1}])}), id="name")
+        kgreason.people.schema(pa.table({"name": ["a"], "job": pa.array([{"x": 1}])}), id="name")
 
 
 def test_links_from_tables() -> None:
     rows = [("a", "b"), ("a", "b"), ("b", "c")]
-    schema = kgreason.people_schema(
+    schema = kgreason.people.schema(
         links={"class": pl.DataFrame(rows, orient="row"), "friends": [("a", "c")]},
         mutual=["class", "friends"],
     )
-    original = kgreason.read_links(schema, "friends")
+    original = kgreason.links.read(schema, "friends")
     assert original.graph.observed["class"].count.tolist() == [2, 1]
     assert kgreason.to_arrow(original.graph, "class").to_pylist() == [
         {"source": "a", "target": "b", "count": 2},

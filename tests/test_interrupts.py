@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 import kgreason
-from kgreason.data.formats import read_table
-from kgreason.data.source import SourceSpec
-from kgreason.errors import DataError
-from kgreason.interrupts import deferred
+from kgreason.base.errors import DataError
+from kgreason.base.interrupts import deferred
+from kgreason.data.format_list import read_table
+from kgreason.data.sources import SourceSpec
 
 
 @pytest.fixture(autouse=True)

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_file, load_text
-from kgreason.analysis.checked import Bind, CheckedProgram
-from kgreason.api import reason
-from kgreason.data.cast import numbers, plain
-from kgreason.data.delimited import write_csv
-from kgreason.data.load import load_facts, load_graph
-from kgreason.data.source import SourceSpec, parse_source, read_options
-from kgreason.engine.rows import first_rows
-from kgreason.engine.table import Facts, Kind
-from kgreason.errors import DataError, Span
+from kgreason.base.errors import DataError, Span
+from kgreason.data.fact_loading import load_facts, load_graph
+from kgreason.data.formats.delimited import write_csv
+from kgreason.data.sources import SourceSpec, parse_source, read_options
+from kgreason.data.text_conversion import numbers, plain
+from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.engine.relations.rows import first_rows
+from kgreason.language.check.checked_program import Bind, CheckedProgram
+from kgreason.language.check.program_checker import load_file, load_text
+from kgreason.reasoning.api import reason
 from tests.examples import inputs
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -14,15 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgreason.analysis.check import load_file, load_text
-from kgreason.analysis.checked import Bind, CheckedProgram, Mapped, Query
-from kgreason.api import reason
-from kgreason.data.load import load_facts
-from kgreason.data.source import SourceSpec
+from kgreason.base.errors import DataError, Span
+from kgreason.data.fact_loading import load_facts
+from kgreason.data.sources import SourceSpec
 from kgreason.data.target_checks import examine_whole
-from kgreason.engine.table import Facts, Kind
-from kgreason.errors import DataError, Span
-from kgreason.lang.values import Null, Value
+from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.language.check.checked_program import Bind, CheckedProgram, Mapped, Query
+from kgreason.language.check.program_checker import load_file, load_text
+from kgreason.language.values import Null, Value
+from kgreason.reasoning.api import reason
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyoxigraph")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgreason.lang.values import Null
+from kgreason.language.values import Null
 from tests.isomorphism import isomorphic
 
 a, b, c, d = map(Null, range(1, 5))

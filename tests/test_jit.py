@@ -14,14 +14,14 @@ import numba
 import numpy as np
 import pytest
 
-from kgreason import caches, jit
+from kgreason.base import caches, jit
 from tests.needs import quick
 
 KERNELS = """
 from __future__ import annotations
 import numpy as np
 from typing import NamedTuple
-from kgreason.jit import Doubles, Flags, Ints, Rows, Shorts, allocating, kernel
+from kgreason.base.jit import Doubles, Flags, Ints, Rows, Shorts, allocating, kernel
 
 class Record(NamedTuple):
     values: Ints

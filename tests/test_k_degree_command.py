@@ -17,16 +17,19 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason import Folders, PeopleGraph, anonymize_people, read_people
-from kgreason.assess.people import structure as measuring
-from kgreason.assess.people.structure import structure
+from kgreason import Folders
+from kgreason.base.errors import AnonymizationError
 from kgreason.cli import app
-from kgreason.errors import AnonymizationError
-from kgreason.graph.people.model import Links
-from kgreason.graph.people.write import write_people
-from kgreason.people import release as stage
-from kgreason.report.people import utility_items
-from kgreason.terminal import people_rows, rows
+from kgreason.cli.terminal import people_rows, rows
+from kgreason.people import PeopleGraph
+from kgreason.people import anonymization as stage
+from kgreason.people import anonymize as anonymize_people
+from kgreason.people import read as read_people
+from kgreason.people.model import Links
+from kgreason.people.report import utility_items
+from kgreason.people.utility import undirected_structure as measuring
+from kgreason.people.utility.undirected_structure import structure
+from kgreason.people.writing import write_people
 from tests.examples import inputs
 
 RELEASE_FILES = {
@@ -211,8 +214,8 @@ def test_from_python(tmp_path: Path) -> None:
     assert degree_anonymous(result.release.graph, 5)
     assert result.release.figures["tries"] >= 1  # type: ignore[operator]
     assert "edges added" in repr(result)
-    assert kgreason.verify_people(folders.release, model="k-degree", k=5).holds
-    scored = kgreason.score_people(graph, result.release.graph, result.mapping)
+    assert kgreason.people.verify(folders.release, model="k-degree", k=5).holds
+    scored = kgreason.people.score(graph, result.release.graph, result.mapping)
     assert scored.structure == result.utility.structure
 
 
@@ -440,7 +443,7 @@ def test_all_edges_need_the_original_and_a_mapping(written: Path) -> None:
     assert done.exit_code == 2
     assert "--all-edges has no meaning with --model k-ad" in done.output
     with pytest.raises(AnonymizationError, match="all_edges has no meaning with k-ad"):
-        kgreason.verify_people(written / "release", model="k-ad", all_edges=True)
+        kgreason.people.verify(written / "release", model="k-ad", all_edges=True)
     path = written / "private" / "mapping.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("a,u", "a,v"), encoding="utf-8")
     found = {item["name"]: item["state"] for item in verify(written, "--all-edges")["items"]}
@@ -497,7 +500,7 @@ def test_a_supergraph_that_lost_an_edge_is_not_verified(
 @pytest.mark.parametrize(("tries", "more"), [(1, ""), (11, " (1,844 before 11 tries)")])
 def test_probing_is_told(tries: int, more: str) -> None:
     graph = undirected([*zip("abcd", "bcde", strict=True)])
-    utility = kgreason.score_people(graph, graph, {u: u for u in "abcde"})
+    utility = kgreason.people.score(graph, graph, {u: u for u in "abcde"})
     told = dict(rows(utility_items(utility, {"tries": tries, "cheapest": 1844})))
     assert told["L1 (0 is best)"] == f"0{more}"
     assert dict(rows(utility_items(utility)))["L1 (0 is best)"] == "0"
@@ -512,7 +515,7 @@ def test_edges_are_told_once(table: Path) -> None:
 @pytest.mark.parametrize(("n", "k", "times"), [(20_000, 2, "10,000"), (5, 2, "2.50"), (4, 4, "1")])
 def test_how_many_times_as_many(n: int, k: int, times: str) -> None:
     graph = PeopleGraph.from_triples(map(str, range(n)), [], mutual=["mail"])
-    told = dict(people_rows(kgreason.verify_people(graph, model="k-degree", k=k)))
+    told = dict(people_rows(kgreason.people.verify(graph, model="k-degree", k=k)))
     assert told["least class over k (1 or more is best)"] == times
 
 
@@ -536,13 +539,13 @@ def test_the_checker_decides_the_definition(n: int, data: st.DataObject) -> None
         map(str, range(n)), [], [(a, "r", b) for a, b in links], mutual=["r"], relations=["r"]
     )
     k = data.draw(st.integers(1, 5))
-    assert kgreason.verify_people(graph, model="k-degree", k=k).holds == degree_anonymous(graph, k)
+    assert kgreason.people.verify(graph, model="k-degree", k=k).holds == degree_anonymous(graph, k)
 
 
 def test_direction_and_kinds_do_not_hide_a_degree() -> None:
     """Degrees are of the undirected graph of all links, whatever else is wrong with it."""
     graph = PeopleGraph.from_triples("abcd", [], [("a", "r", "b"), ("b", "r", "a"), ("a", "s", "c")])
-    found = kgreason.verify_people(graph, model="k-degree", k=2)
+    found = kgreason.people.verify(graph, model="k-degree", k=2)
     assert not found["undirected"].holds
     assert found["undirected"].witnesses == ("s: a to c, not back",)
     assert not found["relation"].holds
@@ -596,7 +599,7 @@ def path_length(graph: nx.Graph[Any]) -> float | None:
 def test_figures_are_those_of_networkx(case: tuple[PeopleGraph, PeopleGraph, np.ndarray]) -> None:
     original, released, mapping = case
     names = [None if m < 0 else str(m) for m in mapping.tolist()]
-    found = kgreason.score_people(
+    found = kgreason.people.score(
         original, released, dict(zip(original.labels.tolist(), names, strict=True))
     ).structure
     assert found is not None
@@ -628,7 +631,7 @@ def test_figures_by_hand() -> None:
     assert (found.l1, found.edges, found.added, found.removed, found.kept) == (2, 3, 1, 0, 3)
     assert found.path_length == pytest.approx(10 / 6)
     assert found.path_length_released == pytest.approx(8 / 6)
-    scored = kgreason.score_people(path, tailed, {u: u for u in "abcd"})
+    scored = kgreason.people.score(path, tailed, {u: u for u in "abcd"})
     assert (scored.clustering, scored.clustering_released) == pytest.approx((0, 7 / 12))
 
 

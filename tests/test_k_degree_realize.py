@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.k_degree.construct import joined
-from kgreason.anonymizers.k_degree.realize import construct, relaxed, supergraph
-from kgreason.anonymizers.k_degree.sequence import anonymous_degrees
-from kgreason.errors import NotRealizable
+from kgreason.base.errors import NotRealizable
+from kgreason.people.anonymizers.k_degree.degree_construction import joined
+from kgreason.people.anonymizers.k_degree.degree_sequence import anonymous_degrees
+from kgreason.people.anonymizers.k_degree.undirected_realization import construct, relaxed, supergraph
 from tests.degree_graphs import EMPTY, Edges, Pair, check, degrees_of, edges_of, pairs_of, rng, two_graphs
 from tests.examples import inputs
 from tests.needs import quick

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.k_degree import sequence
-from kgreason.anonymizers.k_degree.construct import obstacle
-from kgreason.anonymizers.k_degree.k_degree import anonymize_degrees
-from kgreason.anonymizers.k_degree.sequence import _balanced, anonymous, anonymous_degrees
-from kgreason.choices import Sequence
-from kgreason.errors import AnonymizationError
+from kgreason.base.choices import Sequence
+from kgreason.base.errors import AnonymizationError
+from kgreason.people.anonymizers.k_degree import degree_sequence
+from kgreason.people.anonymizers.k_degree.degree_construction import obstacle
+from kgreason.people.anonymizers.k_degree.degree_sequence import _balanced, anonymous, anonymous_degrees
+from kgreason.people.anonymizers.k_degree.k_degree import anonymize_degrees
 from tests.degree_graphs import demands, rng, star
 from tests.examples import inputs
 
@@ -282,8 +282,8 @@ def test_medians_bring_the_sum_near_the_old_one(demand: tuple[Degrees, int]) -> 
     first, end = (np.searchsorted(-falling, -falling, side=side) for side in ("left", "right"))
     best, back = np.empty((2, n + 1, 2), dtype=np.int64)
     lowest, starts = np.empty((2, n), dtype=np.int64)
-    sequence.fill(falling, sums, first, end, k, True, True, best, back)
-    groups = sequence.trace(falling, sums, first, end, True, True, back, starts, lowest)
+    degree_sequence.fill(falling, sums, first, end, k, True, True, best, back)
+    groups = degree_sequence.trace(falling, sums, first, end, True, True, back, starts, lowest)
     new = _balanced(falling, lowest, starts[n - groups :])
     assert cost(falling.tolist(), new.tolist()) == cost(falling.tolist(), lowest.tolist()) == best[n, 0]
     assert (new >= lowest).all()

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason.analysis.check import load_text
-from kgreason.anonymizers.assemble import publish
-from kgreason.anonymizers.base import Guarantee
-from kgreason.anonymizers.k_iso import Arcs, KIso, agreed, align
-from kgreason.assess.k_iso import verify
-from kgreason.assess.search import Search
-from kgreason.assess.verdict import Certificate
-from kgreason.assess.verify import delta
-from kgreason.choices import Method
+from kgreason.base.choices import Method
+from kgreason.base.progress import SILENT
 from kgreason.cli import app
 from kgreason.graph.generators import scale_free
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.progress import SILENT
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymizers.assembly import publish
+from kgreason.isomorphism.anonymizers.k_iso import Arcs, KIso, agreed, align
+from kgreason.isomorphism.definition import Guarantee
+from kgreason.isomorphism.verification.block_checker import verify
+from kgreason.isomorphism.verification.checker import delta
+from kgreason.isomorphism.verification.image_search import Search
+from kgreason.isomorphism.verification.verdict import Certificate
+from kgreason.language.check.program_checker import load_text
 from tests.conftest import ROOT
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason import cores
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers import kguard, natural_cover
-from kgreason.anonymizers.assemble import is_symmetric, publish
-from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.kguard import Kguard
-from kgreason.anonymizers.klone import Klone
-from kgreason.assess.verdict import Verdict
-from kgreason.assess.verify import verify
-from kgreason.errors import AnonymizationError
+from kgreason.base import cores
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import SILENT
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.progress import SILENT
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.anonymizers import kguard, natural_cover
+from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
+from kgreason.isomorphism.anonymizers.kguard import Kguard
+from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.definition import Augmented, Guarantee
+from kgreason.isomorphism.verification.checker import verify
+from kgreason.isomorphism.verification.verdict import Verdict
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 from tests.test_published import REACH, RULES
@@ -203,14 +203,14 @@ def test_what_cannot_be_is_refused(algorithm: Kguard, text: str) -> None:
 
 
 def test_kinds_that_do_not_fit_into_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgreason.subgraphs import adjacency
+    from kgreason.graph.subgraphs import ordered_adjacency
 
     graph = scale_free(40, 3.0, np.random.default_rng(2), economic=True)
-    monkeypatch.setattr(adjacency, "_WIDTH", 4)  # ground edges fit, the cells of weights do not
+    monkeypatch.setattr(ordered_adjacency, "_WIDTH", 4)  # ground edges fit, the cells of weights do not
     augmented = made(graph, RULES, 3, (3,))
     monkeypatch.undo()
     assert checked(graph, augmented, RULES, 3, (3,)).holds
-    monkeypatch.setattr(adjacency, "_WIDTH", 1)
+    monkeypatch.setattr(ordered_adjacency, "_WIDTH", 1)
     with pytest.raises(AnonymizationError, match="too many kinds of parallel edges and loops"):
         made(graph, RULES, 3, (3,))
 
@@ -224,7 +224,7 @@ def test_degrees_are_counted_again_at_the_end(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.slow
 def test_published_adds_more() -> None:
     """On a random graph the exact mode adds at most a third of what the published one does, and protects all."""
-    from kgreason.anonymizers.published import PublishedKguard
+    from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
 
     graph = erdos_renyi(500, 5_000, np.random.default_rng(0))
     exact = Kguard(3, (4,), trials=1).augment(graph, REACH, np.random.default_rng(1), SILENT)
@@ -241,9 +241,10 @@ def shared_data() -> Path:
 @pytest.mark.slow
 @pytest.mark.skipif(not shared_data().is_dir(), reason="the real graphs of ../shared/data are not there")
 def test_a_real_graph_with_millions_of_subgraphs() -> None:
-    from kgreason.api import load, read_graph
-    from kgreason.arguments import anonymizable
-    from kgreason.resources import resource
+    from kgreason.base.argument_checks import anonymizable
+    from kgreason.base.resources import resource
+    from kgreason.isomorphism.api import read_graph
+    from kgreason.reasoning.api import load
 
     rules = load(resource("rules", "reachability.vada"))
     source = f"{shared_data()}/weighted/soc-sign-bitcoinalpha.csv.gz?columns=1,2,3&scale=abs&header=false"

@@ -10,23 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.anonymizers.assemble import fresh_labels, is_symmetric, publish
-from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.degrees import (
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import SILENT
+from kgreason.data.fact_loading import load_graph
+from kgreason.graph.facts import derived_edges
+from kgreason.graph.generators import erdos_renyi, scale_free
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymizers.assembly import fresh_labels, is_symmetric, publish
+from kgreason.isomorphism.anonymizers.degree_distributions import (
     DegreeDistribution,
     between_copies,
     choose_across,
     choose_apart,
     match_between,
 )
-from kgreason.anonymizers.klone import Klone, tie_pieces, to_new_vertices
-from kgreason.data.load import load_graph
-from kgreason.errors import AnonymizationError
-from kgreason.graph.facts import derived_edges
-from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.progress import SILENT
+from kgreason.isomorphism.anonymizers.klone import Klone, tie_pieces, to_new_vertices
+from kgreason.isomorphism.definition import Augmented, Guarantee
+from kgreason.language.check.program_checker import load_text
 from tests.conftest import ROOT
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored

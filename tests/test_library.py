@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import kgreason
-from kgreason.lang.values import Null
+from kgreason.language.values import Null
 from tests.conftest import ROOT
 
 RULES = sorted(p.stem for p in (ROOT / "rules").glob("*.vada"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kgreason.analysis.check import load_text
-from kgreason.graph.lifted import lift
-from kgreason.resources import resource
+from kgreason.base.resources import resource
+from kgreason.graph.induced.lifted import lift
+from kgreason.language.check.program_checker import load_text
 from tests.naive import evaluate
 
 PARTS = {

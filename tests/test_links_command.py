@@ -14,15 +14,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason.choices import CLUSTERED, Strategy
+from kgreason.base.choices import CLUSTERED, Strategy
+from kgreason.base.errors import AnonymizationError, CallError, DataError, ReleaseError
 from kgreason.cli import app
-from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
 from kgreason.graph.generators import school
-from kgreason.graph.links.model import LinkGraph, Original, Sensitive, observations
-from kgreason.graph.people.model import PeopleGraph
-from kgreason.graph.people.schema import schema_of_options
-from kgreason.graph.people.write import write_people
 from kgreason.links.folder import read_released
+from kgreason.links.model import LinkGraph, Original, Sensitive, observations
+from kgreason.people.file_schema import schema_of_options
+from kgreason.people.model import PeopleGraph
+from kgreason.people.writing import write_people
 
 ROOT = Path(kgreason.__file__).resolve().parent.parent
 STRATEGIES: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")
@@ -93,7 +93,7 @@ def test_a_generated_school_has_a_row_for_each_shared_class(tmp_path: Path) -> N
     }
     assert f"30 students, {many['classmates']:,} links of classmates" in said
     schema = schema_of_options([f"{out}?header=true"], mutual=["classmates", "groupmates", "friends"])
-    read = kgreason.read_links(schema, "friends")
+    read = kgreason.links.read(schema, "friends")
     assert len(read.sensitive) == len(drawn.sensitive)
     assert {n: f.total for n, f in read.graph.observed.items()} == {
         n: f.total for n, f in drawn.graph.observed.items()
@@ -570,9 +570,9 @@ def test_rules_see_relations_without_links() -> None:
     names = np.array([*"abcd", None], dtype=object)[:-1]
     graph = LinkGraph(names, {"classmates": some, "groupmates": none})
     original = Original(graph, Sensitive("friends", np.array([0]), np.array([1]), True))
-    made = kgreason.anonymize_links(original, k=2)
+    made = kgreason.links.anonymize(original, k=2)
     asked: dict[str, Any] = {"leak": 0.2, "thresholds": [0.1]}
-    found = kgreason.attack_links(
+    found = kgreason.links.attack(
         made.release.released, original, made.mapping, rules=ADVERSARY, worlds=3, **asked
     )
     assert found.at[0].recall == 1.0
@@ -581,7 +581,7 @@ def test_rules_see_relations_without_links() -> None:
 def test_python_does_what_the_command_does(tmp_path: Path) -> None:
     drawn = school(np.random.default_rng(1), students=30, classes=8, groups=8)
     folders = kgreason.Folders(tmp_path / "release", tmp_path / "private")
-    result = kgreason.anonymize_links(drawn, strategy="cluster-edge", k=5, folders=folders)
+    result = kgreason.links.anonymize(drawn, strategy="cluster-edge", k=5, folders=folders)
     assert result.holds
     assert "holds; 100% of the links kept" in repr(result)
     assert sorted(result.mapping) == sorted(drawn.graph.labels)
@@ -589,82 +589,82 @@ def test_python_does_what_the_command_does(tmp_path: Path) -> None:
     for mapping in (folders.private, result.mapping, result.release.mapping):
         written = mapping is folders.private or isinstance(mapping, dict)
         released: Any = folders.release if written else result.release.released
-        verdict = kgreason.verify_links(released, original=drawn, mapping=mapping, k=5)
+        verdict = kgreason.links.verify(released, original=drawn, mapping=mapping, k=5)
         assert verdict.holds, verdict
     noise = {"classmates": 0.4, "groupmates": 0.6}
     asked: dict[str, Any] = {"noise": noise, "leak": 0.2, "thresholds": [0.1, 0.5]}
-    found = kgreason.attack_links(folders.release, drawn, folders.private, **asked)
+    found = kgreason.links.attack(folders.release, drawn, folders.private, **asked)
     assert (
         found.as_dict()
-        == kgreason.attack_links(result.release.released, drawn, result.mapping, **asked).as_dict()
+        == kgreason.links.attack(result.release.released, drawn, result.mapping, **asked).as_dict()
     )
     assert found.at[0].recall == 1.0
-    single = kgreason.attack_links(folders.release, drawn, folders.private, **asked | {"thresholds": 0.5})
+    single = kgreason.links.attack(folders.release, drawn, folders.private, **asked | {"thresholds": 0.5})
     assert single.at == found.at[1:]
 
 
 def test_python_takes_rules() -> None:
     data = {"own": [("A", "B", 0.6), ("B", "C", 0.3), ("A", "C", 0.4), ("C", "D", 0.7)]}
-    original = kgreason.links_of_rules(CONTROL, data)
+    original = kgreason.links.of_rules(CONTROL, data)
     assert original.sensitive.name == "control"
-    result = kgreason.anonymize_links(data, rules=CONTROL, strategy="removed")
+    result = kgreason.links.anonymize(data, rules=CONTROL, strategy="removed")
     assert result.holds
     assert result.links == {"own": (4, 0)}
     assert result.utility == 0.0
-    given = kgreason.anonymize_links(original, clusters={"A": 1, "B": 1, "C": 2, "D": 2})
+    given = kgreason.links.anonymize(original, clusters={"A": 1, "B": 1, "C": 2, "D": 2})
     assert given.verdict.k == 2
 
 
 def test_python_refuses_what_makes_no_sense() -> None:
     drawn = school(np.random.default_rng(1), students=12)
-    made = kgreason.anonymize_links(drawn)
-    anyhow: Any = kgreason  # whatever the types of arguments
+    made = kgreason.links.anonymize(drawn)
+    anyhow: Any = kgreason.links  # whatever the types of arguments
     cases: list[tuple[type[Exception], str, Any]] = [
-        (CallError, "not of type int", lambda: anyhow.anonymize_links(3)),
-        (AnonymizationError, "unknown strategy", lambda: anyhow.anonymize_links(drawn, strategy="all")),
+        (CallError, "not of type int", lambda: anyhow.anonymize(3)),
+        (AnonymizationError, "unknown strategy", lambda: anyhow.anonymize(drawn, strategy="all")),
         (
             AnonymizationError,
             "percent",
-            lambda: anyhow.anonymize_links(drawn, strategy="partial", percent=101),
+            lambda: anyhow.anonymize(drawn, strategy="partial", percent=101),
         ),
-        (AnonymizationError, "'foes' is said", lambda: anyhow.anonymize_links(drawn, sensitive="foes")),
-        (AnonymizationError, "sensitive", lambda: anyhow.anonymize_links("school.toml")),
+        (AnonymizationError, "'foes' is said", lambda: anyhow.anonymize(drawn, sensitive="foes")),
+        (AnonymizationError, "sensitive", lambda: anyhow.anonymize("school.toml")),
         (
             AnonymizationError,
             "in no cluster",
-            lambda: anyhow.anonymize_links(drawn, clusters={"student1": 1}),
+            lambda: anyhow.anonymize(drawn, clusters={"student1": 1}),
         ),
-        (AnonymizationError, "whole numbers", lambda: anyhow.anonymize_links(drawn, clusters=np.ones(3))),
-        (AnonymizationError, "k must be", lambda: anyhow.anonymize_links(drawn, k=0)),
-        (DataError, "no such release folder", lambda: anyhow.verify_links("nowhere")),
-        (CallError, "release of links", lambda: anyhow.verify_links(drawn)),
+        (AnonymizationError, "whole numbers", lambda: anyhow.anonymize(drawn, clusters=np.ones(3))),
+        (AnonymizationError, "k must be", lambda: anyhow.anonymize(drawn, k=0)),
+        (DataError, "no such release folder", lambda: anyhow.verify("nowhere")),
+        (CallError, "release of links", lambda: anyhow.verify(drawn)),
         (
             AnonymizationError,
             "belong together",
-            lambda: anyhow.verify_links(made.release.released, original=drawn),
+            lambda: anyhow.verify(made.release.released, original=drawn),
         ),
         (
             ReleaseError,
             "the original entity 'student1' has no row",
-            lambda: anyhow.attack_links(made.release.released, drawn, {}, noise={}),
+            lambda: anyhow.attack(made.release.released, drawn, {}, noise={}),
         ),
         (
             AnonymizationError,
             "by rules",
-            lambda: anyhow.attack_links(made.release.released, drawn, made.mapping),
+            lambda: anyhow.attack(made.release.released, drawn, made.mapping),
         ),
         (
             AnonymizationError,
             "leak must be a probability",
-            lambda: anyhow.attack_links(made.release.released, drawn, made.mapping, noise={}, leak=2),
+            lambda: anyhow.attack(made.release.released, drawn, made.mapping, noise={}, leak=2),
         ),
-        (AnonymizationError, "sensitive", lambda: anyhow.links_of_rules("p(X,Y) :- q(X,Y). q(1,2).")),
+        (AnonymizationError, "sensitive", lambda: anyhow.of_rules("p(X,Y) :- q(X,Y). q(1,2).")),
         (
             AnonymizationError,
             "cluster cannot be of type list",
-            lambda: anyhow.anonymize_links(drawn, clusters={name: [1] for name in drawn.graph.labels}),
+            lambda: anyhow.anonymize(drawn, clusters={name: [1] for name in drawn.graph.labels}),
         ),
-        (AnonymizationError, "whole numbers", lambda: anyhow.anonymize_links(drawn, clusters=[[1], [1, 2]])),
+        (AnonymizationError, "whole numbers", lambda: anyhow.anonymize(drawn, clusters=[[1], [1, 2]])),
     ]
     release, nodes, noise = made.release.released, made.release.mapping, {"classmates": 0.4, "groupmates": 1}
     for mapping, kind, what in (
@@ -679,13 +679,13 @@ def test_python_refuses_what_makes_no_sense() -> None:
         (5, CallError, "not of type int"),
         ({name: [1] for name in drawn.graph.labels}, ReleaseError, "which the release does not contain"),
     ):
-        cases.append((kind, what, partial(anyhow.attack_links, release, drawn, mapping, noise=noise)))
-        cases.append((kind, what, partial(anyhow.verify_links, release, original=drawn, mapping=mapping)))
-    attack = partial(anyhow.attack_links, release)
+        cases.append((kind, what, partial(anyhow.attack, release, drawn, mapping, noise=noise)))
+        cases.append((kind, what, partial(anyhow.verify, release, original=drawn, mapping=mapping)))
+    attack = partial(anyhow.attack, release)
     cases += [
         (CallError, "whole numbers of the release", partial(attack, drawn, None, noise=noise)),
         (CallError, "not of type LinkGraph", partial(attack, drawn.graph, nodes, noise=noise)),
-        (CallError, "not of type str", partial(anyhow.verify_links, release, original="x", mapping=nodes)),
+        (CallError, "not of type str", partial(anyhow.verify, release, original="x", mapping=nodes)),
         (CallError, "noise is a mapping", partial(attack, drawn, nodes, noise=[1])),
         (
             AnonymizationError,
@@ -712,11 +712,11 @@ def test_python_refuses_what_makes_no_sense() -> None:
         ),
         (AnonymizationError, "worlds has no meaning", partial(attack, drawn, nodes, noise=noise, worlds=100)),
         (AnonymizationError, "seed has no meaning", partial(attack, drawn, nodes, noise=noise, seed=1)),
-        (AnonymizationError, "percent decides nothing", partial(anyhow.verify_links, release, percent=10)),
+        (AnonymizationError, "percent decides nothing", partial(anyhow.verify, release, percent=10)),
         (
             AnonymizationError,
             "percent decides nothing without",
-            partial(anyhow.verify_links, release, strategy="partial", percent=10),
+            partial(anyhow.verify, release, strategy="partial", percent=10),
         ),
     ]
     for kind, what, call in cases:

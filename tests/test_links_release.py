@@ -14,18 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.anonymizers.links.clusters import as_people, clusters_of, read_clusters
-from kgreason.anonymizers.links.strategies import LinksRelease, apply, publish, removed_links
-from kgreason.choices import Strategy
-from kgreason.data.delimited import write_csv
-from kgreason.errors import AnonymizationError, DataError, ReleaseError
-from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, observations
-from kgreason.graph.links.read import links_of_program, read_links
-from kgreason.graph.people.model import attribute
-from kgreason.graph.people.schema import schema_of_options
+from kgreason.base.choices import Strategy
+from kgreason.base.errors import AnonymizationError, DataError, ReleaseError
+from kgreason.data.formats.delimited import write_csv
+from kgreason.language.check.program_checker import load_text
+from kgreason.links.anonymizers.clusters import as_people, clusters_of, read_clusters
+from kgreason.links.anonymizers.strategies import LinksRelease, apply, publish, removed_links
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import names_of, read_released, write_links
+from kgreason.links.model import LinkGraph, Observations, Original, Released, observations
+from kgreason.links.reading import links_of_program
+from kgreason.links.reading import read as read_links
+from kgreason.people.file_schema import schema_of_options
+from kgreason.people.model import attribute
 from tests.examples import inputs
 
 ALL: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")

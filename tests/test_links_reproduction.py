@@ -58,8 +58,8 @@ def test_conclusions_hold_for_what_is_measured_and_fail_where_it_is_turned_round
 
 def test_readings_of_a_count_between_clusters(parts) -> None:
     """30 links between clusters of 10: 0.3 of their pairs, 0.075 of |V|² (section 7)."""
-    from kgreason.attacks.links.noisy_or import Knowledge
-    from kgreason.graph.links.model import LinkGraph, Observations, Released
+    from kgreason.links.attacks.noisy_or import Knowledge
+    from kgreason.links.model import LinkGraph, Observations, Released
 
     count = Observations(np.array([0]), np.array([1]), np.array([30]), mutual=True)
     labels = np.array(["a", "b", None], dtype=object)[:-1]
@@ -93,8 +93,8 @@ def test_conclusions_on_control_hold_for_what_is_measured_and_fail_where_it_is_t
 
 def test_control_and_what_its_adversary_believes(parts) -> None:
     """A holds B, and with B holds C; half of D is no majority. Who sees it all has all of it with 0.9."""
-    from kgreason.graph.links.model import Released
-    from kgreason.graph.model import KnowledgeGraph, Relation
+    from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+    from kgreason.links.model import Released
 
     own = Relation(np.array([0, 0, 1, 0]), np.array([1, 2, 2, 3]), np.array([0.6, 0.3, 0.3, 0.5]))
     rules = parts["derived"]

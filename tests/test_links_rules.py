@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_file, load_text
-from kgreason.attacks.links.noisy_or import Causes, least_fixpoint
-from kgreason.attacks.links.pairs import Beliefs, place
-from kgreason.attacks.links.rules import rule_beliefs
-from kgreason.choices import Strategy
-from kgreason.errors import AnonymizationError, ProgramError
-from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
-from kgreason.progress import Silent
-from kgreason.resources import resource
+from kgreason.base.choices import Strategy
+from kgreason.base.errors import AnonymizationError, ProgramError
+from kgreason.base.progress import Silent
+from kgreason.base.resources import resource
+from kgreason.language.check.program_checker import load_file, load_text
+from kgreason.links.attacks.entity_pairs import Beliefs, place
+from kgreason.links.attacks.noisy_or import Causes, least_fixpoint
+from kgreason.links.attacks.rule_adversary import rule_beliefs
+from kgreason.links.model import LinkGraph, Observations, Released, observations
 from tests.examples import inputs
 from tests.needs import quick
 

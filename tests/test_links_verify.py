@@ -17,15 +17,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason import Folders, __version__, anonymize_links
-from kgreason.assess.links.verdict import LinksVerdict, Source
-from kgreason.assess.links.verify import verify_links
-from kgreason.choices import CLUSTERED, Strategy
-from kgreason.errors import DataError
-from kgreason.graph.links.model import LinkGraph, Observations, Original, Released, Sensitive
-from kgreason.graph.people.model import attribute
+from kgreason import Folders, __version__
+from kgreason.base.choices import CLUSTERED, Strategy
+from kgreason.base.errors import DataError
+from kgreason.links import anonymize as anonymize_links
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released
+from kgreason.links.model import LinkGraph, Observations, Original, Released, Sensitive
+from kgreason.links.verification.checker import verify_links
+from kgreason.links.verification.verdict import LinksVerdict, Source
+from kgreason.people.model import attribute
 from tests.examples import inputs
 
 Link = tuple[int, int]

@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.arrays import as_arrow, as_numpy, strings
-from kgreason.data import delimited
-from kgreason.data.cast import coded, infer, plain
-from kgreason.data.load import load_facts
-from kgreason.data.options import Options
-from kgreason.engine.rows import first_rows
-from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Facts, Kind
-from kgreason.errors import DataError
-from kgreason.lang.values import Null
+from kgreason.base.arrays import as_arrow, as_numpy, strings
+from kgreason.base.errors import DataError
+from kgreason.data.fact_loading import load_facts
+from kgreason.data.formats import delimited
+from kgreason.data.source_options import Options
+from kgreason.data.text_conversion import coded, infer, plain
+from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.engine.relations.rows import first_rows
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Null
 from tests import reference
 from tests.examples import inputs
 

@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgreason import memory, reason
-from kgreason.engine import relation, table
+from kgreason import reason
+from kgreason.base import memory
+from kgreason.base.errors import CallError, DataError, EvaluationError
+from kgreason.base.memory import Exhausted, claim, limited, look, parse_size, shown
 from kgreason.engine.limits import Limits
-from kgreason.engine.relation import Relation
-from kgreason.engine.rows import chunks
-from kgreason.engine.table import Facts
-from kgreason.errors import CallError, DataError, EvaluationError
-from kgreason.memory import Exhausted, claim, limited, look, parse_size, shown
-from kgreason.plan.ir import Part
+from kgreason.engine.plan.ir import Part
+from kgreason.engine.relations import fact_tables as table
+from kgreason.engine.relations import relation
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import chunks
 from tests.needs import quick
 
 GB = 10**9
@@ -389,9 +391,9 @@ def test_the_command_ends_as_for_any_input_that_is_wrong(tmp_path: Path) -> None
 def test_without_a_limit_what_is_free_may_be_read(
     tmp_path: Path, holding: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kgreason.data import edge_list
-    from kgreason.data.formats import read_table
-    from kgreason.data.source import parse_file
+    from kgreason.data.format_list import read_table
+    from kgreason.data.formats import edge_list
+    from kgreason.data.sources import parse_file
 
     monkeypatch.setattr(edge_list, "_ALWAYS", 10**9)  # a declaration is believed, however small the file
     (tmp_path / "a.net").write_text("*Vertices 600000000\n*arcs\n1 2 0.5\n", encoding="ascii")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kgreason.data.formats import READERS, read_table
-from kgreason.data.source import SourceSpec, parse_file
-from kgreason.errors import DataError
+from kgreason.base.errors import DataError
+from kgreason.data.format_list import READERS, read_table
+from kgreason.data.sources import SourceSpec, parse_file
 
 STATEMENTS = [
     {"statementId": "s1", "recordId": "a", "recordType": "entity", "recordDetails": {"name": "A"}},

@@ -14,10 +14,10 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.data.source import SourceSpec
-from kgreason.errors import KgreasonError
-from kgreason.imprint import differences, imprint
+from kgreason.base.errors import KgreasonError
+from kgreason.data.sources import SourceSpec
 from kgreason.isomorphism.reading import read_pair
+from kgreason.release.digests import differences, imprint
 from tests.definition import Graph, decide, read
 from tests.mutations import RULES, Case
 from tests.test_mutations import release

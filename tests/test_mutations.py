@@ -21,13 +21,13 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.anonymizers import kguard
-from kgreason.anonymizers.assemble import publish
-from kgreason.anonymizers.kguard import Kguard
-from kgreason.anonymizers.klone import Klone
-from kgreason.assess.verdict import Certificate, Donors, Verdict
-from kgreason.errors import AnonymizationError
-from kgreason.progress import SILENT
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import SILENT
+from kgreason.isomorphism.anonymizers import kguard
+from kgreason.isomorphism.anonymizers.assembly import publish
+from kgreason.isomorphism.anonymizers.kguard import Kguard
+from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.verification.verdict import Certificate, Donors, Verdict
 from tests.definition import Edge, Graph, decide
 from tests.mutations import MUTATIONS, RULES, Case, Mutation, as_graph, plain
 

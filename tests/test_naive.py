@@ -6,9 +6,9 @@ from datetime import datetime
 
 import pytest
 
-from kgreason.analysis.check import load_text
-from kgreason.errors import EvaluationError
-from kgreason.lang.values import Null
+from kgreason.base.errors import EvaluationError
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Null
 from tests.isomorphism import isomorphic
 from tests.naive import evaluate
 

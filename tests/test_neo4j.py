@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kgreason.analysis.check import load_text
-from kgreason.data.load import load_facts, load_graph
-from kgreason.data.neo4j import fields_of
-from kgreason.data.source import parse_file
-from kgreason.data.target import Target
-from kgreason.data.write import write_output
-from kgreason.engine.table import Facts
-from kgreason.errors import DataError
-from kgreason.lang.values import Value
+from kgreason.base.errors import DataError
+from kgreason.data.fact_loading import load_facts, load_graph
+from kgreason.data.fact_writing import write_output
+from kgreason.data.formats.neo4j import fields_of
+from kgreason.data.sources import parse_file
+from kgreason.data.targets import Target
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Value
 
 Row = tuple[Value, ...]
 GRAPH = load_text('@node("company"). @edge("own"). q(X) :- company(X). r(X) :- own(X, Y, W).')
@@ -201,7 +201,7 @@ def test_a_bind(write: Callable[[str, str], Path], tmp_path: Path) -> None:
         "a.vada",
         '@edge("own"). @bind("own", "neo4j delimiter=bar", "d", "h.csv,r.csv"). q(X) :- own(X, Y, W).',
     )
-    from kgreason.analysis.check import load_file
+    from kgreason.language.check.program_checker import load_file
 
     assert list(load_facts(load_file(tmp_path / "a.vada"), {}).rows("own")) == [("1", "2", 0.5)]
 

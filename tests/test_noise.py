@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.anonymizers.fresh import Drawing
-from kgreason.anonymizers.lowered_weights import Judge, query_answers, symmetric_loss
-from kgreason.anonymizers.weight_density import BLIND, GRID, WeightDensity
-from kgreason.anonymizers.weight_noise import WeightNoising
-from kgreason.errors import AnonymizationError
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.progress import SILENT
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import SILENT
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymizers.lowered_weights import Judge, query_answers, symmetric_loss
+from kgreason.isomorphism.anonymizers.replacement_weights import Drawing
+from kgreason.isomorphism.anonymizers.weight_density import BLIND, GRID, WeightDensity
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import build, graphs
 

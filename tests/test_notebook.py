@@ -14,13 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason import KnowledgeGraph, LinkGraph, PeopleGraph, Relation
-from kgreason.assess.verdict import Delta, Item, Verdict
-from kgreason.engine.table import Facts
+from kgreason import KnowledgeGraph, Relation
+from kgreason.engine.relations.fact_tables import Facts
 from kgreason.graph.generators import school
-from kgreason.graph.links.model import Original, Released, Sensitive, observations
+from kgreason.isomorphism.verification.verdict import Delta, Item, Verdict
+from kgreason.links import LinkGraph
+from kgreason.links.model import Original, Released, Sensitive, observations
 from kgreason.notebook import COLOURS, ROWS, View, rendered
-from kgreason.report.data import Figure, Table
+from kgreason.people import PeopleGraph
+from kgreason.release.report.report_data import Figure, Table
 from tests.examples import inputs
 
 OWN = '@edge("own"). @derived("major"). @query("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
@@ -101,17 +103,17 @@ def of_people() -> Any:
         ("Jane", "job", "cook"),
     ]
     graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs, [("Ken", "follows", "Tom")])
-    return kgreason.anonymize_people(graph, k=2, seed=1)
+    return kgreason.people.anonymize(graph, k=2, seed=1)
 
 
 @cache
 def of_links() -> Any:
-    return kgreason.anonymize_links(school(np.random.default_rng(1), students=30), k=5, seed=1)
+    return kgreason.links.anonymize(school(np.random.default_rng(1), students=30), k=5, seed=1)
 
 
 def guessed() -> Any:
     found = of_links()
-    return kgreason.attack_links(
+    return kgreason.links.attack(
         found.release.released,
         found.original,
         found.mapping,

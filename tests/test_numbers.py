@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import Reasoner, explain, reason
-from kgreason.analysis.check import load_text
-from kgreason.errors import DataError, EvaluationError, KgreasonError, ProgramError
+from kgreason.base.errors import DataError, EvaluationError, KgreasonError, ProgramError
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.naive import evaluate
 

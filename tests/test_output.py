@@ -19,20 +19,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_file, load_text
-from kgreason.analysis.checked import Bind, CheckedProgram, Mapped
-from kgreason.data import field_text as tables
-from kgreason.data import write as output
-from kgreason.data.interchange import facts_to_arrow
-from kgreason.data.load import load_facts
-from kgreason.data.source import SourceSpec
-from kgreason.data.target import Target, column_names
+from kgreason.base.errors import DataError, ReleaseError, Span
+from kgreason.data import fact_writing as output
+from kgreason.data.exchange import facts_to_arrow
+from kgreason.data.fact_loading import load_facts
+from kgreason.data.fact_writing import write_facts, write_output, write_targets
+from kgreason.data.formats import field_text as tables
+from kgreason.data.sources import SourceSpec
 from kgreason.data.target_checks import check_outputs
-from kgreason.data.values import text
-from kgreason.data.write import write_facts, write_output, write_targets
-from kgreason.engine.table import Facts, Table
-from kgreason.errors import DataError, ReleaseError, Span
-from kgreason.lang.values import Null, Value, identity
+from kgreason.data.targets import Target, column_names
+from kgreason.data.value_conversion import text
+from kgreason.engine.relations.fact_tables import Facts, Table
+from kgreason.language.check.checked_program import Bind, CheckedProgram, Mapped
+from kgreason.language.check.program_checker import load_file, load_text
+from kgreason.language.values import Null, Value, identity
 
 HERE = Span("a.vada", 1, 1, 1, 2)
 Row = tuple[Value, ...]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from kgreason.assess import search
-from kgreason.assess.search import packs, placements, tokens
-from kgreason.assess.verify import verify
+from kgreason.isomorphism.verification import image_search
+from kgreason.isomorphism.verification.checker import verify
+from kgreason.isomorphism.verification.image_search import packs, placements, tokens
 from tests.examples import inputs
 from tests.test_verify import Brute, random_case
 
@@ -54,7 +54,7 @@ def test_packs_gives_up_beyond_the_budget() -> None:
 def test_a_budget_that_is_too_small_decides_nothing(sets: list[set[int]], need: int) -> None:
     of = incidence(sets)
     _, spent, _ = packs(of, need, 10**9)
-    for budget in range(search.CALL, spent, max(1, spent // 50)):
+    for budget in range(image_search.CALL, spent, max(1, spent // 50)):
         assert packs(of, need, budget)[0] == -1
 
 
@@ -89,7 +89,7 @@ def test_tokens_meet_where_placements_do() -> None:
 @given(st.integers(0, 2**32))
 def test_verification_by_tokens_alone_is_that_of_brute_force(seed: int) -> None:
     original, released, mapping, rules, k, x = random_case(seed)
-    with patch.object(search, "PATIENCE", 0), patch.object(search, "BUDGET", 0):
+    with patch.object(image_search, "PATIENCE", 0), patch.object(image_search, "BUDGET", 0):
         verdict = verify(original, released, mapping, rules, k, x)
     expected = Brute(original, released, mapping, rules).delta(k, x)
     assert (verdict.delta.satisfied, verdict.delta.total) == expected

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.errors import ProgramError, render_all
-from kgreason.lang import clauses
-from kgreason.lang.ast import (
+from kgreason.base.errors import ProgramError, render_all
+from kgreason.language.syntax import clauses
+from kgreason.language.syntax.parser import parse, read
+from kgreason.language.syntax.syntax_tree import (
     Aggregate,
     Annotation,
     Atom,
@@ -35,8 +36,7 @@ from kgreason.lang.ast import (
     UnsupportedClause,
     Variable,
 )
-from kgreason.lang.parser import parse, read
-from kgreason.lang.values import Value
+from kgreason.language.values import Value
 from tests.examples import inputs
 from tests.syntax import PIECES, PROGRAMS
 

@@ -9,16 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from kgreason.analysis.check import load_text
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.subgraphs.patterns import (
-    canonical,
-    cells_between,
-    classify,
-    distinct_rows,
-    pair_kinds,
-)
-from kgreason.subgraphs.visit import connected_subgraphs
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.subgraphs.enumeration import connected_subgraphs
+from kgreason.graph.subgraphs.patterns import canonical, cells_between, classify, distinct_rows, pair_kinds
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import build, graphs
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.people import clusterers
-from kgreason.anonymizers.people.losses import AnonymizationDistance
-from kgreason.anonymizers.people.merging import merge
-from kgreason.anonymizers.people.neighbours import MatrixDistance, neighbours
-from kgreason.anonymizers.people.valid_clusters import (
+from kgreason.base.errors import AnonymizationError, TooLargeError
+from kgreason.people.anonymizers import clusterers
+from kgreason.people.anonymizers.cdga_merging import merge
+from kgreason.people.anonymizers.losses import AnonymizationDistance
+from kgreason.people.anonymizers.user_distances import MatrixDistance, neighbours
+from kgreason.people.anonymizers.valid_clusters import (
     adopted,
     invalid_removal,
     k_means_partition,
@@ -21,7 +22,6 @@ from kgreason.anonymizers.people.valid_clusters import (
     numbered,
     vac,
 )
-from kgreason.errors import AnonymizationError, TooLargeError
 from tests.examples import inputs
 
 RNG = np.random.default_rng

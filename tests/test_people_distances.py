@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess.measures import degrees, distances, pairs, triangles
-from kgreason.assess.people.structure import clustering, linked
-from kgreason.assess.people.utility import measure
-from kgreason.graph.people.model import Links, PeopleGraph, completed
+from kgreason.graph.measures import degrees, distances, pairs, triangles
+from kgreason.people.model import Links, PeopleGraph, completed
+from kgreason.people.utility.attribute_utility import measure
+from kgreason.people.utility.undirected_structure import clustering, linked
 from tests.examples import inputs
 
 several = settings(max_examples=inputs(100), deadline=None)

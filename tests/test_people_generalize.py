@@ -10,14 +10,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.people import degree_clusters as annealing
-from kgreason.anonymizers.people import degree_clusters as degree_kernels
-from kgreason.anonymizers.people.degree_clusters import degree_clusters
-from kgreason.anonymizers.people.degree_targets import KEEP, Targets, balance, excess
-from kgreason.anonymizers.people.generalize import Generalized, generalize
-from kgreason.anonymizers.people.realize import Unrealizable, realize
-from kgreason.anonymizers.people.values import united
-from kgreason.graph.people.model import Attribute, Links, PeopleGraph, distinct_links
+from kgreason.people.anonymizers import degree_clusters as annealing
+from kgreason.people.anonymizers import degree_clusters as degree_kernels
+from kgreason.people.anonymizers.attribute_values import united
+from kgreason.people.anonymizers.degree_clusters import degree_clusters
+from kgreason.people.anonymizers.degree_targets import KEEP, Targets, balance, excess
+from kgreason.people.anonymizers.directed_realization import Unrealizable, realize
+from kgreason.people.anonymizers.generalization import Generalized, generalize
+from kgreason.people.model import Attribute, Links, PeopleGraph, distinct_links
 from tests.examples import inputs
 
 removals = st.sampled_from([0.5, 1.0, 3.0, KEEP])

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from kgreason.base.errors import AnonymizationError, DataError, KgreasonError, ReleaseError
 from kgreason.cli import app
-from kgreason.errors import AnonymizationError, DataError, KgreasonError, ReleaseError
-from kgreason.graph.people.levels import (
+from kgreason.people.anonymity_levels import (
     binned,
     level_range,
     read_levels,
@@ -26,10 +26,10 @@ from kgreason.graph.people.levels import (
     zipf_levels,
     zipf_shares,
 )
-from kgreason.graph.people.model import PeopleGraph, attribute
-from kgreason.graph.people.read import read_people
-from kgreason.graph.people.schema import read_schema, schema_of_options
-from kgreason.graph.people.write import SCHEMA, TABLES, opaque, write_people
+from kgreason.people.file_schema import read_schema, schema_of_options
+from kgreason.people.model import PeopleGraph, attribute
+from kgreason.people.reading import read as read_people
+from kgreason.people.writing import SCHEMA, TABLES, opaque, write_people
 from tests.conftest import ROOT
 from tests.examples import inputs
 
@@ -878,7 +878,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, arguments: tuple[str, ..
 def test_a_million_triples_take_seconds(tmp_path: Path) -> None:
     from time import perf_counter
 
-    from kgreason.data.delimited import write_csv
+    from kgreason.data.formats.delimited import write_csv
 
     rng = np.random.default_rng(1)
     m = 1_000_000

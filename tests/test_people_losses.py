@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.people import indicator as bilinear
-from kgreason.anonymizers.people.clusterers import points
-from kgreason.anonymizers.people.indicator import Truth, learn
-from kgreason.anonymizers.people.losses import AttributeDegreeLoss, TruthDegreeLoss
-from kgreason.anonymizers.people.neighbours import Distance, MatrixDistance
-from kgreason.anonymizers.people.values import all_values
-from kgreason.assess.people.utility import measure
-from kgreason.errors import AnonymizationError, TooLargeError
-from kgreason.graph.people.model import PeopleGraph
+from kgreason.base.errors import AnonymizationError, TooLargeError
+from kgreason.people.anonymizers import indicator as bilinear
+from kgreason.people.anonymizers.attribute_values import all_values
+from kgreason.people.anonymizers.clusterers import points
+from kgreason.people.anonymizers.indicator import Truth, learn
+from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss
+from kgreason.people.anonymizers.user_distances import Distance, MatrixDistance
+from kgreason.people.model import PeopleGraph
+from kgreason.people.utility.attribute_utility import measure
 from tests.examples import inputs
 
 NAMES, KINDS, RELATIONS = ("job", "town", "age"), {"age"}, ("follows", "likes")
@@ -384,7 +384,7 @@ def test_refusals_of_the_indicator(monkeypatch: pytest.MonkeyPatch) -> None:
     other = learn(PeopleGraph.from_triples("a", []), 1, np.random.default_rng(0))
     with pytest.raises(AnonymizationError, match="knows 0 values, but the graph has 6"):
         TruthDegreeLoss(graph, other)
-    monkeypatch.setattr("kgreason.anonymizers.people.indicator._MOST", 5)
+    monkeypatch.setattr("kgreason.people.anonymizers.indicator._MOST", 5)
     with pytest.raises(TooLargeError, match="6 attribute values have too many"):
         learn(graph, 2, np.random.default_rng(0))
 
@@ -408,7 +408,7 @@ def misfit(
 
 
 def test_points_keep_distances_that_are_euclidean(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.anonymizers.people.clusterers._LANDMARKS", 40)
+    monkeypatch.setattr("kgreason.people.anonymizers.clusterers._LANDMARKS", 40)
     real = np.random.default_rng(2).normal(size=(150, 3))
     distance = MatrixDistance(np.linalg.norm(real[:, None] - real[None], axis=2) / 1e5)
     for dimensions in (3, 5):
@@ -420,7 +420,7 @@ def test_points_keep_distances_that_are_euclidean(monkeypatch: pytest.MonkeyPatc
 
 
 def test_points_where_nearly_all_users_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.anonymizers.people.clusterers._LANDMARKS", 2)
+    monkeypatch.setattr("kgreason.people.anonymizers.clusterers._LANDMARKS", 2)
     matrix = np.zeros((40, 40))
     matrix[7], matrix[:, 7], matrix[7, 7] = 3, 3, 0
     found = points(MatrixDistance(matrix), 4, np.random.default_rng(0))

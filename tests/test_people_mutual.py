@@ -14,17 +14,19 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import kgreason
-from kgreason import PeopleGraph, anonymize_people, read_people
-from kgreason.anonymizers.people.degree_targets import KEEP
-from kgreason.anonymizers.people.generalize import Generalized, generalize, mutual_links, mutually_alike
-from kgreason.assess.people.verdict import Published, Source
-from kgreason.assess.people.verify import verify_people
+from kgreason.base.errors import DataError, NotRealizable
 from kgreason.cli import app
-from kgreason.errors import DataError, NotRealizable
-from kgreason.graph.people.model import Links, completed, distinct_links
-from kgreason.graph.people.schema import read_schema, schema_of_options
-from kgreason.graph.people.write import write_people
+from kgreason.people import PeopleGraph
+from kgreason.people import anonymize as anonymize_people
+from kgreason.people import read as read_people
+from kgreason.people.anonymizers.degree_targets import KEEP
+from kgreason.people.anonymizers.generalization import Generalized, generalize, mutual_links, mutually_alike
+from kgreason.people.file_schema import read_schema, schema_of_options
 from kgreason.people.folder import read_published
+from kgreason.people.model import Links, completed, distinct_links
+from kgreason.people.verification.checker import verify_people
+from kgreason.people.verification.verdict import Published, Source
+from kgreason.people.writing import write_people
 
 EXAMPLE = Path(kgreason.__file__).resolve().parents[1] / "examples" / "people"
 seeds = st.integers(0, 2**32).map(np.random.default_rng)
@@ -288,7 +290,7 @@ def noted(**relations: Pairs) -> list[str]:
 
 
 def suspected(graph: PeopleGraph) -> list[str]:
-    from kgreason.graph.people.read import Remarks
+    from kgreason.people.reading import Remarks
 
     remarks, told = Remarks(), Notes()
     remarks.suspect(graph)

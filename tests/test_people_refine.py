@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.people.cluster_columns import Columns, count_down, count_up, slot
-from kgreason.anonymizers.people.losses import AnonymizationDistance
-from kgreason.anonymizers.people.neighbours import MatrixDistance
-from kgreason.anonymizers.people.refine import Search, changes, enter, leave, nearest, refine
-from kgreason.anonymizers.people.valid_clusters import members, vac
-from kgreason.graph.people.model import PeopleGraph
+from kgreason.people.anonymizers.cluster_columns import Columns, count_down, count_up, slot
+from kgreason.people.anonymizers.local_search import Search, changes, enter, leave, nearest, refine
+from kgreason.people.anonymizers.losses import AnonymizationDistance
+from kgreason.people.anonymizers.user_distances import MatrixDistance
+from kgreason.people.anonymizers.valid_clusters import members, vac
+from kgreason.people.model import PeopleGraph
 from tests.examples import inputs
 
 RNG = np.random.default_rng

@@ -19,12 +19,15 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason import Folders, PeopleGraph, anonymize_people, read_people
+from kgreason import Folders
+from kgreason.base.errors import AnonymizationError, CallError, DataError, ReleaseError
+from kgreason.base.progress import Silent
 from kgreason.cli import app
-from kgreason.errors import AnonymizationError, CallError, DataError, ReleaseError
-from kgreason.people import release as stage
-from kgreason.people.release import PeopleAnonymization
-from kgreason.progress import Silent
+from kgreason.people import PeopleGraph
+from kgreason.people import anonymization as stage
+from kgreason.people import anonymize as anonymize_people
+from kgreason.people import read as read_people
+from kgreason.people.anonymization import PeopleAnonymization
 from tests.examples import inputs
 from tests.needs import quick
 from tests.people_definition import People, k_ad, k_w_tad, p_k_ad, paired_k_degree
@@ -224,7 +227,7 @@ def test_the_command_measures_a_release(tmp_path: Path) -> None:
         r"AIL .* by values",
         run("score", folders.release, "--schema", SCHEMA, "--mapping", folders.private).output,
     )
-    again = kgreason.score_people(result.original, result.release.graph, result.mapping)
+    again = kgreason.people.score(result.original, result.release.graph, result.mapping)
     assert again.ail == pytest.approx(result.utility.ail)
     assert again.changes == result.utility.changes
 
@@ -272,9 +275,9 @@ def test_a_seed_is_repeatable_and_not_for_publishing(tmp_path: Path) -> None:
 
 
 def test_a_release_that_fails_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgreason.anonymizers.people import generalize
+    from kgreason.people.anonymizers import generalization
 
-    monkeypatch.setattr(generalize, "united", lambda attribute, _: attribute)
+    monkeypatch.setattr(generalization, "united", lambda attribute, _: attribute)
     done = run(
         *("anonymize", "--method", "ckga", "--schema", SCHEMA),
         *("--release", tmp_path / "r", "--private", tmp_path / "p"),
@@ -653,21 +656,21 @@ def test_what_is_no_graph_is_named() -> None:
     with pytest.raises(CallError, match="data are a PeopleGraph or a schema, not of type dict"):
         anonymize_people({"a": 1})  # type: ignore[arg-type]
     with pytest.raises(CallError, match="a release of people is a graph or a folder"):
-        kgreason.verify_people(3, model="k-ad")  # type: ignore[arg-type]
+        kgreason.people.verify(3, model="k-ad")  # type: ignore[arg-type]
 
 
 def test_levels_of_nobody_prove_nothing() -> None:
     graph = PeopleGraph.from_triples("ab", [("a", "job", "cook"), ("b", "job", "nurse")])
     for levels in ({}, {"q": 1}):
         with pytest.raises(AnonymizationError, match="has no k"):
-            kgreason.verify_people(graph, model="p-k-ad", levels=levels)
+            kgreason.people.verify(graph, model="p-k-ad", levels=levels)
 
 
 def test_a_release_is_verified_by_its_folder(tmp_path: Path) -> None:
     folders = Folders(tmp_path / "release", tmp_path / "private")
     anonymize_people(SCHEMA, k=3, folders=folders)
-    assert kgreason.verify_people(folders.release, model="k-ad", k=3).holds
-    assert kgreason.verify_people(str(folders.release), model="k-ad", k=61).state == "fails"
+    assert kgreason.people.verify(folders.release, model="k-ad", k=3).holds
+    assert kgreason.people.verify(str(folders.release), model="k-ad", k=61).state == "fails"
     assert read_people(folders.release).n == 60
 
 

@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from kgreason import anonymize_people
-from kgreason.anonymizers.people import degree_clusters
-from kgreason.anonymizers.people.cluster_columns import Columns
-from kgreason.anonymizers.people.losses import AnonymizationDistance, AttributeDegreeLoss
-from kgreason.anonymizers.people.methods import release_of
-from kgreason.anonymizers.people.refine import Search, nearest, refine
-from kgreason.anonymizers.people.removal import weigh
-from kgreason.anonymizers.people.settings import CLUSTERINGS, Settings
-from kgreason.anonymizers.people.valid_clusters import between_medoids, members, merge_split, vac
+from kgreason.base.errors import AnonymizationError
 from kgreason.cli import app
-from kgreason.errors import AnonymizationError
-from kgreason.graph.people.model import PeopleGraph
+from kgreason.people import anonymize as anonymize_people
+from kgreason.people.anonymizers import degree_clusters
+from kgreason.people.anonymizers.cluster_columns import Columns
+from kgreason.people.anonymizers.local_search import Search, nearest, refine
+from kgreason.people.anonymizers.losses import AnonymizationDistance, AttributeDegreeLoss
+from kgreason.people.anonymizers.methods import release_of
+from kgreason.people.anonymizers.user_removal import weigh
+from kgreason.people.anonymizers.valid_clusters import between_medoids, members, merge_split, vac
+from kgreason.people.model import PeopleGraph
+from kgreason.people.settings import CLUSTERINGS, Settings
 from tests.examples import inputs
 from tests.needs import quick
 

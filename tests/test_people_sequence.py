@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.people.history import History, classes, fingerprint, read_history, write_history
-from kgreason.anonymizers.people.losses import AttributeDegreeLoss
-from kgreason.anonymizers.people.neighbours import Clusters, Distance, MatrixDistance
-from kgreason.anonymizers.people.sequence import NextRelease, next_release, shown
-from kgreason.api.people import verify_people
-from kgreason.choices import LeftOut
-from kgreason.errors import AnonymizationError, DataError
-from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import Links, PeopleGraph, attribute, distinct_links
+from kgreason.base.choices import LeftOut
+from kgreason.base.errors import AnonymizationError, DataError
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people import verify as verify_people
+from kgreason.people.anonymizers.ctkga import NextRelease, next_release, shown
+from kgreason.people.anonymizers.history import History, classes, fingerprint, read_history, write_history
+from kgreason.people.anonymizers.losses import AttributeDegreeLoss
+from kgreason.people.anonymizers.user_distances import Clusters, Distance, MatrixDistance
+from kgreason.people.model import Links, PeopleGraph, attribute, distinct_links
 from tests.examples import inputs
 
 Information = tuple[frozenset[tuple[str, str]], tuple[tuple[str, int, int], ...]]

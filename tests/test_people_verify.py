@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from kgreason.api.people import verify_people
-from kgreason.assess.people.information import degrees, history, information, sizes
-from kgreason.assess.people.verdict import Published, Rows
+from kgreason.base.errors import AnonymizationError, ReleaseError
 from kgreason.cli import app
-from kgreason.errors import AnonymizationError, ReleaseError
-from kgreason.graph.people.model import Attribute, Links, PeopleGraph
-from kgreason.graph.people.write import write_people
+from kgreason.people import verify as verify_people
+from kgreason.people.model import Attribute, Links, PeopleGraph
+from kgreason.people.verification.information import degrees, history, information, sizes
+from kgreason.people.verification.verdict import Published, Rows
+from kgreason.people.writing import write_people
 from tests.examples import inputs
 from tests.people_definition import (
     People,

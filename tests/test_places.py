@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.assess.classes import Classes, Pairs
-from kgreason.assess.places import Sample, Standing, least, stand, survey
-from kgreason.assess.risk import knowledge, of_subgraphs, of_vertices, surveys
-from kgreason.assess.space import Space
-from kgreason.errors import AnonymizationError
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import SILENT
 from kgreason.graph.generators import erdos_renyi
-from kgreason.graph.induced import InducedReasoner
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import beside
-from kgreason.progress import SILENT
+from kgreason.isomorphism.risk.candidate_counts import knowledge, of_subgraphs, of_vertices, surveys
+from kgreason.isomorphism.risk.occurrences import Sample, Standing, least, stand, survey
+from kgreason.isomorphism.verification.isomorphism_classes import Classes, Pairs
+from kgreason.isomorphism.verification.release_index import Space
+from kgreason.language.check.checked_program import CheckedProgram
 from tests.examples import inputs
 from tests.graphs import build, graphs
 from tests.reference import connected_sets
@@ -109,12 +109,12 @@ def test_neighbourhoods_are_rooted_graphs(graph: KnowledgeGraph) -> None:
 def test_neighbourhoods_are_compared_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = erdos_renyi(60, 150, np.random.default_rng(1))
     whole = dict(knowledge(graph))["neighbourhood"]
-    monkeypatch.setattr("kgreason.assess.refinement.BLOCK", 8)
+    monkeypatch.setattr("kgreason.graph.refinement.BLOCK", 8)
     parts = dict(knowledge(graph))["neighbourhood"]
     assert whole is not None
     assert parts is not None
     assert partition(whole) == partition(parts)
-    monkeypatch.setattr("kgreason.assess.risk.MOST", 8)
+    monkeypatch.setattr("kgreason.isomorphism.risk.candidate_counts.MOST", 8)
     assert dict(knowledge(graph))["neighbourhood"] is None
 
 
@@ -248,7 +248,7 @@ def test_kernels_of_places(data: st.DataObject, n: int, places: int) -> None:
 
 
 def test_too_many_kinds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.assess.places.ROOM", 1)
+    monkeypatch.setattr("kgreason.isomorphism.risk.occurrences.ROOM", 1)
     graph = build(3, [(0, 1, 0.6), (1, 2, 0.6)])
     with pytest.raises(AnonymizationError, match="subgraphs of 2 vertices have too many kinds"):
         survey(Space(graph, RULES["reach"]), 2, 10, RNG, SILENT)

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from kgreason.anonymizers.natural_cover import Cover
 from kgreason.graph.generators import erdos_renyi
-from kgreason.graph.induced import InducedReasoner
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.subgraphs import visit as visits
-from kgreason.subgraphs.patterns import Catalogue, Forms
-from kgreason.subgraphs.pools import MOST, Pools, degree_ranks, diverse
-from kgreason.subgraphs.visit import PASS, TAKE, TEST, visit_all
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.subgraphs import enumeration as visits
+from kgreason.graph.subgraphs.enumeration import PASS, TAKE, TEST, visit_all
+from kgreason.graph.subgraphs.member_pools import MOST, Pools, degree_ranks, diverse
+from kgreason.graph.subgraphs.patterns import Catalogue, Forms
+from kgreason.isomorphism.anonymizers.natural_cover import Cover
 from tests.examples import inputs
 from tests.graphs import graphs
 from tests.reference import apart, connected_sets, has_images
@@ -199,7 +199,7 @@ def test_a_full_pool() -> None:
 
 
 def searched(case: Case, need: int, places: int = 512, budget: int = 1 << 20) -> np.ndarray:
-    from kgreason.subgraphs.pools import search
+    from kgreason.graph.subgraphs.member_pools import search
 
     bounds = np.searchsorted(case.classes, np.arange(3)).astype(np.int64)
     found = np.ones(len(case.targets), dtype=np.bool_)

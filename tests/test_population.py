@@ -16,14 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare, hypergeom
 
-from kgreason import api
-from kgreason.assess import population
-from kgreason.assess.adjacency import undirected
-from kgreason.assess.population import Population, draw, pick
-from kgreason.assess.verdict import Delta, Item, Verdict
-from kgreason.assess.verify import verify
-from kgreason.errors import AnonymizationError
-from kgreason.graph.model import KnowledgeGraph
+import kgreason
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.verification import population
+from kgreason.isomorphism.verification.adjacency import undirected
+from kgreason.isomorphism.verification.checker import verify
+from kgreason.isomorphism.verification.population import Population, draw, pick
+from kgreason.isomorphism.verification.verdict import Delta, Item, Verdict
 from tests.examples import inputs
 from tests.graphs import graphs
 from tests.needs import quick
@@ -183,12 +183,12 @@ def test_samples_of_a_release_cover_its_delta() -> None:
     broken = release.mapping.copy()
     broken[[0, 5]] = broken[[5, 0]]
     known = original, release.graph, broken
-    exact = api.verify(*known, OWN_REACH, k=5, x=3).delta
+    exact = kgreason.verify(*known, OWN_REACH, k=5, x=3).delta
     assert exact.exact
     assert 0 < exact.value < 1
     inside = 0
     for seed in range(14):
-        delta = api.verify(*known, OWN_REACH, k=5, x=3, sample=20, seed=seed).delta
+        delta = kgreason.verify(*known, OWN_REACH, k=5, x=3, sample=20, seed=seed).delta
         assert (delta.total, delta.population) == (20, exact.total)
         low, high = delta.interval
         inside += low <= exact.value <= high
@@ -230,7 +230,9 @@ def test_a_release_too_large_to_be_searched_leaves_some_undecided(seed: int, cou
     assert some.total - some.satisfied - some.undecided <= whole.total - whole.satisfied
 
 
-@patch("kgreason.assess.search.Scarcity.of", lambda *_, **__: None)  # so that only a search decides
+@patch(
+    "kgreason.isomorphism.verification.image_search.Scarcity.of", lambda *_, **__: None
+)  # so that only a search decides
 def test_what_the_search_does_not_reach_is_undecided() -> None:
     original, release = klone_release(OWN_REACH, 3)
     drawn = draw(original, (3,), 10, 10**9, np.random.default_rng(1))
@@ -245,7 +247,7 @@ def test_what_the_search_does_not_reach_is_undecided() -> None:
 def test_a_sample_proves_nothing() -> None:
     original, release = klone_release(OWN_REACH, 3)
     known = original, release.graph, release.mapping, OWN_REACH
-    verdict = api.verify(*known, k=3, x=3, sample=10, seed=1)
+    verdict = kgreason.verify(*known, k=3, x=3, sample=10, seed=1)
     assert (verdict.holds, verdict.as_promised, verdict.fails, verdict.nothing_against) == (
         False,
         False,
@@ -260,12 +262,14 @@ def test_a_sample_proves_nothing() -> None:
     assert not found["exact"]
     assert found["confidence"] == 0.95
     assert found["interval"] == [pytest.approx(0.025**0.1), 1.0]
-    assert found["population"] == api.verify(*known, k=3, x=3).delta.total
+    assert found["population"] == kgreason.verify(*known, k=3, x=3).delta.total
 
 
 def test_failures_in_a_sample_refute() -> None:
     original, release = klone_release(OWN_REACH, 3)
-    verdict = api.verify(original, release.graph, release.mapping, OWN_REACH, k=9, x=3, sample=10, seed=1)
+    verdict = kgreason.verify(
+        original, release.graph, release.mapping, OWN_REACH, k=9, x=3, sample=10, seed=1
+    )
     assert verdict.fails
     assert not verdict.nothing_against
     assert verdict["images"].witnesses
@@ -284,14 +288,14 @@ def test_another_violation_beside_a_clean_sample() -> None:
 def test_as_many_as_there_are_decides_exactly() -> None:
     original, release = klone_release(OWN_REACH, 3)
     known = original, release.graph, release.mapping, OWN_REACH
-    exact = api.verify(*known, k=3, x=3)
-    assert api.verify(*known, k=3, x=3, sample=exact.delta.total, max_subgraphs=50) == exact
-    assert api.verify(*known, k=3, x=3, sample=exact.delta.total - 1).delta.sampled
+    exact = kgreason.verify(*known, k=3, x=3)
+    assert kgreason.verify(*known, k=3, x=3, sample=exact.delta.total, max_subgraphs=50) == exact
+    assert kgreason.verify(*known, k=3, x=3, sample=exact.delta.total - 1).delta.sampled
 
 
 def test_several_sizes_share_a_sample() -> None:
     original, release = klone_release(OWN_REACH, 3)
-    verdict = api.verify(
+    verdict = kgreason.verify(
         original, release.graph, release.mapping, OWN_REACH, k=3, x=(1, 2, 3), sample=2, seed=0
     )
     assert verdict.delta.total == 2
@@ -304,7 +308,7 @@ def test_several_sizes_share_a_sample() -> None:
 
 def test_the_same_seed_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     some = [sets(draw(STAR, (3,), 5, 10**9, np.random.default_rng(8))[3].sets)]
-    monkeypatch.setattr("kgreason.cores.cores", lambda: 1)
+    monkeypatch.setattr("kgreason.base.cores.cores", lambda: 1)
     some.append(sets(draw(STAR, (3,), 5, 10**9, np.random.default_rng(8))[3].sets))
     assert some[0] == some[1]
 
@@ -312,6 +316,6 @@ def test_the_same_seed_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_seed_without_a_sample_is_refused() -> None:
     original, release = klone_release(OWN_REACH, 3)
     with pytest.raises(AnonymizationError, match="seed has no meaning without sample"):
-        api.verify(original, release.graph, release.mapping, OWN_REACH, seed=1)
+        kgreason.verify(original, release.graph, release.mapping, OWN_REACH, seed=1)
     with pytest.raises(AnonymizationError, match="sample must be a whole number of at least 1, not 0"):
-        api.verify(original, release.graph, release.mapping, OWN_REACH, sample=0)
+        kgreason.verify(original, release.graph, release.mapping, OWN_REACH, sample=0)

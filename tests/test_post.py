@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import Post
-from kgreason.engine.post import apply_posts
-from kgreason.engine.table import Facts
-from kgreason.errors import Span
-from kgreason.lang.values import Null, Value
+from kgreason.base.errors import Span
+from kgreason.engine.post_processing import apply_posts
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.language.check.checked_program import Post
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Null, Value
 from tests.examples import inputs
 
 PROGRAM = load_text("t(X) :- s(X).")

@@ -19,22 +19,24 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from kgreason import api
-from kgreason.analysis import check
+import kgreason
+from kgreason.base.errors import DataError, KgreasonError, ProgramError, ReleaseError
 from kgreason.cli import app
-from kgreason.data.formats import read_table
-from kgreason.data.load import load_graph
-from kgreason.data.postgresql import one_select
-from kgreason.data.source import SourceSpec, parse_file
-from kgreason.data.target import Target
+from kgreason.data.fact_loading import load_graph
+from kgreason.data.fact_writing import write_targets
+from kgreason.data.format_list import read_table
+from kgreason.data.formats.postgresql import one_select
+from kgreason.data.sources import SourceSpec, parse_file
 from kgreason.data.target_checks import check_outputs
-from kgreason.data.write import write_targets
-from kgreason.errors import DataError, KgreasonError, ProgramError, ReleaseError
+from kgreason.data.targets import Target
+from kgreason.language.check import program_checker
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.postgres import Server
 from tests.test_interrupts import interrupted
 
-load_text = partial(check.load_text, allow_files=True)  # rules that name a server have to be trusted
+load_text = partial(
+    program_checker.load_text, allow_files=True
+)  # rules that name a server have to be trusted
 BIND = """@bind("own", "csv useHeaders=true", "", "own.csv")."""
 CANARY = "rosebud-1941"
 
@@ -167,8 +169,8 @@ def test_a_column_of_another_type_is_an_error_for_who_takes_it(base: Database) -
     base.run("CREATE TABLE t AS SELECT 'a'::text AS x, '\\x00'::bytea AS picture")
     program = load_text("q(X) :- p(X).")
     data = {"p": f"{base.uri}?table=t&columns=x"}
-    assert [*api.reason(program, data).facts.rows("q")] == [("a",)]
-    message = said(lambda: api.reason(program, {"p": f"{base.uri}?table=t&columns=picture"}))
+    assert [*kgreason.reason(program, data).facts.rows("q")] == [("a",)]
+    message = said(lambda: kgreason.reason(program, {"p": f"{base.uri}?table=t&columns=picture"}))
     assert message.startswith(
         f"{base.shown} table t: column 'picture': a value of type bytea is not a number"
     )
@@ -177,23 +179,25 @@ def test_a_column_of_another_type_is_an_error_for_who_takes_it(base: Database) -
 
 def test_dates_beyond_the_calendar(base: Database) -> None:
     base.run("CREATE TABLE t AS SELECT 'infinity'::date AS x")
-    message = said(lambda: api.reason(load_text("q(X) :- p(X)."), {"p": f"{base.uri}?table=t"}))
+    message = said(lambda: kgreason.reason(load_text("q(X) :- p(X)."), {"p": f"{base.uri}?table=t"}))
     assert "column 'x': infinity is not a date of the years 1 to 9999" in message
 
 
 def test_integers_beyond_64_bits_stay_exact(base: Database) -> None:
     base.run("CREATE TABLE t AS SELECT 123456789012345678901234567890::numeric AS id")
     rules = '@input("t"). p(X) :- t(X).'
-    message = said(lambda: api.reason(load_text(rules), {"t": f"{base.uri}?table=t"}))
+    message = said(lambda: kgreason.reason(load_text(rules), {"t": f"{base.uri}?table=t"}))
     assert "123456789012345678901234567890 is not an integer of 64 bits" in message
     mapped = load_text(f'@mapping("t", 0, "id", "string"). {rules}')
-    found = api.reason(mapped, {"t": f"{base.uri}?table=t"})
+    found = kgreason.reason(mapped, {"t": f"{base.uri}?table=t"})
     assert list(found.facts.rows("p")) == [("123456789012345678901234567890",)]
 
 
 def test_numerics_of_which_some_are_no_doubles(base: Database) -> None:
     base.run("CREATE TABLE t AS SELECT unnest(ARRAY[9007199254740993, 0.5]) AS id")
-    message = said(lambda: api.reason(load_text('@input("t"). p(X) :- t(X).'), {"t": f"{base.uri}?table=t"}))
+    message = said(
+        lambda: kgreason.reason(load_text('@input("t"). p(X) :- t(X).'), {"t": f"{base.uri}?table=t"})
+    )
     assert "9007199254740993 is not a double, as other numbers of the column are" in message
 
 
@@ -205,7 +209,7 @@ def test_a_condition_on_the_rows(base: Database) -> None:
     program = load_text('@input("t"). p(X) :- t(X, _, _).')
 
     def taken(where: str) -> list[str]:
-        found = api.reason(program, {"t": f"{base.uri}?table=t&where={where}&missing=keep"})
+        found = kgreason.reason(program, {"t": f"{base.uri}?table=t&where={where}&missing=keep"})
         return sorted(x for (x,) in found.facts.rows("p"))
 
     assert taken("kind = 'x %26 y' or share >= 0.9") == ["a", "c"]
@@ -219,7 +223,7 @@ def test_a_condition_on_the_rows(base: Database) -> None:
 
 
 def test_many_rows_come_in_blocks(base: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.data.postgresql.BLOCK", 1000)
+    monkeypatch.setattr("kgreason.data.formats.postgresql.BLOCK", 1000)
     base.run(
         "CREATE TABLE t AS SELECT i AS x, i::numeric AS n, 'v' || i AS v FROM generate_series(1, 2000) i"
     )
@@ -230,7 +234,7 @@ def test_many_rows_come_in_blocks(base: Database, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_server_that_goes_away(base: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgreason.data import postgresql as postgres
+    from kgreason.data.formats import postgresql as postgres
 
     base.run("CREATE TABLE t AS SELECT i AS x FROM generate_series(1, 1000000) i")
     parsed, left = postgres._parse, ["pg_terminate_backend(pid)"]
@@ -273,7 +277,7 @@ def test_names_that_need_quotes(base: Database, name: str) -> None:
 )
 def test_values_that_the_language_lacks_are_named(base: Database, value: str, what: str) -> None:
     base.run(f"CREATE TABLE t AS SELECT {value} AS x")
-    message = said(lambda: api.reason(load_text("q(X) :- p(X)."), {"p": f"{base.uri}?table=t"}))
+    message = said(lambda: kgreason.reason(load_text("q(X) :- p(X)."), {"p": f"{base.uri}?table=t"}))
     assert f"{base.shown} table t: column 'x': " in message
     assert what in message
 
@@ -323,15 +327,15 @@ def test_the_third_argument_is_database_or_schema(base: Database) -> None:
         (" schema=finance", base.name, 1),
     ):
         program = load_text(f'@bind("p", "postgresql{options}", "{third}", "own"). q(X) :- p(X).')
-        assert [*api.reason(program).facts.rows("q")] == [(value,)], options
+        assert [*kgreason.reason(program).facts.rows("q")] == [(value,)], options
     program = load_text(f"""@qbind("p", "postgresql database='{base.name}'", "finance", "select x from own;").
     q(X) :- p(X).""")
-    assert [*api.reason(program).facts.rows("q")] == [(1,)]
+    assert [*kgreason.reason(program).facts.rows("q")] == [(1,)]
 
 
 def test_an_address_replaces_the_connection_of_the_bind(register: Database) -> None:
     text = '@bind("own", "postgresql host=\'nowhere.invalid\' port=1", "x", "own"). q(X) :- own(X, Y, W).'
-    assert len([*api.reason(load_text(text), {"own": register.uri}).facts.rows("q")]) == 5
+    assert len([*kgreason.reason(load_text(text), {"own": register.uri}).facts.rows("q")]) == 5
 
 
 @pytest.mark.parametrize(
@@ -414,7 +418,7 @@ def test_outputs_are_tables(register: Database) -> None:
     @bind("big", "postgresql database='{register.name}'", "results", "big"). @bind("mixed", "postgresql", "", "mixed").
     big(X, Y) :- own(X, Y, W), W > 0.5.
     mixed(X, ["a", 1], 2, 0.5, #T, "") :- own(X, Y, W), X = "Adler".""")
-    result = api.reason(program)
+    result = kgreason.reason(program)
     check_outputs(program)
     for _ in range(2):
         write_targets(program, result.facts)
@@ -424,7 +428,7 @@ def test_outputs_are_tables(register: Database) -> None:
         assert register.rows("SELECT * FROM mixed") == [("Adler", ["a", 1], 2, 0.5, True, "")]
     assert register.rows("SELECT * FROM other") == [(1,)]
     assert [
-        *api.reason(
+        *kgreason.reason(
             load_text("q(X, L) :- m(X, L, A, B, C, D)."), {"m": f"{register.uri}?table=mixed"}
         ).facts.rows("q")
     ] == [("Adler", ("a", 1))]
@@ -438,11 +442,11 @@ def test_a_table_of_the_same_shape_keeps_its_rights_and_views(register: Database
     )
     text = '@bind("own", "postgresql", "", "own"). @output("big"). @bind("big", "postgresql", "", "big").'
     program = load_text(f"{text} big(X) :- own(X, Y, W), W > 0.7.")
-    write_targets(program, api.reason(program).facts)
+    write_targets(program, kgreason.reason(program).facts)
     assert sorted(register.rows("SELECT * FROM seen")) == [("Adler",), ("Dachs",)]
     assert register.rows("SELECT has_table_privilege('public', 'big', 'SELECT')") == [(True,)]
     wider = load_text(f"{text} big(X, Y) :- own(X, Y, W), W > 0.7.")
-    message = said(lambda: write_targets(wider, api.reason(wider).facts), ReleaseError)
+    message = said(lambda: write_targets(wider, kgreason.reason(wider).facts), ReleaseError)
     assert "cannot be written: cannot drop table big because other objects depend on it" in message
     assert sorted(register.rows("SELECT * FROM seen")) == [("Adler",), ("Dachs",)]
 
@@ -453,7 +457,7 @@ def test_all_tables_of_a_run_or_none(register: Database, tmp_path: Path) -> None
     @output("third"). @bind("first", "postgresql", "", "first"). @bind("second", "postgresql", "", "second").
     @bind("third", "csv", "{tmp_path}", "third.csv").
     first(X) :- own(X, Y, W). second(X) :- own(X, Y, W). third(X) :- own(X, Y, W).""")
-    message = said(lambda: write_targets(program, api.reason(program).facts), ReleaseError)
+    message = said(lambda: write_targets(program, kgreason.reason(program).facts), ReleaseError)
     assert "table second: cannot be written" in message
     assert register.rows("SELECT to_regclass('first')") == [(None,)]
     assert not [*tmp_path.iterdir()]
@@ -482,7 +486,7 @@ def test_another_table_is_not_taken_for_an_output(register: Database) -> None:
 
 def test_explanations_name_the_table(register: Database) -> None:
     program = load_text("big(X) :- own(X, Y, W), W > 0.7.")
-    shown = api.explain(program, 'big("Adler")', {"own": f"{register.uri}?table=own"}).as_text()
+    shown = kgreason.explain(program, 'big("Adler")', {"own": f"{register.uri}?table=own"}).as_text()
     assert f"{register.shown} table own" in shown
     assert register.server.user not in shown
 
@@ -529,7 +533,7 @@ def test_no_permission(register: Database) -> None:
         program = load_text(
             '@output("q"). @bind("q", "postgresql user=guest_of_own", "", "q"). q(X) :- p(X). p(1).'
         )
-        written = said(lambda: write_targets(program, api.reason(program).facts), ReleaseError)
+        written = said(lambda: write_targets(program, kgreason.reason(program).facts), ReleaseError)
         assert (
             "table q: cannot be written: permission denied for schema public\n  help: ask for the right"
             in written
@@ -555,7 +559,7 @@ def test_an_address_with_a_password_is_refused(text: str) -> None:
     for call in (
         lambda: parse_file(text),
         lambda: Target.parse(text),
-        lambda: api.reason(load_text("q(X) :- own(X, Y, W)."), {"own": text}),
+        lambda: kgreason.reason(load_text("q(X) :- own(X, Y, W)."), {"own": text}),
     ):
         message = said(call)
         assert CANARY not in message

@@ -19,10 +19,10 @@ import pytest
 from typer.testing import CliRunner
 
 import kgreason
+from kgreason.base.errors import DataError
+from kgreason.base.printable import Screen, printable
 from kgreason.cli import app, main
-from kgreason.errors import DataError
-from kgreason.printable import Screen, printable
-from kgreason.runlog import Log
+from kgreason.cli.run_log import Log
 
 TITLE = "\x1b]0;OWNED\x07"
 """Sets the title of the window."""

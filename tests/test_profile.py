@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.progress import Progress as Bars
 from typer.testing import CliRunner
 
-from kgreason import cores, jit, memory, reason, terminal
-from kgreason.cli import app
-from kgreason.engine.separable import walk
-from kgreason.engine.stats import JoinStats, RoundStats, RuleStats, Stats, StratumStats, condensed
+from kgreason import reason
+from kgreason.base import cores, jit, memory
+from kgreason.cli import app, terminal
+from kgreason.engine.separable import walks
+from kgreason.engine.statistics import JoinStats, RoundStats, RuleStats, Stats, StratumStats, condensed
 
 RULES = """\
 @output("t").
@@ -139,13 +140,13 @@ def test_a_run_without_enough_memory_tells_what_it_did(rules: Path) -> None:
 def test_an_interrupted_run_tells_what_it_did(
     rules: Path, monkeypatch: pytest.MonkeyPatch, profile: bool
 ) -> None:
-    def interrupt(blocks: walk.Blocks, *counts: int) -> None:
+    def interrupt(blocks: walks.Blocks, *counts: int) -> None:
         tell(blocks, *counts)
         raise KeyboardInterrupt
 
-    tell = walk.Blocks.tell
+    tell = walks.Blocks.tell
     monkeypatch.setattr(cores, "cores", lambda: 1)
-    monkeypatch.setattr(walk.Blocks, "tell", interrupt)
+    monkeypatch.setattr(walks.Blocks, "tell", interrupt)
     code, lines = failed(rules, ENDLESS, "--profile" if profile else "--stats")
     assert code == 130
     if profile:

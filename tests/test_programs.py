@@ -27,14 +27,14 @@ import pytest
 from typer.testing import CliRunner
 
 from kgreason import reason
-from kgreason.analysis.check import load_file
-from kgreason.analysis.checked import CheckedProgram
+from kgreason.base.errors import DataError, EvaluationError, ProgramError, render_all
 from kgreason.cli import app
-from kgreason.engine.table import Facts
-from kgreason.errors import DataError, EvaluationError, ProgramError, render_all
-from kgreason.lang.ast import Collection, Constant, Expression, Fact, Skolem
-from kgreason.lang.parser import parse
-from kgreason.lang.values import Null, Value
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_file
+from kgreason.language.syntax.parser import parse
+from kgreason.language.syntax.syntax_tree import Collection, Constant, Expression, Fact, Skolem
+from kgreason.language.values import Null, Value
 from tests import naive
 from tests.isomorphism import isomorphic
 
@@ -95,7 +95,7 @@ def given_rows(facts: Tables) -> Facts:
 
 
 def fast(program: CheckedProgram, facts: Tables) -> tuple[Tables, str]:
-    from kgreason.engine.seminaive import evaluate
+    from kgreason.engine.seminaive.evaluation import evaluate
 
     result = reason(program) if connected(program) else evaluate(program, given_rows(facts))
     found = result.facts
@@ -107,7 +107,7 @@ def slow(program: CheckedProgram, facts: Tables) -> tuple[Tables, None]:
     if program.posts:
         pytest.skip("what @post does is no part of the evaluation")
     if connected(program):
-        from kgreason.data.load import load_facts
+        from kgreason.data.fact_loading import load_facts
 
         loaded = load_facts(program, {})
         facts = {p: set(loaded.rows(p)) for p in loaded.tables}

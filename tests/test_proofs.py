@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kgreason.analysis.check import load_text
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts
-from kgreason.lang.values import Null
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Null
 from kgreason.provenance import Explanation, explain_fact
 
 Rows = dict[str, list[tuple[Any, ...]]]

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from kgreason import exchange
-from kgreason.errors import ReleaseError
-from kgreason.exchange import check_settled
-from kgreason.imprint import account, digests
+from kgreason.base import atomic_files
+from kgreason.base.atomic_files import check_settled
+from kgreason.base.errors import ReleaseError
+from kgreason.release.digests import account, digests
 from kgreason.release.publication import Folders, staged
 
 
@@ -274,15 +274,15 @@ def test_an_error_puts_both_folders_back_although_an_interrupt_waits(
 ) -> None:
     folders = Folders(tmp_path / "release", tmp_path / "private", force=True)
     publish(folders, "old")
-    put = exchange.Side.put
+    put = atomic_files.Side.put
 
-    def fail(self: exchange.Side, inode: int) -> None:
+    def fail(self: atomic_files.Side, inode: int) -> None:
         if self.place == folders.release:
             signal.raise_signal(signal.SIGINT)
             raise OSError("no space left")
         put(self, inode)
 
-    monkeypatch.setattr(exchange.Side, "put", fail)
+    monkeypatch.setattr(atomic_files.Side, "put", fail)
     with pytest.raises(ReleaseError, match="no space left"):
         publish(folders, "new")
     assert found(folders) == ["old", "old"]

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.anonymizers.assemble import is_symmetric
-from kgreason.anonymizers.augmentation import copied_edges, reweighed
-from kgreason.anonymizers.base import Augmented, Guarantee
-from kgreason.anonymizers.diversify import ball
-from kgreason.anonymizers.natural_cover import choose_disjoint
-from kgreason.anonymizers.published import PublishedKguard
-from kgreason.anonymizers.weight_noise import WeightNoising
-from kgreason.errors import AnonymizationError
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import SILENT
 from kgreason.graph.facts import derived_within
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.progress import SILENT
-from kgreason.subgraphs.adjacency import undirected
-from kgreason.subgraphs.patterns import Classes, cells_between, classify, pair_kinds
-from kgreason.subgraphs.visit import attacked_subgraphs, connected_subgraphs
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.subgraphs.enumeration import attacked_subgraphs, connected_subgraphs
+from kgreason.graph.subgraphs.ordered_adjacency import undirected
+from kgreason.graph.subgraphs.patterns import Classes, cells_between, classify, pair_kinds
+from kgreason.isomorphism.anonymizers.assembly import is_symmetric
+from kgreason.isomorphism.anonymizers.augmentation import copied_edges, reweighed
+from kgreason.isomorphism.anonymizers.degree_diversity import ball
+from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
+from kgreason.isomorphism.anonymizers.natural_cover import choose_disjoint
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
+from kgreason.isomorphism.definition import Augmented, Guarantee
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import build, graphs, mirrored
 

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.data.load import load_facts
-from kgreason.data.source import SourceSpec
-from kgreason.data.target import Target
-from kgreason.data.write import write_output
-from kgreason.engine.table import Facts
-from kgreason.errors import DataError
-from kgreason.lang.values import Value
+from kgreason.base.errors import DataError
+from kgreason.data.fact_loading import load_facts
+from kgreason.data.fact_writing import write_output
+from kgreason.data.sources import SourceSpec
+from kgreason.data.targets import Target
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.values import Value
 from tests.examples import inputs
 
 pytest.importorskip("pyoxigraph")

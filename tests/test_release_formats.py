@@ -20,22 +20,22 @@ from scipy.stats import kendalltau
 from typer.testing import CliRunner
 
 import kgreason
-from kgreason.analysis.check import load_text
-from kgreason.anonymizers.assemble import publish
-from kgreason.anonymizers.base import Augmented, Guarantee, Release
-from kgreason.assess.conditions import CHANCE, labels
+from kgreason.base.errors import DataError, ReleaseError
+from kgreason.base.progress import SILENT, Progress
 from kgreason.cli import app
 from kgreason.data.program_tables import format_of
-from kgreason.data.source import SourceSpec
-from kgreason.data.target import FORMATS
-from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.data.sources import SourceSpec
+from kgreason.data.targets import FORMATS
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymizers.assembly import publish
+from kgreason.isomorphism.definition import Augmented, Guarantee, Release
 from kgreason.isomorphism.reading import read_release
-from kgreason.isomorphism.tables import fitting, planned, write_tables
-from kgreason.progress import SILENT, Progress
-from kgreason.release.layout import LISTING, NUMBERED, Layout
+from kgreason.isomorphism.release_tables import fitting, planned, write_tables
+from kgreason.isomorphism.verification.conditions import CHANCE, labels
+from kgreason.language.check.program_checker import load_text
 from kgreason.release.mapping import write_mapping
 from kgreason.release.publication import Folders
+from kgreason.release.table_layout import LISTING, NUMBERED, Layout
 from tests.conftest import OWNERSHIP
 
 RULES = """\

@@ -12,15 +12,15 @@ import pytest
 from typer.testing import CliRunner
 
 import kgreason
+from kgreason.base.errors import DataError, ReleaseError
 from kgreason.cli import app
-from kgreason.data.plain_tables import FORMATS, read_table, write_table
-from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.links.model import LinkGraph, Released, observations
 from kgreason.links.folder import contents_of, form, read_released, write_links
+from kgreason.links.model import LinkGraph, Released, observations
 from kgreason.people.folder import read_published
+from kgreason.people.table_rows import labels_of, read_rows
+from kgreason.release.plain_tables import FORMATS, read_table, write_table
 from kgreason.release.publication import Folders
-from kgreason.release.written import UNCHANGED
-from kgreason.rows import labels_of, read_rows
+from kgreason.release.read_back import UNCHANGED
 
 CANARY = "Kanarienvogel"
 BESIDE = ("README.txt", "report.html", "report.json")
@@ -85,7 +85,7 @@ def test_people_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     judged = run("verify", "release", *pair, "--model", "k-ad", "-k", 2)
     assert judged.exit_code == 0, judged.output
     assert run("score", "release", *pair).exit_code == 0
-    again = kgreason.read_people(Path("release"))
+    again = kgreason.people.read(Path("release"))
     there = read_published(Path("release")).graph
     assert again.n == there.n == 6
     assert {n: len(r) for n, r in again.relations.items()} == {n: len(r) for n, r in there.relations.items()}
@@ -172,7 +172,7 @@ def test_parquet_of_another_arrow_is_not_decided(tmp_path: Path, monkeypatch: py
     write_links(tmp_path, released, "parquet")
     contents_of(released, None, "parquet").publish(tmp_path, holds=True, seeded=False)
     pq.write_table(pq.read_table(tmp_path / "links.parquet"), tmp_path / "links.parquet", compression="gzip")
-    monkeypatch.setattr("kgreason.release.contents._writer", lambda path: f"one of {path.parent}")
+    monkeypatch.setattr("kgreason.release.folder_contents._writer", lambda path: f"one of {path.parent}")
     found = form(tmp_path, released)
     assert found.undecided
     assert "verify with that version" in found.witnesses[0]
@@ -187,10 +187,10 @@ def test_a_table_that_says_more_is_refused(tmp_path: Path) -> None:
 
 
 def test_formats_that_people_are_not_released_in(tmp_path: Path) -> None:
-    graph = kgreason.PeopleGraph.from_triples(["a", "b"], [("a", "job", "x"), ("b", "job", "x")])
+    graph = kgreason.people.PeopleGraph.from_triples(["a", "b"], [("a", "job", "x"), ("b", "job", "x")])
     folders = Folders(tmp_path / "release", tmp_path / "private", format="json")
     with pytest.raises(ReleaseError, match="not written as json"):
-        kgreason.anonymize_people(graph, k=2, folders=folders)
+        kgreason.people.anonymize(graph, k=2, folders=folders)
     chosen = Folders(tmp_path / "release", tmp_path / "private", format="parquet")
-    assert kgreason.anonymize_people(graph, k=2, folders=chosen).holds
+    assert kgreason.people.anonymize(graph, k=2, folders=chosen).holds
     assert (tmp_path / "release" / "users.parquet").is_file()

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgreason import cores
-from kgreason.analysis.check import load_file, load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import publish
-from kgreason.anonymizers.choose import choose
-from kgreason.anonymizers.lowered_weights import Judge
-from kgreason.anonymizers.weight_density import GRID
-from kgreason.anonymizers.weight_noise import WeightNoising
-from kgreason.api import score
-from kgreason.choices import Method, Mode
+from kgreason.base import cores
+from kgreason.base.choices import Method, Mode
+from kgreason.base.progress import SILENT
+from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.progress import SILENT
-from kgreason.resources import resource
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymizers.assembly import publish
+from kgreason.isomorphism.anonymizers.lowered_weights import Judge
+from kgreason.isomorphism.anonymizers.methods import choose
+from kgreason.isomorphism.anonymizers.weight_density import GRID
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
+from kgreason.isomorphism.assessment import score
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_file, load_text
 from tests.graphs import build
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kgreason.report.data import Section
-from kgreason.report.page import page as written
+from kgreason.release.report.html_page import page as written
+from kgreason.release.report.report_data import Section
 from tests.needs import needed, needs_chromium
 from tests.reports import hostile_pictures, real_reports, sample_report
 

@@ -17,22 +17,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.anonymizers.base import Guarantee
-from kgreason.assess.risk import of_vertices
-from kgreason.assess.verdict import Delta, Item, Verdict
-from kgreason.errors import ReleaseError
+from kgreason.base.errors import ReleaseError
 from kgreason.graph.generators import school
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism import exposure
+from kgreason.isomorphism import report as rules_report
+from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.reading import read_released
+from kgreason.isomorphism.risk.candidate_counts import of_vertices
+from kgreason.isomorphism.verification.verdict import Delta, Item, Verdict
+from kgreason.links import report as links_report
+from kgreason.people import report as people_report
 from kgreason.people.folder import Claim
 from kgreason.release.publication import Folders
-from kgreason.report import exposure, links, people, rules
-from kgreason.report.candidates import as_shown, by_classes
-from kgreason.report.charts import counts_chart, values_chart
-from kgreason.report.data import Chart, Figure, Finding, Picture, Report, Section, Table
-from kgreason.report.json import as_dict, from_dict, read_report, texts
-from kgreason.report.sections import files_section
-from kgreason.report.words import (
+from kgreason.release.report.candidate_tables import as_shown, by_classes
+from kgreason.release.report.charts import counts_chart, values_chart
+from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Section, Table
+from kgreason.release.report.report_json import as_dict, from_dict, read_report, texts
+from kgreason.release.report.sections import files_section
+from kgreason.release.report.words import (
     FILES,
     SHARED,
     TERMS,
@@ -91,14 +94,14 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Folders]:
     place = tmp_path_factory.mktemp("people")
     folders = Folders(place / "release", place / "private")
     names = [f"Canary{i}" for i in range(12)]
-    graph = kgreason.PeopleGraph.from_triples(
+    graph = kgreason.people.PeopleGraph.from_triples(
         names,
         [(name, "job", "cook" if i % 3 else "nurse") for i, name in enumerate(names)]
         + [(name, "age", str(20 + i // 4)) for i, name in enumerate(names)],
         [(names[i], "follows", names[(i * i + 1) % 12]) for i in range(12) if (i * i + 1) % 12 != i],
         numeric=["age"],
     )
-    made = kgreason.anonymize_people(graph, method="pckga", k=3, seed=SEED, folders=folders)
+    made = kgreason.people.anonymize(graph, method="pckga", k=3, seed=SEED, folders=folders)
     return made, folders
 
 
@@ -107,7 +110,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Folders]:
     place = tmp_path_factory.mktemp("links")
     folders = Folders(place / "release", place / "private")
     drawn = school(np.random.default_rng(1), students=24, classes=6, groups=6)
-    return kgreason.anonymize_links(drawn, k=4, seed=SEED, folders=folders), folders
+    return kgreason.links.anonymize(drawn, k=4, seed=SEED, folders=folders), folders
 
 
 FAMILIES = ("released", "users", "observed")
@@ -161,7 +164,7 @@ def test_the_public_report_tells_nothing_of_the_original_or_the_machine(
 
 @pytest.mark.parametrize(
     "make",
-    [rules.public_report, people.public_report, links.public_report],
+    [rules_report.public_report, people_report.public_report, links_report.public_report],
     ids=["rules", "people", "links"],
 )
 def test_public_reports_cannot_know_the_original(make: Callable[..., Report]) -> None:
@@ -173,12 +176,12 @@ def test_the_public_report_is_a_function_of_what_is_published(
 ) -> None:
     made, folders = released
     program = kgreason.load(folders.release / "rules.vada")
-    from kgreason.data.source import SourceSpec
+    from kgreason.data.sources import SourceSpec
 
     graph = read_released(program, {"own": [SourceSpec(folders.release / "own.csv")]})
     promise = Promise(str(made.release.guarantee), 2, "every x", ("own", "control"))
     names = [path.name for path in folders.release.iterdir()]
-    told = rules.public_report(graph, promise, confirmed=True, seeded=True, files=names)
+    told = rules_report.public_report(graph, promise, confirmed=True, seeded=True, files=names)
     assert texts(folders.release, told) == {
         name: (folders.release / name).read_bytes() for name in ("report.html", "report.json")
     }
@@ -191,18 +194,18 @@ def test_the_public_report_of_people_is_a_function_of_what_is_published(tmp_path
         [] if method == "cdga" else [(n, "job", "cook" if i % 3 else "nurse") for i, n in enumerate(names)]
     )
     follows = [(names[i], "follows", names[(i * i + 1) % 9]) for i in range(9) if (i * i + 1) % 9 != i]
-    graph = kgreason.PeopleGraph.from_triples(names, values, follows)
+    graph = kgreason.people.PeopleGraph.from_triples(names, values, follows)
     folders = Folders(tmp_path / "release", tmp_path / "private")
     own = {name: 1 + i % 3 for i, name in enumerate(names)} if method == "pckga" else None
-    made = kgreason.anonymize_people(
+    made = kgreason.people.anonymize(
         graph, method=method, k=None if own else 2, k_values=own, folders=folders
     )
     assert made.holds
-    published = kgreason.read_people(folders.release / "people.toml")
+    published = kgreason.people.read(folders.release / "people.toml")
     files = [path.name for path in folders.release.iterdir()]
     readme = (folders.release / "README.txt").read_text(encoding="utf-8")
     assert made.verdict.asked in readme
-    told = people.public_report(published, Claim.of(made), confirmed=True, seeded=False, files=files)
+    told = people_report.public_report(published, Claim.of(made), confirmed=True, seeded=False, files=files)
     for name, text in texts(folders.release, told).items():
         assert (folders.release / name).read_bytes() == text
         assert b"Canary" not in text
@@ -247,7 +250,7 @@ def test_answers_are_named_by_the_original(tmp_path: Path) -> None:
     program = kgreason.load(CONTROL)
     mapping = np.array([0, 1, 2, 3])
     score = kgreason.score(original, made, mapping, program)
-    from kgreason.report.rules import examples
+    from kgreason.isomorphism.report import examples
 
     (found,) = examples(score.utility, original, made, mapping, program)
     assert set(found.rows) == {("holder(Cem)", "lost"), ("holder(t (synthetic))", "gained")}

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.report import pictures as picturing
-from kgreason.report.data import Picture
-from kgreason.report.pictures import pictures, places, snowball
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.release.report import pictures as picturing
+from kgreason.release.report.pictures import pictures, places, snowball
+from kgreason.release.report.report_data import Picture
 from tests.examples import inputs
 from tests.reports import companies
 

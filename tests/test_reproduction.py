@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import kgreason
-from kgreason import api
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
@@ -295,7 +294,7 @@ def test_nothing_is_run_twice(parts: SimpleNamespace) -> None:
 )
 def test_rules_ask_the_papers_queries(program: str, q: float) -> None:
     rules = Path(__file__).parents[1] / f"{program}.vada"
-    assert set(api.load(rules).queries) == {"two_owns", "two_q_owns"}
+    assert set(kgreason.load(rules).queries) == {"two_owns", "two_q_owns"}
     own = [
         ("a", "b", 0.6),
         ("a", "c", 0.7),

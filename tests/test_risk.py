@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from typer.testing import CliRunner
 
 import kgreason
-from kgreason.advice.costs import Range, of_klone
-from kgreason.advice.report import Risk
-from kgreason.analysis.check import load_text
-from kgreason.assess.images import attacked, decide
-from kgreason.assess.lacking import lacking, stratified
-from kgreason.assess.places import survey
-from kgreason.assess.risk import Exposure
-from kgreason.assess.space import Space
+from kgreason.base.progress import SILENT
 from kgreason.cli import app
 from kgreason.cli.risking import print_grid
 from kgreason.graph.generators import erdos_renyi
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.progress import SILENT
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.risk.advice import Risk
+from kgreason.isomorphism.risk.candidate_counts import Exposure
+from kgreason.isomorphism.risk.method_costs import Range, of_klone
+from kgreason.isomorphism.risk.missing_images import lacking, stratified
+from kgreason.isomorphism.risk.occurrences import survey
+from kgreason.isomorphism.verification.images import attacked, decide
+from kgreason.isomorphism.verification.release_index import Space
+from kgreason.language.check.program_checker import load_text
 from tests.examples import inputs
 from tests.graphs import graphs
 
@@ -138,7 +138,7 @@ def test_lacking_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = lacking(surveyed, 3)
     assert exact.exact
     assert exact.lacking > 100
-    monkeypatch.setattr("kgreason.assess.lacking.FEW", 0)
+    monkeypatch.setattr("kgreason.isomorphism.risk.missing_images.FEW", 0)
     found = lacking(surveyed, 3)
     assert not found.exact
     assert found.low <= exact.lacking <= found.high
@@ -154,7 +154,7 @@ def pairs_apart(count: int) -> KnowledgeGraph:
 def test_components_that_are_given_up_leave_the_number_open(monkeypatch: pytest.MonkeyPatch) -> None:
     surveyed = survey(Space(pairs_apart(9), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT)
     assert lacking(surveyed, 2).exact
-    found = importlib.import_module("kgreason.assess.lacking")
+    found = importlib.import_module("kgreason.isomorphism.risk.missing_images")
 
     def given_up(space: Space, rows: np.ndarray, *_: object) -> np.ndarray:
         return np.where(np.arange(len(rows)) < 4, -1, 0) if rows.shape[1] == 2 else np.zeros(len(rows), int)
@@ -167,7 +167,7 @@ def test_components_that_are_given_up_leave_the_number_open(monkeypatch: pytest.
 
 def test_lacking_of_a_sample_of_components(monkeypatch: pytest.MonkeyPatch) -> None:
     surveyed = survey(Space(pairs_apart(300), load_text(REACH)), 3, 10**6, np.random.default_rng(0), SILENT)
-    monkeypatch.setattr("kgreason.assess.lacking.MOST", 100)
+    monkeypatch.setattr("kgreason.isomorphism.risk.missing_images.MOST", 100)
     found = lacking(surveyed, 2)
     assert (found.total, found.high) == (301, 301)
     assert not found.exact
@@ -260,7 +260,7 @@ def test_estimates_of_parts_of_large_graphs() -> None:
 
 
 def test_neighbourhoods_may_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.assess.risk.MOST", 1)
+    monkeypatch.setattr("kgreason.isomorphism.risk.candidate_counts.MOST", 1)
     found = kgreason.risk(KNOWS, undirected(nx.cycle_graph(9)), x=2)
     assert found.left_out == {"neighbourhood": "its neighbourhoods have too many edges"}
 

@@ -21,16 +21,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason import caches
-from kgreason.analysis.check import examine_file, load_file
+from kgreason.base import caches
+from kgreason.base.errors import DataError, KgreasonError, ProgramError
 from kgreason.cli import app
-from kgreason.data.duckdb_files import _opened
-from kgreason.data.formats import read_table
-from kgreason.data.postgresql import one_select
-from kgreason.data.source import SourceSpec
-from kgreason.data.write import write_targets
-from kgreason.errors import DataError, KgreasonError, ProgramError
-from kgreason.runlog import Log
+from kgreason.cli.run_log import Log
+from kgreason.data.fact_writing import write_targets
+from kgreason.data.format_list import read_table
+from kgreason.data.formats.duckdb_files import _opened
+from kgreason.data.formats.postgresql import one_select
+from kgreason.data.sources import SourceSpec
+from kgreason.language.check.program_checker import examine_file, load_file
 from tests.conftest import ROOT
 from tests.test_interrupts import ENDLESS, endless, interrupted
 from tests.test_terminal import commands
@@ -427,7 +427,7 @@ def test_python_says_it_by_an_argument(here: Path) -> None:
             kgreason.anonymize,
             kgreason.risk,
         ),
-        *(kgreason.verify, kgreason.verify_alone, kgreason.score, kgreason.attack, kgreason.links_of_rules),
+        *(kgreason.verify, kgreason.verify_alone, kgreason.score, kgreason.attack, kgreason.links.of_rules),
         kgreason.Reasoner,
     ):
         assert inspect.signature(function).parameters["allow_files"].default is False
@@ -532,12 +532,12 @@ def test_schemas_read_tables(here: Path) -> None:
     text = '[[tables]]\nfiles = ["{}"]\nid = "name"\nheader = true\n'
     schema.write_text(text.format(outside), encoding="utf-8")
     before = {path: path.read_bytes() for path in here.parent.parent.rglob("*") if path.is_file()}
-    assert kgreason.read_people(schema).n == 2
+    assert kgreason.people.read(schema).n == 2
     assert before == {path: path.read_bytes() for path in here.parent.parent.rglob("*") if path.is_file()}
     for other in (database("sqlite"), "postgresql://x@db.invalid/y?table=own"):
         schema.write_text(text.format(other), encoding="utf-8")
         with pytest.raises(DataError):
-            kgreason.read_people(schema)
+            kgreason.people.read(schema)
 
 
 # --- configuration -----------------------------------------------------------
@@ -669,7 +669,7 @@ def test_pages_escape_data(here: Path) -> None:
     for page in (report.html(),):
         _check_page(page)
         assert "&lt;img src=x" in page
-    from kgreason.report.json import write_report
+    from kgreason.release.report.report_json import write_report
 
     write_report(here, report)
     stored = (here / "report.json").read_text(encoding="utf-8")
@@ -702,7 +702,7 @@ def test_links_in_a_folder_are_not_written_through(here: Path) -> None:
     result = kgreason.anonymize(
         '@edge("own").', {"own": [("a", "b"), ("b", "c"), ("c", "a")]}, k=2, x=2, method="klone"
     )
-    from kgreason.report.json import write_report
+    from kgreason.release.report.report_json import write_report
 
     write_report(here / "theirs", result.report())
     (here / "theirs" / "report.html").unlink()

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from kgreason import cores
-from kgreason.engine.seminaive import Result, evaluate
-from kgreason.engine.separable import kernels, steps, walk
-from kgreason.engine.stats import Recorder
-from kgreason.engine.table import Facts
-from kgreason.errors import EvaluationError
-from kgreason.progress import Silent
+from kgreason.base import cores
+from kgreason.base.errors import EvaluationError
+from kgreason.base.progress import Silent
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive.evaluation import Result, evaluate
+from kgreason.engine.separable import steps
+from kgreason.engine.separable import walk_kernels as kernels
+from kgreason.engine.separable import walks as walk
+from kgreason.engine.statistics import Recorder
 from tests import naive, reference
 from tests.examples import inputs
 from tests.texts import load_text

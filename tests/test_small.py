@@ -12,22 +12,22 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.arguments import anonymizable
-from kgreason.engine.seminaive import evaluate
-from kgreason.engine.table import Facts
-from kgreason.errors import ProgramError
-from kgreason.graph import induced
-from kgreason.graph.induced import InducedReasoner
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.graph.situations import Ties
-from kgreason.graph.small.compile import Plan
-from kgreason.graph.small.interpreter import Pairs
-from kgreason.graph.small.kernels import PART
-from kgreason.graph.small.kernels import _sum as exact_sum
-from kgreason.lang.ast import Binary, Constant, Variable
-from kgreason.resources import resource
+from kgreason.base.argument_checks import anonymizable
+from kgreason.base.errors import ProgramError
+from kgreason.base.resources import resource
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.graph.induced import derivation
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.induced.situations import Ties
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.small_graphs.bit_kernels import PART
+from kgreason.graph.small_graphs.bit_kernels import _sum as exact_sum
+from kgreason.graph.small_graphs.interpreter import Pairs
+from kgreason.graph.small_graphs.plan_compiler import Plan
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.syntax.syntax_tree import Binary, Constant, Variable
 from tests.examples import inputs
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.45, 0.5, math.nextafter(0.5, 0), math.nextafter(0.5, 1), 0.6, 1.0)
@@ -278,7 +278,7 @@ def test_too_many_ties_are_not_worth_sharing(monkeypatch: pytest.MonkeyPatch) ->
     program = load_text('@edge("own"). @derived("p"). p(X,Z) :- own(X,Y,V), own(Y,Z,W), V > W.')
     reasoner = InducedReasoner(graph, program)
     assert reasoner.ties is not None
-    monkeypatch.setattr(induced, "MOST_TIES", 3)
+    monkeypatch.setattr(derivation, "MOST_TIES", 3)
     assert reasoner.ties is None
 
 

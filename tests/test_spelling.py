@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from kgreason import reason
+from kgreason.base.errors import DataError
 from kgreason.cli import app
-from kgreason.data.vertex_names import alike, normal_spelling, spelling_note
-from kgreason.errors import DataError
+from kgreason.data.formats.vertex_names import alike, normal_spelling, spelling_note
 
 SPACED, JOINED = "ธนาคาร กรุงเทพ", "ธนาคารกรุงเทพ"
 

@@ -17,26 +17,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason import api
-from kgreason.analysis.check import load_file
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers import split_merge
-from kgreason.anonymizers.assemble import is_symmetric, publish
-from kgreason.anonymizers.base import Augmented
-from kgreason.anonymizers.klone import Klone
-from kgreason.anonymizers.partition import _with_least, partition
-from kgreason.anonymizers.published import PublishedKguard
-from kgreason.anonymizers.split_merge import SplitMerge, joints
-from kgreason.assess.verify import verify
-from kgreason.errors import AnonymizationError, ReleaseError
+from kgreason.base.errors import AnonymizationError, ReleaseError
+from kgreason.base.progress import SILENT
+from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import inside, pieces
+from kgreason.isomorphism.anonymizers import split_merge
+from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
+from kgreason.isomorphism.anonymizers.bisection import _with_least, partition
+from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
+from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.anonymizers.split_merge import SplitMerge, joints
+from kgreason.isomorphism.definition import Augmented
 from kgreason.isomorphism.reading import read_parts
-from kgreason.isomorphism.tables import write_graph, write_parts
-from kgreason.progress import SILENT
+from kgreason.isomorphism.release_tables import write_graph, write_parts
+from kgreason.isomorphism.verification.checker import verify
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_file
 from kgreason.release.publication import Folders
-from kgreason.resources import resource
 from tests.examples import inputs
 from tests.graphs import graphs, mirrored
 from tests.test_cli import run
@@ -242,7 +241,7 @@ def test_an_interruption_ends_all_processes(tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text(
         "import time\n"
-        "from kgreason.anonymizers import split_merge\n"
+        "from kgreason.isomorphism.anonymizers import split_merge\n"
         "split_merge.cores = lambda: 2\n"
         "print('begun', flush=True)\n"
         "split_merge.in_processes(lambda _: time.sleep(600), [1, 2, 3], lambda: None)\n"
@@ -299,7 +298,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_release_with_parts_is_verified_from_its_files(tmp_path: Path) -> None:
     graph = scale_free(120, 3.0, np.random.default_rng(0), economic=True)
     folders = Folders(tmp_path / "release", tmp_path / "private")
-    done = api.anonymize(
+    done = kgreason.anonymize(
         resource("rules", "control.vada"),
         graph,
         method="klone",

@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason import api
-from kgreason.anonymizers import split_merge
-from kgreason.anonymizers.assemble import is_symmetric, publish
-from kgreason.anonymizers.diversify import Apart, ties
-from kgreason.anonymizers.klone import Klone
-from kgreason.anonymizers.partition import partition
-from kgreason.anonymizers.split_keep import SplitKeep, copies, seam
-from kgreason.anonymizers.stubs import with_stubs, without_stubs
-from kgreason.assess.verify import verify
-from kgreason.errors import AnonymizationError
+import kgreason
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import SILENT
+from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.parts import pieces
-from kgreason.progress import SILENT
-from kgreason.resources import resource
+from kgreason.isomorphism.anonymizers import split_merge
+from kgreason.isomorphism.anonymizers.assembly import is_symmetric, publish
+from kgreason.isomorphism.anonymizers.bisection import partition
+from kgreason.isomorphism.anonymizers.degree_diversity import Apart, ties
+from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.anonymizers.split_keep import SplitKeep, copies, seam
+from kgreason.isomorphism.anonymizers.stubs import with_stubs, without_stubs
+from kgreason.isomorphism.verification.checker import verify
 from tests.examples import inputs
 from tests.graphs import graphs, mirrored
 from tests.test_split import CONTROL, REACH, numbered
@@ -63,7 +63,7 @@ def test_every_subgraph_is_protected(
 
 def test_bounded_sums_and_natural_images() -> None:
     graph = scale_free(300, 3.0, np.random.default_rng(4), economic=True)
-    release = api.anonymize(
+    release = kgreason.anonymize(
         resource("rules", "ultimate_controller.vada"),
         graph,
         method="klone",
@@ -202,7 +202,7 @@ def test_single_vertices_cross_nothing() -> None:
 def test_cuts_need_parts() -> None:
     graph = erdos_renyi(20, 40, np.random.default_rng(0))
     with pytest.raises(AnonymizationError, match="keep_cuts has no meaning without split"):
-        api.anonymize(resource("rules", "reachability.vada"), graph, keep_cuts=True)
+        kgreason.anonymize(resource("rules", "reachability.vada"), graph, keep_cuts=True)
 
 
 def test_small_components_are_not_divided() -> None:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason import memory
-from kgreason.engine import relation as relation_module
-from kgreason.engine.incremental import store
-from kgreason.engine.incremental.store import Change, Store
-from kgreason.engine.rows import grown
-from kgreason.plan.ir import Part
+from kgreason.base import memory
+from kgreason.engine.incremental import changing_relations
+from kgreason.engine.incremental.changing_relations import Change, Store
+from kgreason.engine.plan.ir import Part
+from kgreason.engine.relations import relation as relation_module
+from kgreason.engine.relations.rows import grown
 from tests import reference
 from tests.examples import inputs
 
@@ -23,8 +23,8 @@ quick = settings(max_examples=inputs(60), deadline=None)
 def small():
     """What happens to large relations happens to small ones, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "SLACK", 6)
-        patch.setattr(store, "FEW", 4)
+        patch.setattr(changing_relations, "SLACK", 6)
+        patch.setattr(changing_relations, "FEW", 4)
         yield
 
 

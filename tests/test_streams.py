@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.data import graph_builder, json_rows, raw, sqlite
-from kgreason.data.formats import read_table
-from kgreason.data.raw import Raw
-from kgreason.data.raw import texts as blocks_of
-from kgreason.data.source import SourceSpec
-from kgreason.data.values import CastError, Gathered, Objects, arrow_column
-from kgreason.errors import DataError
+from kgreason.base.errors import DataError
+from kgreason.data import raw_table
+from kgreason.data.format_list import read_table
+from kgreason.data.formats import graph_builder, json_rows, sqlite
+from kgreason.data.raw_table import Raw
+from kgreason.data.raw_table import texts as blocks_of
+from kgreason.data.sources import SourceSpec
+from kgreason.data.value_conversion import CastError, Gathered, Objects, arrow_column
 from tests.conftest import ROOT
 from tests.examples import inputs
 
@@ -106,7 +107,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes the pieces in which files are read as small as one likes."""
 
     def cut(size: int) -> None:
-        for module in (json_rows, raw):
+        for module in (json_rows, raw_table):
             monkeypatch.setattr(module, "_BLOCK", size)
         for module in (graph_builder, json_rows, sqlite):
             monkeypatch.setattr(module, "PIECE", size)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.analysis.weights import Use, only_grows
-from kgreason.anonymizers.sums import fitted_room, fitted_sums, room_below, sides_kept
-from kgreason.anonymizers.weight_density import GRID, Cuts, sights
+from kgreason.isomorphism.anonymizers.incoming_sums import fitted_room, fitted_sums, room_below, sides_kept
+from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, sights
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.check.weight_visibility import Use, only_grows
 from tests.examples import inputs
 
 CUTS = [Cuts.of(cuts) for cuts in ([], [(0.5, False)], [(0.5, True)], [(0.25, True), (0.5, False)])]

@@ -8,16 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess.detection import (
-    FEWEST,
-    NAMES,
-    NONE,
-    features,
-    telling,
-)
-from kgreason.assess.measures import clustering, coreness, pairs
 from kgreason.graph.generators import erdos_renyi
-from kgreason.graph.model import KnowledgeGraph, Relation
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.measures import clustering, coreness, pairs
+from kgreason.isomorphism.utility.detection_auc import FEWEST, NAMES, NONE, features, telling
 from tests import reference
 from tests.examples import inputs
 from tests.graphs import graphs

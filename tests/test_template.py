@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.anonymizers.partition import Between
-from kgreason.anonymizers.template import Example, Template, _order
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.anonymizers.bisection import Between
+from kgreason.isomorphism.anonymizers.templates import Example, Template, _order
 from tests.examples import inputs
 from tests.graphs import graphs
 from tests.reference import least_addition
@@ -34,7 +34,7 @@ def random_template(rng: np.random.Generator, t: int) -> tuple[np.ndarray, np.nd
 @settings(max_examples=inputs(300), deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 4), st.integers(1, 3), st.sampled_from([0.5, 1.0, 2.0, 6.0]))
 def test_the_cheapest_place(seed: int, t: int, x: int, vertex_cost: float) -> None:
-    from kgreason.anonymizers.template import cheapest
+    from kgreason.isomorphism.anonymizers.templates import cheapest
 
     rng = np.random.default_rng(seed)
     (known, incoming), example = random_template(rng, t), random_example(rng, x)

@@ -19,8 +19,8 @@ from typer.testing import CliRunner, Result
 
 import kgreason
 from kgreason.cli import app
+from kgreason.cli.run_log import Log
 from kgreason.cli.starting import TOUR
-from kgreason.runlog import Log
 from tests.test_architecture import FILES, module, nodes
 
 
@@ -401,7 +401,7 @@ def test_defects_are_logged_with_where_they_came_from(here: Path, monkeypatch: p
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(kgreason.api, "reason", broken)
+    monkeypatch.setattr("kgreason.reasoning.api.reason", broken)
     done = run("reason", "--rules", "control.vada", "--log", "run.log")
     assert isinstance(done.exception, ZeroDivisionError)
     text = (here / "run.log").read_text(encoding="utf-8")
@@ -645,26 +645,26 @@ def test_completion_is_installed_for_the_shell_that_asks(shell: dict[str, str], 
 # Errors without a hint, by module, and why each needs none. The message of a bad parameter says what it can be
 # ("alpha must be above 1"); others pass on what was found elsewhere, together with what is said there.
 SAYS_WHAT_CAN_BE = {
-    "anonymizers.k_degree.sequence": 1,
-    "anonymizers.links.clusters": 1,
-    "anonymizers.people.merging": 1,
-    "anonymizers.people.methods": 1,
-    "anonymizers.people.settings": 3,
-    "arguments": 1,
-    "assess.people.verify": 1,
-    "attacks.links.disclosure": 1,
-    "attacks.setting": 2,
+    "people.anonymizers.k_degree.degree_sequence": 1,
+    "links.anonymizers.clusters": 1,
+    "people.anonymizers.cdga_merging": 1,
+    "people.anonymizers.methods": 1,
+    "people.settings": 3,
+    "base.argument_checks": 1,
+    "people.verification.checker": 1,
+    "links.attacks.disclosure": 1,
+    "isomorphism.attacks.attack_settings": 2,
     "graph.generators": 3,
-    "graph.people.levels": 1,
-    "graph.people.schema": 1,
+    "people.anonymity_levels": 1,
+    "people.file_schema": 1,
     "links.arguments": 1,
 }
 PASSES_ON = {
-    "engine.constraints": 2,  # the message is the rule's own
-    "engine.seminaive": 2,
-    "data.edges": 1,
-    "lang.functions": 3,  # what the user's own Python file raised
-    "reasoner": 1,
+    "engine.chase.constraints": 2,  # the message is the rule's own
+    "engine.seminaive.evaluation": 2,
+    "data.edge_checks": 1,
+    "language.functions": 3,  # what the user's own Python file raised
+    "reasoning.reasoner": 1,
 }
 HINT_AT = {
     "DataError": 4,

@@ -25,20 +25,20 @@ import pandas as pd
 import polars as pl
 
 import kgreason
-from kgreason.assess.utility import Fidelity
-from kgreason.assess.links.verdict import LinksVerdict
-from kgreason.assess.people.utility import Utility as PeopleUtility
-from kgreason.assess.people.verdict import PeopleVerdict
-from kgreason.assess.utility import QueryUtility, Utility
-from kgreason.assess.verdict import Delta, Item, Verdict
-from kgreason.attacks.links.disclosure import Disclosure
-from kgreason.attacks.results import Attack
-from kgreason.assess.risk import Exposure
-from kgreason.graph.links.model import Original, Released
-from kgreason.graph.people.schema import Schema
-from kgreason.lang.values import Value
+from kgreason.isomorphism.utility.query_utility import Fidelity
+from kgreason.links.verification.verdict import LinksVerdict
+from kgreason.people.utility.attribute_utility import Utility as PeopleUtility
+from kgreason.people.verification.verdict import PeopleVerdict
+from kgreason.isomorphism.utility.query_utility import QueryUtility, Utility
+from kgreason.isomorphism.verification.verdict import Delta, Item, Verdict
+from kgreason.links.attacks.disclosure import Disclosure
+from kgreason.isomorphism.attacks.attack_results import Attack
+from kgreason.isomorphism.risk.candidate_counts import Exposure
+from kgreason.links.model import Original, Released
+from kgreason.people.file_schema import Schema
+from kgreason.language.values import Value
 from kgreason.provenance.explanation import Explanation
-from kgreason.report.data import Report
+from kgreason.release.report.report_data import Report
 
 RULES = '@edge("own"). p(X,Y) :- own(X,Y).'
 frame = pd.DataFrame({"a": ["x"], "b": ["y"]})
@@ -85,25 +85,25 @@ risk = kgreason.risk(RULES, graph)
 assert_type(risk, kgreason.Risk)
 assert_type(risk.exposures, tuple[Exposure, ...])
 
-schema = kgreason.people_schema(frame, id="a", links={"follows": [("x", "y")]}, mutual=["friends"])
+schema = kgreason.people.schema(frame, id="a", links={"follows": [("x", "y")]}, mutual=["friends"])
 assert_type(schema, Schema)
-people = kgreason.read_people(schema)
-assert_type(people, kgreason.PeopleGraph)
-anonymous = kgreason.anonymize_people(people, method="ckga", k=2, loss="atdm", partition="merge-split")
-assert_type(anonymous, kgreason.PeopleAnonymization)
+people = kgreason.people.read(schema)
+assert_type(people, kgreason.people.PeopleGraph)
+anonymous = kgreason.people.anonymize(people, method="ckga", k=2, loss="atdm", partition="merge-split")
+assert_type(anonymous, kgreason.people.PeopleAnonymization)
 assert_type(anonymous.utility, PeopleUtility | None)
-assert_type(kgreason.verify_people(people, model="k-ad", k=2), PeopleVerdict)
-assert_type(kgreason.score_people(people, people, {"x": "x"}), PeopleUtility)
+assert_type(kgreason.people.verify(people, model="k-ad", k=2), PeopleVerdict)
+assert_type(kgreason.people.score(people, people, {"x": "x"}), PeopleUtility)
 assert_type(kgreason.to_networkx(people), "nx.MultiGraph[str]")
 
-original = kgreason.read_links(schema, "friends")
+original = kgreason.links.read(schema, "friends")
 assert_type(original, Original)
-links = kgreason.anonymize_links(original, strategy="partial", percent=10)
-assert_type(links, kgreason.LinksAnonymization)
+links = kgreason.links.anonymize(original, strategy="partial", percent=10)
+assert_type(links, kgreason.links.LinksAnonymization)
 assert_type(links.verdict, LinksVerdict)
 released = links.release.released
-assert_type(kgreason.verify_links(released, k=3), LinksVerdict)
-assert_type(kgreason.attack_links(released, original, links.mapping, noise={"a": 0.5}), Disclosure)
+assert_type(kgreason.links.verify(released, k=3), LinksVerdict)
+assert_type(kgreason.links.attack(released, original, links.mapping, noise={"a": 0.5}), Disclosure)
 
 guard = kgreason.estimators.KGUARD(RULES, k=3, x=(2, 3), mode="exact")
 assert_type(guard.fit(graph), kgreason.estimators.KGUARD)
@@ -113,7 +113,7 @@ assert_type(guard.score_, kgreason.Score)
 assert_type(guard.mapping_, dict[str, str])
 assert_type(guard.report(), Report)
 assert_type(guard.set_params(k=4), kgreason.estimators.KGUARD)
-assert_type(kgreason.estimators.PCKGA(k=3).fit_transform(people), kgreason.PeopleGraph)
+assert_type(kgreason.estimators.PCKGA(k=3).fit_transform(people), kgreason.people.PeopleGraph)
 assert_type(kgreason.estimators.KDegree(construction="supergraph").fit(people).verdict_, PeopleVerdict)
 assert_type(kgreason.estimators.Links(strategy="removed").fit_transform(original), Released)
 """
@@ -124,8 +124,8 @@ WRONG = [
     ('kgreason.verify(graph, graph, {}, RULES, model="k-isos")', "arg-type"),
     ("kgreason.verify(3, graph, {}, RULES)", "arg-type"),
     ("kgreason.read_graph(RULES, 3)", "arg-type"),
-    ('kgreason.anonymize_people(people, method="ckgas")', "arg-type"),
-    ('kgreason.anonymize_links(original, strategy="partly")', "arg-type"),
+    ('kgreason.people.anonymize(people, method="ckgas")', "arg-type"),
+    ('kgreason.links.anonymize(original, strategy="partly")', "arg-type"),
     ('kgreason.attack(graph, graph, {}, RULES, weights="all")', "arg-type"),
     ('kgreason.estimators.KLONE(RULES, mode="exact")', "call-arg"),
     ('kgreason.estimators.KDegree(sequence="best")', "arg-type"),

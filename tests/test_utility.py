@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.assess import closure as closure_kernels
-from kgreason.assess.closure import Closure, closure, closure_rules, compare
-from kgreason.assess.utility import QueryUtility, Utility, utility
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.report.rules import utility_items
-from kgreason.terminal import rows
+from kgreason.cli.terminal import rows
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.report import utility_items
+from kgreason.isomorphism.utility import transitive_closure as closure_kernels
+from kgreason.isomorphism.utility.query_utility import QueryUtility, Utility, utility
+from kgreason.isomorphism.utility.transitive_closure import Closure, closure, closure_rules, compare
+from kgreason.language.check.program_checker import load_text
 from tests import naive
 from tests.examples import inputs
 

@@ -14,18 +14,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.assemble import publish
-from kgreason.anonymizers.klone import Klone
-from kgreason.assess import images, kernels, pools, search, visits
-from kgreason.assess.classes import Classes, Interner, Pairs
-from kgreason.assess.verdict import Delta, Verdict
-from kgreason.assess.verify import verify
-from kgreason.errors import AnonymizationError
-from kgreason.graph.induced import InducedReasoner
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.progress import SILENT
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import SILENT
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymizers.assembly import publish
+from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.verification import image_kernels as kernels
+from kgreason.isomorphism.verification import image_pools as pools
+from kgreason.isomorphism.verification import image_search as search
+from kgreason.isomorphism.verification import images
+from kgreason.isomorphism.verification import subgraph_visits as visits
+from kgreason.isomorphism.verification.checker import verify
+from kgreason.isomorphism.verification.isomorphism_classes import Classes, Interner, Pairs
+from kgreason.isomorphism.verification.verdict import Delta, Verdict
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.program_checker import load_text
 from tests import naive
 from tests.examples import inputs
 
@@ -557,8 +561,9 @@ def test_isolated_vertices_are_components_of_their_own() -> None:
 @pytest.mark.parametrize("seed", [20, pytest.param(26, marks=pytest.mark.slow)])
 def test_what_was_skipped_in_a_sample_is_not_taken_for_known(seed: int) -> None:
     """Copies of a graph with many patterns: looking for samples must not hide patterns from the search."""
-    from kgreason.api import load, read_graph
-    from kgreason.arguments import anonymizable
+    from kgreason.base.argument_checks import anonymizable
+    from kgreason.isomorphism.api import read_graph
+    from kgreason.reasoning.api import load
 
     rules = load(Path(__file__).resolve().parent.parent / "examples" / "ownership" / "control.vada")
     original, rules = read_graph(rules), anonymizable(rules)

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.assess import population, visits
-from kgreason.assess import visits as visit_kernels
-from kgreason.assess.adjacency import Bonds, undirected
-from kgreason.assess.classes import Pairs
-from kgreason.assess.population import count_connected
-from kgreason.assess.visits import ENDLESS, FREE, Orders, Tree, Walker, shares
-from kgreason.graph.model import KnowledgeGraph
-from kgreason.graph.situations import Cells, Ties
+from kgreason.graph.induced.situations import Cells, Ties
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.verification import population
+from kgreason.isomorphism.verification import subgraph_visits as visit_kernels
+from kgreason.isomorphism.verification import subgraph_visits as visits
+from kgreason.isomorphism.verification.adjacency import Bonds, undirected
+from kgreason.isomorphism.verification.isomorphism_classes import Pairs
+from kgreason.isomorphism.verification.population import count_connected
+from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, FREE, Orders, Tree, Walker, shares
 from tests.examples import inputs
 from tests.graphs import graphs
 
@@ -109,7 +110,7 @@ def test_a_quota_leaves_everything_as_it_was() -> None:
 
 
 def test_counting_stops_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgreason.cores.cores", lambda: 1)
+    monkeypatch.setattr("kgreason.base.cores.cores", lambda: 1)
     path = KnowledgeGraph.from_edges([(f"v{i}", f"v{i + 1}") for i in range(2_000)])
     assert count_connected(undirected(path), 3, 10**9) == 1_999
     assert 10 < count_connected(undirected(path), 3, 10) < 100

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from kgreason.analysis.affected import affected_positions, written
-from kgreason.analysis.check import load_text
-from kgreason.analysis.checked import CheckedAtom, CheckedProgram, CheckedRule, Wardedness
-from kgreason.analysis.warded import endless, explain
 from kgreason.cli import app
-from kgreason.lang.ast import Constant, Variable
+from kgreason.language.check.affected_positions import affected_positions, written
+from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Wardedness
+from kgreason.language.check.program_checker import load_text
+from kgreason.language.check.wardedness import endless, explain
+from kgreason.language.syntax.syntax_tree import Constant, Variable
 from tests.examples import inputs
 
 # Example 3 of the Vadalog paper in spirit: companies, their unknown key persons, and who shares them.

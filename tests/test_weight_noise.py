@@ -9,12 +9,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from kgreason.analysis.check import load_text
-from kgreason.anonymizers.lowered_weights import Answers, Judge, Judged
-from kgreason.anonymizers.weight_density import GRID
-from kgreason.anonymizers.weight_noise import Repair, Rows, WeightNoising
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.progress import SILENT
+from kgreason.base.progress import SILENT
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymizers.lowered_weights import Answers, Judge, Judged
+from kgreason.isomorphism.anonymizers.weight_density import GRID
+from kgreason.isomorphism.anonymizers.weight_noise import Repair, Rows, WeightNoising
+from kgreason.language.check.program_checker import load_text
 from tests.graphs import build
 
 CHAIN = build(7, [(i, i + 1, 0.1) for i in range(6)])

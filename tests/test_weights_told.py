@@ -16,18 +16,19 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
 
 import kgreason
-from kgreason.analysis.check import load_text
-from kgreason.anonymizers import klone
-from kgreason.anonymizers.assemble import assemble
-from kgreason.anonymizers.choose import choose
-from kgreason.anonymizers.weight_density import GRID
-from kgreason.anonymizers.weight_noise import WeightNoising
-from kgreason.api import load, read_graph
-from kgreason.arguments import anonymizable
-from kgreason.choices import Method
+from kgreason.base.argument_checks import anonymizable
+from kgreason.base.choices import Method
+from kgreason.base.progress import SILENT
 from kgreason.graph.generators import scale_free
-from kgreason.graph.model import KnowledgeGraph, Relation
-from kgreason.progress import SILENT
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.anonymizers import klone
+from kgreason.isomorphism.anonymizers.assembly import assemble
+from kgreason.isomorphism.anonymizers.methods import choose
+from kgreason.isomorphism.anonymizers.weight_density import GRID
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
+from kgreason.isomorphism.api import read_graph
+from kgreason.language.check.program_checker import load_text
+from kgreason.reasoning.api import load
 from tests.needs import quick
 
 Doubles = npt.NDArray[np.float64]

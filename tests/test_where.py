@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import reason
-from kgreason.data.formats import read_table
-from kgreason.data.options import read_options
-from kgreason.data.source import SourceSpec, parse_file, parse_source
-from kgreason.data.where import parse
-from kgreason.errors import DataError
+from kgreason.base.errors import DataError
+from kgreason.data.format_list import read_table
+from kgreason.data.row_conditions import parse
+from kgreason.data.source_options import read_options
+from kgreason.data.sources import SourceSpec, parse_file, parse_source
 from tests.examples import inputs
 
 REGISTER = """owner,company,share,kind,since

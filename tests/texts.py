@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kgreason.analysis import check
+from kgreason.language.check import program_checker
 
-load_text = lru_cache(maxsize=32)(check.load_text)
+load_text = lru_cache(maxsize=32)(program_checker.load_text)

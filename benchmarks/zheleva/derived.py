@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kgreason.analysis.check import load_file
-from kgreason.attacks.links.noisy_or import knowledge_of
-from kgreason.attacks.links.pairs import Beliefs
-from kgreason.attacks.links.rules import rule_beliefs
 from kgreason.graph.generators import ownership, scale_free
-from kgreason.graph.links.model import Original, Released
-from kgreason.graph.links.read import links_of_program
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.language.check.program_checker import load_file
+from kgreason.links.attacks.entity_pairs import Beliefs
+from kgreason.links.attacks.noisy_or import knowledge_of
+from kgreason.links.attacks.rule_adversary import rule_beliefs
+from kgreason.links.model import Original, Released
+from kgreason.links.reading import links_of_program
 from zheleva.conclusions import Check, Conclusion, over_thresholds, precise, told
 from zheleva.series import (
     COARSE,

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.anonymizers.links.clusters import clusters_of
-from kgreason.anonymizers.links.strategies import apply
-from kgreason.attacks.links.disclosure import disclosure
-from kgreason.attacks.links.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of
-from kgreason.attacks.links.pairs import Beliefs, pairs_between
-from kgreason.choices import THRESHOLDS, Strategy
+from kgreason.base.choices import THRESHOLDS, Strategy
 from kgreason.graph.generators import school
-from kgreason.graph.links.model import Original, Released
+from kgreason.links.anonymizers.clusters import clusters_of
+from kgreason.links.anonymizers.strategies import apply
+from kgreason.links.attacks.disclosure import disclosure
+from kgreason.links.attacks.entity_pairs import Beliefs, pairs_between
+from kgreason.links.attacks.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of
+from kgreason.links.model import Original, Released
 
 NOISE = Noise(0.2, {"classmates": 0.4, "groupmates": 0.6})
 PERCENT = 50.0

@@ -28,7 +28,13 @@ COMMENT = re.compile(r"<!--.*?-->\n?", re.S)
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Colour rules by kgreason's own lexer, also where the package is not installed."""
-    LEXERS["VadalogLexer"] = ("kgreason.highlight", "Vadalog", ("vadalog", "vada"), ("*.vada",), ())
+    LEXERS["VadalogLexer"] = (
+        "kgreason.language.highlighter",
+        "Vadalog",
+        ("vadalog", "vada"),
+        ("*.vada",),
+        (),
+    )
     return config
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kgreason.graph.generators import ownership
-from kgreason.graph.model import KnowledgeGraph
+from kgreason.graph.knowledge_graph import KnowledgeGraph
 
 SEED = 20
 ROOTS = [

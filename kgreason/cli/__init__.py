@@ -18,17 +18,17 @@ from typing import Any, TextIO, cast
 import typer
 from typer.core import TyperGroup
 
+from kgreason.base.errors import KgreasonError
+from kgreason.base.interrupts import INTERRUPTED
+from kgreason.base.printable import Screen
 from kgreason.cli import attacking, converting, judging, reasoning, releasing, risking, starting
-from kgreason.cli.base import shown
+from kgreason.cli.commands import shown
 from kgreason.cli.config import find_config
-from kgreason.cli.errors import Kind, UsageError, explained, fail, give_json
+from kgreason.cli.error_messages import Kind, UsageError, explained, fail, give_json
 from kgreason.cli.generating import generate_app, levels_app
 from kgreason.cli.options import COMMON, option, taking
 from kgreason.cli.run import Run, complain, run_of, running
-from kgreason.errors import KgreasonError
-from kgreason.interrupts import INTERRUPTED
-from kgreason.printable import Screen
-from kgreason.runlog import Log
+from kgreason.cli.run_log import Log
 
 NARROW = 60
 """Columns of a terminal below which boxes would cut the names of options: help is plain there."""
@@ -128,9 +128,9 @@ def main() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from kgreason import __version__
+        from kgreason.base.version import VERSION
 
-        print(f"kgreason {__version__}")
+        print(f"kgreason {VERSION}")
         raise typer.Exit
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from kgreason.choices import THRESHOLDS
+from kgreason.base.choices import THRESHOLDS
+from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.cli import options
-from kgreason.cli.base import (
+from kgreason.cli.commands import (
     given,
     guarded,
     holding,
@@ -24,10 +25,9 @@ from kgreason.cli.base import (
 )
 from kgreason.cli.options import FILES, names, option, rule_files, taking
 from kgreason.cli.releasing import one_sensitive, read_links
-from kgreason.errors import AnonymizationError, CallError
 
 if TYPE_CHECKING:
-    from kgreason.analysis.checked import CheckedProgram
+    from kgreason.language.check.checked_program import CheckedProgram
 
 PARTS_ALONE = (
     option(
@@ -68,7 +68,7 @@ PARTS_ALONE = (
         show_default="as many as are synthetic",
     ),
 )
-"""What `kgreason.attack` takes, and `kgreason.attack_links` does not."""
+"""What `kgreason.attack` takes, and `kgreason.links.attack` does not."""
 _of_links = partial(option, rich_help_panel="Links: noisy-or")
 LINKS_ALONE = (
     _of_links(
@@ -95,7 +95,7 @@ LINKS_ALONE = (
         "--worlds", int, "With rules: how many ways to place the links of clusters are drawn.", 100, min=1
     ),
 )
-"""What `kgreason.attack_links` takes besides what it shares with `kgreason.attack`."""
+"""What `kgreason.links.attack` takes besides what it shares with `kgreason.attack`."""
 
 
 @guarded
@@ -149,9 +149,9 @@ Told = tuple[Mapping[str, Any], object, int]
 
 def _of_parts(context: typer.Context, mapping: Path, asked: Mapping[str, Any]) -> Told:
     """Look for vertices and parts in a release of a graph under rules."""
-    from kgreason import api
+    from kgreason.cli.terminal import progress
+    from kgreason.isomorphism import assessment
     from kgreason.isomorphism.reading import read_pair
-    from kgreason.terminal import progress
 
     refuse(context, ("schema", *names(*LINKS_ALONE, *FILES)), "in attacks of parts", "say --model noisy-or")
     if asked["rules"] is None:
@@ -169,7 +169,7 @@ def _of_parts(context: typer.Context, mapping: Path, asked: Mapping[str, Any]) -
         if chosen["seeds"] is not None:
             chosen["seeds"] = _seeds(chosen["seeds"])
         graphs = pair.original, pair.released, pair.mapping
-        found = api.attack(*graphs, program, **chosen, parts=pair.parts, progress=shown)
+        found = assessment.attack(*graphs, program, **chosen, parts=pair.parts, progress=shown)
     return found.as_dict(), found, int(not found.as_promised)
 
 
@@ -187,10 +187,10 @@ def _seeds(given: str) -> int | list[str]:
 
 def _of_noise(context: typer.Context, mapping: Path, asked: Mapping[str, Any]) -> Told:
     """Infer sensitive links from a release of links, and compare them with the truth."""
-    from kgreason import api
+    from kgreason.cli.terminal import progress
+    from kgreason.links import api
     from kgreason.links.arguments import meaningless
     from kgreason.links.folder import read_released
-    from kgreason.terminal import progress
 
     refuse(context, names(*PARTS_ALONE), "in attacks of links", "leave out --model noisy-or")
     rules, other_rules, noise = asked["rules"], asked["other_rules"], asked["noise"]
@@ -229,7 +229,7 @@ def _of_noise(context: typer.Context, mapping: Path, asked: Mapping[str, Any]) -
             original = read_links(None, rules, asked["data"], sensitive, shown)
         else:
             original = read_links(the_schema(asked["data"], schema, asked), None, None, sensitive, shown)
-        told = api.attack_links(found, original, mapping, progress=shown, **chosen)
+        told = api.attack(found, original, mapping, progress=shown, **chosen)
     return {"format": 1, "strategy": found.strategy, **told.as_dict()}, told, 0
 
 
@@ -259,7 +259,7 @@ def _noise(texts: Iterable[str]) -> dict[str, float]:
 
 
 def _number(text: str, where: str) -> float:
-    from kgreason.arguments import check_probabilities
+    from kgreason.base.argument_checks import check_probabilities
 
     try:
         number: float | str = float(text)

@@ -11,13 +11,13 @@ from typing import Any
 
 import typer
 
-from kgreason.analysis.reach import files_of
+from kgreason.base.errors import DataError
+from kgreason.base.toml import parsed
 from kgreason.cli.run import tell
-from kgreason.data.source import parse_file
-from kgreason.errors import DataError
-from kgreason.lang.names import suggest
-from kgreason.runlog import SUFFIX
-from kgreason.toml import parsed
+from kgreason.cli.run_log import SUFFIX
+from kgreason.data.sources import parse_file
+from kgreason.language.check.file_access import files_of
+from kgreason.language.vocabulary import suggest
 
 NAME = "kgreason.toml"
 EVERYWHERE = "quiet", "log"
@@ -254,7 +254,7 @@ def find_config(named: Path | None) -> Config | None:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        from kgreason.data.raw import no_file
+        from kgreason.data.raw_table import no_file
 
         raise no_file(file) from None
     except UnicodeDecodeError as error:

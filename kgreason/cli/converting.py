@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from kgreason.base.errors import ReleaseError
 from kgreason.cli import options
-from kgreason.cli.base import check_free, counted, guarded, print_json
+from kgreason.cli.commands import check_free, counted, guarded, print_json
 from kgreason.cli.options import Format, argument, option, taking
 from kgreason.cli.run import running
-from kgreason.errors import ReleaseError
 
 SECRET = "It tells of the original: keep it secret."
 
@@ -44,11 +44,11 @@ def convert(
     """Write a table or graph in another format."""
     from dataclasses import replace
 
-    from kgreason.data.source import parse_file
-    from kgreason.data.target import Target
-    from kgreason.data.write import convert
-    from kgreason.memory import limited
-    from kgreason.terminal import progress
+    from kgreason.base.memory import limited
+    from kgreason.cli.terminal import progress
+    from kgreason.data.fact_writing import convert
+    from kgreason.data.sources import parse_file
+    from kgreason.data.targets import Target
 
     read, written = parse_file(source), parse_file(target)
     read = replace(read, format=given or read.format)
@@ -77,9 +77,9 @@ def convert(
 )
 def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
-    from kgreason.exchange import replacing
-    from kgreason.imprint import renewed
-    from kgreason.report.json import HTML, read_report, write_page
+    from kgreason.base.atomic_files import replacing
+    from kgreason.release.digests import renewed
+    from kgreason.release.report.report_json import HTML, read_report, write_page
 
     file = _file(folder)
     found = read_report(file)
@@ -117,7 +117,7 @@ def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
 
 
 def _published(folder: Path) -> bool:
-    from kgreason.release.written import KINDS
+    from kgreason.release.read_back import KINDS
 
     return (
         any((folder / mark).is_file() for mark, _, _ in KINDS.values()) and (folder / "README.txt").is_file()
@@ -126,7 +126,7 @@ def _published(folder: Path) -> bool:
 
 def _file(folder: Path) -> Path:
     """The JSON that a page is made of."""
-    from kgreason.report.json import JSON
+    from kgreason.release.report.report_json import JSON
 
     file = folder / JSON if folder.is_dir() else folder
     if not file.is_file():

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kgreason.cli import options
-from kgreason.cli.base import check_free, counted, guarded, print_json, the_schema
+from kgreason.cli.commands import check_free, counted, guarded, print_json, the_schema
 from kgreason.cli.options import FILES, option, taking
 from kgreason.cli.run import tell
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from kgreason.graph.model import KnowledgeGraph
-    from kgreason.graph.people.levels import Levels
-    from kgreason.graph.people.model import PeopleGraph
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
+    from kgreason.people.anonymity_levels import Levels
+    from kgreason.people.model import PeopleGraph
 
 generate_app = typer.Typer(help="Make a random graph.", no_args_is_help=True)
 levels_app = typer.Typer(help="Make up the k of each user, for experiments.", no_args_is_help=True)
@@ -73,7 +73,7 @@ def _graph(
 ) -> int:
     import numpy as np
 
-    from kgreason.isomorphism.tables import write_graph
+    from kgreason.isomorphism.release_tables import write_graph
 
     check_free(out, force)
     graph = make(np.random.default_rng(seed))
@@ -113,7 +113,7 @@ def generate_school(out: Path, seed: int | None, force: bool, as_json: bool, **s
     import numpy as np
 
     from kgreason.graph.generators import school
-    from kgreason.graph.links.read import write_triples
+    from kgreason.links.reading import write_triples
 
     check_free(out, force)
     drawn = school(np.random.default_rng(seed), **said)
@@ -161,7 +161,7 @@ def zipf(steps: Steps, alpha: float, seed: int | None, **more: Any) -> int:
     """Random levels, low ones by far the most frequent."""
     import numpy as np
 
-    from kgreason.graph.people.levels import zipf_levels
+    from kgreason.people.anonymity_levels import zipf_levels
 
     rng = np.random.default_rng(seed)
     return _levels(lambda graph: zipf_levels(graph, *steps, alpha, rng), **more)
@@ -172,7 +172,7 @@ def zipf(steps: Steps, alpha: float, seed: int | None, **more: Any) -> int:
 @taking(options.OUT, options.PEOPLE_DATA, RANGE, options.SCHEMA, options.FORCE, options.AS_JSON, *FILES)
 def te(steps: Steps, **more: Any) -> int:
     """Levels that grow with the number of a user's edges."""
-    from kgreason.graph.people.levels import te_levels
+    from kgreason.people.anonymity_levels import te_levels
 
     return _levels(lambda graph: te_levels(graph, *steps), **more)
 
@@ -188,9 +188,9 @@ def _levels(
 ) -> int:
     import numpy as np
 
-    from kgreason.graph.people.levels import write_levels
-    from kgreason.graph.people.read import read_people
-    from kgreason.terminal import progress
+    from kgreason.cli.terminal import progress
+    from kgreason.people.anonymity_levels import write_levels
+    from kgreason.people.reading import read as read_people
 
     with progress() as shown:
         graph = read_people(the_schema(data, schema, files), shown)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import typer
 
-from kgreason.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel, Strategy
+from kgreason.base.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel, Strategy
+from kgreason.base.errors import CallError
 from kgreason.cli import options
-from kgreason.cli.base import (
+from kgreason.cli.commands import (
     given,
     guarded,
     holding,
@@ -22,21 +23,20 @@ from kgreason.cli.base import (
     tables,
     the_schema,
 )
-from kgreason.cli.errors import original_of
+from kgreason.cli.error_messages import original_of
 from kgreason.cli.options import FILES, REQUIRED, argument, names, option, taking
 from kgreason.cli.releasing import one_sensitive, read_links
 from kgreason.cli.run import tell
-from kgreason.errors import CallError
 
 if TYPE_CHECKING:
-    from kgreason.analysis.checked import CheckedProgram
-    from kgreason.assess.links.verdict import LinksVerdict
-    from kgreason.assess.people.verdict import PeopleVerdict, Published
-    from kgreason.assess.verdict import Verdict
-    from kgreason.graph.model import KnowledgeGraph
-    from kgreason.graph.people.schema import Schema
+    from kgreason.base.progress import Progress
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.reading import Pair
-    from kgreason.progress import Progress
+    from kgreason.isomorphism.verification.verdict import Verdict
+    from kgreason.language.check.checked_program import CheckedProgram
+    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.people.file_schema import Schema
+    from kgreason.people.verification.verdict import PeopleVerdict, Published
 
 DEFAULT_K = 3
 OF_PARTS = "certificate", "sample", "seed", "max_subgraphs", "x"
@@ -144,8 +144,8 @@ def verify(
     part of it is protected; with --model k-iso, it is k isomorphic blocks; of people, it satisfies the model. 1: it is
     not, or that was not decided. 2: bad usage or input.
     """
-    from kgreason import terminal
-    from kgreason.exchange import check_settled
+    from kgreason.base.atomic_files import check_settled
+    from kgreason.cli import terminal
 
     _warn_marked(releases)
     schemas, mappings = schema or [], mapping or []
@@ -178,10 +178,10 @@ def _rules(
     mappings: Sequence[Path],
     asked: Mapping[str, Any],
 ) -> Verdict:
-    from kgreason import api
+    from kgreason.cli.terminal import progress
+    from kgreason.isomorphism import assessment
     from kgreason.isomorphism.certificates import Files, read_certificate
     from kgreason.isomorphism.reading import read_released
-    from kgreason.terminal import progress
 
     rules, certificate = asked["rules"], asked["certificate"]
     if rules is None:
@@ -206,7 +206,7 @@ def _rules(
                 raise CallError(what, hint="say --mapping FILE")
             shown.step("Reading")
             released, before = read_released(program, tables(program, [release]), shown), None
-            verdict = api.verify_alone(released, program, **chosen)
+            verdict = assessment.verify_alone(released, program, **chosen)
         else:
             pair = _pair(program, original, release, known, shown)
             released, before, proof = pair.released, pair.original, None
@@ -214,7 +214,7 @@ def _rules(
                 named = {name: found[0].path for name, found in tables(program, [release]).items()}
                 proof = read_certificate(certificate, pair, Files(named, known))
             graphs = before, released, pair.mapping
-            verdict = api.verify(*graphs, program, parts=pair.parts, certificate=proof, **chosen)
+            verdict = assessment.verify(*graphs, program, parts=pair.parts, certificate=proof, **chosen)
         return _with_files(verdict, program, release, released, before, shown)
 
 
@@ -226,9 +226,9 @@ def _people(
     asked: Mapping[str, Any],
 ) -> PeopleVerdict:
     """Judge a release of a graph of people, or a series of them; `named` are schemas of originals."""
-    from kgreason.api.people import verify_people
+    from kgreason.cli.terminal import progress
+    from kgreason.people.api import verify as verify_people
     from kgreason.people.folder import read_published
-    from kgreason.terminal import progress
 
     schemas: Sequence[Path | Schema] = named
     if asked["data"] or holding(asked):
@@ -286,8 +286,8 @@ def _check_people(
 
 def _levels(file: str, release: Published, schemas: Sequence[Path | Schema], k: int | None) -> dict[str, int]:
     """The k of each user of the original, or of the release if there is none named; `k` for those not in the table."""
-    from kgreason.graph.people.levels import read_levels
-    from kgreason.graph.people.read import read_people
+    from kgreason.people.anonymity_levels import read_levels
+    from kgreason.people.reading import read as read_people
 
     if release.source is not None:
         graph = release.source.graph
@@ -303,8 +303,8 @@ def _links(
     mappings: Sequence[Path],
     asked: Mapping[str, Any],
 ) -> LinksVerdict:
-    from kgreason import api
-    from kgreason.terminal import progress
+    from kgreason.cli.terminal import progress
+    from kgreason.links import api
 
     refuse(context, (*OF_PARTS, *OF_PEOPLE), "for the model links", ANOTHER)
     data, rules = asked["data"], asked["rules"]
@@ -330,7 +330,7 @@ def _links(
                 schema = the_schema(data, schemas[0] if schemas else None, asked)
             original = read_links(schema, rules, data, sensitive, shown)
         shown.step(f"Verifying {release}")
-        return api.verify_links(
+        return api.verify(
             Path(release),
             original=original,
             mapping=mappings[0] if original is not None else None,
@@ -361,32 +361,35 @@ def score(
 
     Under rules: utility U and U△, fidelity, and whether synthetic vertices can be told. Of people: information lost.
     """
-    from kgreason import api
-    from kgreason.terminal import progress, rows, table
+    from kgreason.cli.terminal import progress, rows, table
+    from kgreason.isomorphism import assessment as isomorphism_assessment
+    from kgreason.people import api as people_api
 
     result: Any
     if schema is not None:
         from kgreason.people.folder import read_published
-        from kgreason.report.people import utility_items
+        from kgreason.people.report import utility_items
 
         refuse(context, ["rules", "data"], "for graphs of people")
         with progress() as shown:
             found = read_published(Path(release), schema, mapping, shown)
         assert found.source is not None
-        result = api.score_people(found.source.graph, found.graph, found.source.mapping)
+        result = people_api.score(found.source.graph, found.graph, found.source.mapping)
         items = utility_items(result)
     elif rules is None:
         raise CallError(
             "neither rules nor a schema are named", hint="say --rules FILE, or of people --schema FILE"
         )
     else:
-        from kgreason.report.rules import score_items
+        from kgreason.isomorphism.report import score_items
 
         original = sources(data)
         program = load_rules(rules, given=original)
         with progress() as shown:
             pair = _pair(program, original, release, mapping, shown)
-            result = api.score(pair.original, pair.released, pair.mapping, program, progress=shown)
+            result = isomorphism_assessment.score(
+                pair.original, pair.released, pair.mapping, program, progress=shown
+            )
         items = score_items(result)
     if as_json:
         print_json({"format": 1, **result.as_dict()})
@@ -405,7 +408,7 @@ def _warn_marked(folders: Sequence[str]) -> None:
 def _tell_promise(context: typer.Context, release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
     from kgreason.isomorphism.folder import claim_of
-    from kgreason.release.contents import README
+    from kgreason.release.folder_contents import README
 
     file = Path(release) / README
     claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None
@@ -430,7 +433,7 @@ def _with_files(
 ) -> Verdict:
     """Besides, whether the folder of a release holds nothing else; of a table nothing is said."""
     from kgreason.isomorphism.folder import form
-    from kgreason.release.contents import FILES, both
+    from kgreason.release.folder_contents import FILES, both
 
     folders = {source.path for given in tables(program, [release]).values() for source in given}
     if len(folders) != 1 or not (folder := folders.pop()).is_dir():

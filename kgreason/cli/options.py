@@ -14,12 +14,12 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
-from kgreason.analysis.reach import is_data
+from kgreason.base.memory import parse_size
 from kgreason.cli.run import running
+from kgreason.cli.run_log import Log
 from kgreason.engine.limits import Limits
-from kgreason.lang.names import FileFormat
-from kgreason.memory import parse_size
-from kgreason.runlog import Log
+from kgreason.language.check.file_access import is_data
+from kgreason.language.vocabulary import FileFormat
 
 _PREDICATES = re.compile(r'^\s*@(?:edge|node|input|bind|qbind)\(\s*"(\w+)"', re.MULTILINE)
 _SHOWN = 100  # entries of a folder; more are no help
@@ -250,7 +250,7 @@ FILES = (
     option("--mutual NAME,...", list[str] | None, "Relations whose links run both ways, as married."),
     option("--table", bool, "The files are tables; FILE?id=COLUMN says which column names the users."),
 )
-"""What files of people hold, where no schema says it; `kgreason.cli.base.the_schema` takes their values."""
+"""What files of people hold, where no schema says it; `kgreason.cli.commands.the_schema` takes their values."""
 FUNCTIONS = option(
     "--functions FILE.py", list[Path] | None, "Python file with @kgreason.function definitions."
 )

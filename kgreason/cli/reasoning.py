@@ -9,16 +9,25 @@ from typing import TYPE_CHECKING, get_args
 
 import typer
 
+from kgreason.base.errors import DataError, Diagnostic, KgreasonError, ProgramError, render_all
+from kgreason.base.printable import hidden
 from kgreason.cli import options
-from kgreason.cli.base import check_no_table, counted, guarded, load_rules, print_json, shown, sources, warn
-from kgreason.cli.errors import finding
+from kgreason.cli.commands import (
+    check_no_table,
+    counted,
+    guarded,
+    load_rules,
+    print_json,
+    shown,
+    sources,
+    warn,
+)
+from kgreason.cli.error_messages import finding
 from kgreason.cli.options import Format, argument, option, rule_files, taking
 from kgreason.cli.run import aloud, complain, running, tell
-from kgreason.errors import DataError, Diagnostic, KgreasonError, ProgramError, render_all
-from kgreason.printable import hidden
 
 if TYPE_CHECKING:
-    from kgreason.analysis.check import Examined
+    from kgreason.language.check.program_checker import Examined
 
 LIMITS = options.DEPTH, options.ROUNDS, options.MEMORY_LIMIT, options.FUNCTIONS
 
@@ -32,8 +41,8 @@ LIMITS = options.DEPTH, options.ROUNDS, options.MEMORY_LIMIT, options.FUNCTIONS
 )
 def check(files: list[Path], explain: bool, functions: list[Path] | None, as_json: bool) -> int:
     """Print what is wrong with rule files, their fragment, whether they commute, and what anonymize would refuse."""
-    from kgreason.api import load_functions
     from kgreason.data.target_checks import examine_whole
+    from kgreason.reasoning.api import load_functions
 
     for file in functions or ():
         load_functions(file)
@@ -53,8 +62,8 @@ def check(files: list[Path], explain: bool, functions: list[Path] | None, as_jso
 
 def tell_alike(file: Path) -> None:
     """Tell of names that look the same in the tables that a rule file binds; who cannot read them is told that."""
-    from kgreason.analysis.check import load_file
-    from kgreason.data.load import note_of_spellings
+    from kgreason.data.fact_loading import note_of_spellings
+    from kgreason.language.check.program_checker import load_file
 
     if file.suffix == ".toml":
         return
@@ -69,8 +78,8 @@ def tell_alike(file: Path) -> None:
 
 
 def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
-    from kgreason.analysis.warded import explain as explain_nulls
-    from kgreason.api import commutation
+    from kgreason.language.check.wardedness import explain as explain_nulls
+    from kgreason.reasoning.api import commutation
 
     errors = sum(d.severity == "error" for d in found.diagnostics)
     if found.diagnostics and running().quiet:
@@ -98,7 +107,7 @@ def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
 def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
     """Why anonymize refuses rules about a graph, and whether only data for edges are lacking."""
     # Rules about sensitive links are for attackers: nothing is told of them.
-    from kgreason.analysis.generic import for_anonymization, not_given, refusals
+    from kgreason.language.check.genericity import for_anonymization, not_given, refusals
 
     program = found.program
     if program is None or not program.edges or program.sensitive:
@@ -112,7 +121,7 @@ def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
 
 def _examined(file: Path, found: Examined) -> dict[str, object]:
     """All that is told of a rule file, for JSON."""
-    from kgreason.api import commutation
+    from kgreason.reasoning.api import commutation
 
     commutes = commutation(found.program) if found.program else None
     return {
@@ -136,7 +145,7 @@ def _told(file: Path, diagnostics: Sequence[Diagnostic]) -> list[dict[str, objec
 )
 def fmt(files: list[Path], check: bool, as_json: bool) -> int:
     """Format rule files in place; meaning and comments stay. Standard input goes to standard output."""
-    from kgreason.api import format_file
+    from kgreason.reasoning.api import format_file
 
     changed, failed = list[str](), list[str]()
     text: str | None = None
@@ -170,7 +179,7 @@ def fmt(files: list[Path], check: bool, as_json: bool) -> int:
 
 def _format_input() -> tuple[bool, str]:
     """Format standard input: whether that changes it, and the text."""
-    from kgreason.lang.format import format_text
+    from kgreason.language.formatter import format_text
 
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
@@ -207,13 +216,13 @@ def reason(
     **bounds: int,
 ) -> int:
     """Derive facts from rules and data."""
-    from kgreason import api
+    from kgreason.base.memory import limited
+    from kgreason.cli.terminal import print_facts, print_profile, print_stats, progress
+    from kgreason.data.fact_writing import write_facts, write_targets
     from kgreason.data.target_checks import check_outputs
-    from kgreason.data.write import write_facts, write_targets
     from kgreason.engine.limits import Limits
-    from kgreason.engine.stats import Recorder
-    from kgreason.memory import limited
-    from kgreason.terminal import print_facts, print_profile, print_stats, progress
+    from kgreason.engine.statistics import Recorder
+    from kgreason.reasoning import api
 
     if format is not None and out is None:
         raise typer.BadParameter("needs --out DIR, the folder of the files", param_hint="--format")
@@ -277,9 +286,9 @@ def explain(
     **bounds: int,
 ) -> int:
     """Tell why a fact holds, by a proof of least height, or why it does not; exits with 1 if it does not."""
-    from kgreason import api
+    from kgreason.cli.terminal import progress
     from kgreason.engine.limits import Limits
-    from kgreason.terminal import progress
+    from kgreason.reasoning import api
 
     if as_json and dot:
         raise typer.BadParameter("choose it or --json, not both", param_hint="--dot")

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 import typer
 
-from kgreason.anonymizers.people.settings import Settings
-from kgreason.choices import AnyMethod, Mode, PeopleMethod, Strategy
+from kgreason.base.choices import AnyMethod, Mode, PeopleMethod, Strategy
+from kgreason.base.errors import CallError
 from kgreason.cli import options
-from kgreason.cli.base import given, guarded, load_rules, print_json, refuse, sources, the_schema
+from kgreason.cli.commands import given, guarded, load_rules, print_json, refuse, sources, the_schema
 from kgreason.cli.options import FILES, names, option, taking
 from kgreason.cli.run import complain, tell
-from kgreason.errors import CallError
+from kgreason.people.settings import Settings
 
 if TYPE_CHECKING:
-    from kgreason.analysis.checked import CheckedProgram
-    from kgreason.graph.links.model import Original
-    from kgreason.graph.people.schema import Schema
-    from kgreason.progress import Progress
+    from kgreason.base.progress import Progress
+    from kgreason.language.check.checked_program import CheckedProgram
+    from kgreason.links.model import Original
+    from kgreason.people.file_schema import Schema
 
 PUBLISHED_MAY_FAIL = (
     "The published KGUARD does not always protect every subgraph. The release is kept, marked UNVERIFIED: do not\n"
@@ -113,7 +113,7 @@ PEOPLE_ALONE = (
         "--after DIR", Path | None, "Of ctkga: private folder of the release before; none for the first."
     ),
 )
-"""What `kgreason.anonymize_people` takes besides what it shares with `kgreason.anonymize`."""
+"""What `kgreason.people.anonymize` takes besides what it shares with `kgreason.anonymize`."""
 LINKS_ALONE = (
     _for_links(
         "--sensitive NAME",
@@ -142,7 +142,7 @@ LINKS_ALONE = (
         "Table user,cluster: which entities go together, in place of --clustering, which may also be random.",
     ),
 )
-"""What `kgreason.anonymize_links` takes besides what it shares with others."""
+"""What `kgreason.links.anonymize` takes besides what it shares with others."""
 IN_SCHEMAS = ("schema", *names(*FILES))
 SHARED = "seed", "folders"
 TO_LINKS = "say --method links for links that tell of sensitive ones"
@@ -201,7 +201,7 @@ def anonymize(
     Of a graph under rules (--rules) or, by the methods cdga, ckga, pckga, ctkga and k-degree, of a graph of people; by
     the method links of a graph with a sensitive relation.
     """
-    from kgreason import terminal
+    from kgreason.cli import terminal
     from kgreason.release.publication import Folders, interrupted
 
     folders = Folders(release, private, force, format)
@@ -244,8 +244,8 @@ def _some(asked: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _of_rules(context: typer.Context, where: str, asked: Mapping[str, Any]) -> Any:
-    from kgreason import api
-    from kgreason.terminal import progress
+    from kgreason.cli.terminal import progress
+    from kgreason.isomorphism import api
 
     refuse(context, _LINKS, where, TO_LINKS)
     refuse(context, (*IN_SCHEMAS, *_PEOPLE), where, "say --method pckga for a graph of people")
@@ -263,8 +263,8 @@ def _of_rules(context: typer.Context, where: str, asked: Mapping[str, Any]) -> A
 
 
 def _of_people(context: typer.Context, where: str, asked: Mapping[str, Any]) -> Any:
-    from kgreason import api
-    from kgreason.terminal import progress
+    from kgreason.cli.terminal import progress
+    from kgreason.people import api
 
     refuse(context, _LINKS, where, TO_LINKS)
     refuse(context, ("rules", *_RULES), where)
@@ -276,12 +276,12 @@ def _of_people(context: typer.Context, where: str, asked: Mapping[str, Any]) -> 
     chosen |= _some(asked, *SHARED) | {"k": given(context, "k", asked["k"])}
     schema = the_schema(asked["data"], asked["schema"], asked)
     with progress() as shown:
-        return api.anonymize_people(schema, **chosen, progress=shown)
+        return api.anonymize(schema, **chosen, progress=shown)
 
 
 def _of_links(context: typer.Context, where: str, asked: Mapping[str, Any]) -> Any:
-    from kgreason import api
-    from kgreason.terminal import progress
+    from kgreason.cli.terminal import progress
+    from kgreason.links import api
 
     rules, data = asked["rules"], asked["data"]
     schema = None if rules else the_schema(data, asked["schema"], asked)
@@ -294,7 +294,7 @@ def _of_links(context: typer.Context, where: str, asked: Mapping[str, Any]) -> A
     with progress() as shown:
         program = None if rules is None else _program_of(rules, data)
         read = sources(data) if program is not None else _named(schema, sensitive)
-        return api.anonymize_links(read, rules=program, **chosen, progress=shown)
+        return api.anonymize(read, rules=program, **chosen, progress=shown)
 
 
 def read_links(
@@ -311,14 +311,12 @@ def read_links(
     CallError
         If it is not said which relation is sensitive.
     """
-    from kgreason import api
-    from kgreason.graph.links.read import read_links
+    from kgreason.links import api
+    from kgreason.links.reading import read as read_links
 
     progress.step("Reading")
     if rules is not None:
-        return api.links_of_rules(
-            _program_of(rules, data), sources(data), sensitive=sensitive, progress=progress
-        )
+        return api.of_rules(_program_of(rules, data), sources(data), sensitive=sensitive, progress=progress)
     return read_links(_named(schema, sensitive), sensitive or "", progress)
 
 

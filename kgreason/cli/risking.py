@@ -9,17 +9,17 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgreason.choices import MAX_EXAMINED
+from kgreason.base.choices import MAX_EXAMINED
+from kgreason.base.errors import ReleaseError
+from kgreason.base.printable import printable, raw
 from kgreason.cli import options
-from kgreason.cli.base import check_free, counted, guarded, load_rules, print_json, sources, tables
+from kgreason.cli.commands import check_free, counted, guarded, load_rules, print_json, sources, tables
 from kgreason.cli.options import option, taking
 from kgreason.cli.run import tell
-from kgreason.errors import ReleaseError
-from kgreason.printable import printable, raw
 
 if TYPE_CHECKING:
-    from kgreason.advice.costs import Cost
-    from kgreason.advice.report import Method, Risk
+    from kgreason.isomorphism.risk.advice import Method, Risk
+    from kgreason.isomorphism.risk.method_costs import Cost
 
 Line = tuple[str, ...]
 SECRET = "The named vertices are the most exposed ones: keep this output secret."
@@ -59,9 +59,9 @@ def risk(
     **asked: Any,
 ) -> int:
     """Measure what a graph gives away before it is anonymized, and what anonymization would cost."""
-    from kgreason import api
-    from kgreason.data.vertex_names import spelling_note
-    from kgreason.terminal import progress
+    from kgreason.cli.terminal import progress
+    from kgreason.data.formats.vertex_names import spelling_note
+    from kgreason.isomorphism import assessment
 
     if out is not None:
         if not out.parent.is_dir():
@@ -71,7 +71,7 @@ def risk(
     program = load_rules(rules, given=read)
     among = None if not population else tables(program, population)
     with progress() as shown:
-        found = api.risk(program, read, population=among, progress=shown, **asked)
+        found = assessment.risk(program, read, population=among, progress=shown, **asked)
     if (alike := spelling_note(found.graph.labels.tolist())) is not None:
         tell(f"note: {alike}")
     if out is not None:
@@ -89,7 +89,7 @@ def risk(
 
 
 def _write(out: Path, document: Mapping[str, object]) -> None:
-    from kgreason.exchange import replacing
+    from kgreason.base.atomic_files import replacing
     from kgreason.release.publication import write_json
 
     with replacing(out) as temporary:
@@ -98,7 +98,7 @@ def _write(out: Path, document: Mapping[str, object]) -> None:
 
 
 def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
-    from kgreason.report.candidates import risk_table
+    from kgreason.release.report.candidate_tables import risk_table
 
     graph = found.graph
     print(f"{counted(graph.n, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}, before any anonymization\n")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from kgreason.printable import printable
-from kgreason.progress import Progress
-from kgreason.runlog import Log, Logged
+from kgreason.base.printable import printable
+from kgreason.base.progress import Progress
+from kgreason.cli.run_log import Log, Logged
 
 if TYPE_CHECKING:
     from kgreason.cli.config import Config
@@ -76,9 +76,9 @@ class Run:
             return
         log, self.log = self.log, None  # an error about the log cannot be logged
         log.refuse(parameters)
-        from kgreason import __version__
+        from kgreason.base.version import VERSION
 
-        log.write("start", f"kgreason {__version__}: {shlex.join(['kgreason', *self.words])}")
+        log.write("start", f"kgreason {VERSION}: {shlex.join(['kgreason', *self.words])}")
         said = {
             name: value for name, value in parameters.items() if name not in _UNSAID and value not in _NOTHING
         }

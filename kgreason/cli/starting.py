@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgreason import __version__
-from kgreason.cli.base import check_free, guarded, print_json
+from kgreason.base.errors import ReleaseError
+from kgreason.base.version import VERSION
+from kgreason.cli.commands import check_free, guarded, print_json
 from kgreason.cli.options import AS_JSON, FORCE, argument, option, taking
 from kgreason.cli.reasoning import tell_alike
-from kgreason.errors import ReleaseError
 
 TOUR = f"""\
-kgreason {__version__} reasons over knowledge graphs, anonymizes them so that
+kgreason {VERSION} reasons over knowledge graphs, anonymizes them so that
 not even what rules derive gives anybody away, and proves it.
 
 Start with your own table of edges, such as owner,company,share; or make one up:
@@ -47,8 +47,8 @@ def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int
 
     Of one table with a line per person and no edges, a schema (.toml) is written instead.
     """
-    from kgreason.exchange import replacing
-    from kgreason.init.start import start
+    from kgreason.base.atomic_files import replacing
+    from kgreason.data.init.first_files import start
 
     made = start(tables, out)
     check_free(made.file, force)

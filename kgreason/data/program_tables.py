@@ -11,34 +11,34 @@ from typing import Any
 
 import numpy as np
 
-from kgreason import memory
-from kgreason.analysis.checked import Bind, CheckedProgram, Query
-from kgreason.analysis.reach import OPTIONS as CONNECTION
-from kgreason.arrays import pa
-from kgreason.data.delimited import records
-from kgreason.data.edges import Rows, Titles, both_ways, loopless, scaled
-from kgreason.data.formats import read_table, understood
-from kgreason.data.neo4j import is_header
-from kgreason.data.options import normal
-from kgreason.data.raw import Raw
-from kgreason.data.select import Selected, Shape, select
-from kgreason.data.source import TABLES, Options, SourceSpec, sources_of
-from kgreason.data.typed import almost_numbers, interned, kinds, nullable, remarks, typed
-from kgreason.data.values import Objects
-from kgreason.engine.rows import first_rows
-from kgreason.engine.symbols import Symbols
-from kgreason.engine.table import Codes, Kind, doubles
-from kgreason.errors import DataError
-from kgreason.lang.ast import Variable
-from kgreason.lang.names import suggest
-from kgreason.lang.values import Null, Value
-from kgreason.progress import SILENT, Progress
+from kgreason.base import memory
+from kgreason.base.arrays import pa
+from kgreason.base.errors import DataError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.data.column_kinds import almost_numbers, interned, kinds, nullable, remarks, typed
+from kgreason.data.edge_checks import Rows, Titles, both_ways, loopless, scaled
+from kgreason.data.format_list import read_table, understood
+from kgreason.data.formats.delimited import records
+from kgreason.data.formats.neo4j import is_header
+from kgreason.data.predicate_rows import Selected, Shape, select
+from kgreason.data.raw_table import Raw
+from kgreason.data.source_options import normal
+from kgreason.data.sources import TABLES, Options, SourceSpec, sources_of
+from kgreason.data.value_conversion import Objects
+from kgreason.engine.relations.fact_tables import Codes, Kind, doubles
+from kgreason.engine.relations.rows import first_rows
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.language.check.checked_program import Bind, CheckedProgram, Query
+from kgreason.language.check.file_access import OPTIONS as CONNECTION
+from kgreason.language.syntax.syntax_tree import Variable
+from kgreason.language.values import Null, Value
+from kgreason.language.vocabulary import suggest
 
 Data = Mapping[str, Any]
 """Sources by predicate: one source or a list of them.
 
 A source is a `SourceSpec`, a path, a string ``FILE?option=value`` or a table-like (see
-`kgreason.data.interchange.as_table`). A list of tuples is one table; a list of strings names files, but
+`kgreason.data.exchange.as_table`). A list of tuples is one table; a list of strings names files, but
 for a unary predicate it holds its values.
 """
 
@@ -381,7 +381,7 @@ def first_files(program: CheckedProgram, data: Data) -> dict[str, SourceSpec | N
     Raises
     ------
     DataError
-        As `kgreason.data.load.load_graph`, as far as no file is opened.
+        As `kgreason.data.fact_loading.load_graph`, as far as no file is opened.
     """
     loader = Loader(program, data, SILENT)
     given = {predicate: [s for s, _, _ in loader.sources(predicate)] for predicate in program.edges}
@@ -424,7 +424,7 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
     Parameters
     ----------
     program, data
-        As for `kgreason.data.load.load_facts`.
+        As for `kgreason.data.fact_loading.load_facts`.
 
     Returns
     -------
@@ -434,7 +434,7 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
 
     Examples
     --------
-    >>> from kgreason.analysis.check import load_text
+    >>> from kgreason.language.check.program_checker import load_text
     >>> find = sources(load_text("t(X, Y) :- e(X, Y)."), {"e": [("a", "b"), ("b", "c")]})
     >>> find("e", ("b", "c")), find("e", ("c", "a"))
     ('<e>:row 2', None)
@@ -487,8 +487,8 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
 
 def _code(value: Value, kind: Kind, symbols: Symbols) -> int | None:
     """Code of a value in a column; `None` if the column holds nothing of its type."""
-    from kgreason.engine.columns import code
-    from kgreason.plan.types import join, kind_of
+    from kgreason.engine.plan.expression_kinds import join, kind_of
+    from kgreason.engine.relations.value_columns import code
 
     if kind is Kind.STRING and isinstance(value, int) and not isinstance(value, bool):
         value = str(value)  # vertices that are integers are read as strings first

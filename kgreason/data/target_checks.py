@@ -9,18 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kgreason.analysis.check import Examined, examine_file
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.reach import parts_of
-from kgreason.analysis.targets import Place, place_of, place_on_server
-from kgreason.data.formats import function_of, read_table, understood
-from kgreason.data.options import normal
+from kgreason.base.errors import DataError, Diagnostic, ReleaseError, Span
+from kgreason.data.format_list import function_of, read_table, understood
+from kgreason.data.formats.sql import dotted, extra, quoted
 from kgreason.data.program_tables import bound, queried
-from kgreason.data.source import DATABASES, SourceSpec, parse_file
-from kgreason.data.sql import dotted, extra, quoted
-from kgreason.data.target import FORMATS, Target, column_names, no_format
-from kgreason.errors import DataError, Diagnostic, ReleaseError, Span
-from kgreason.lang.names import ARITIES
+from kgreason.data.source_options import normal
+from kgreason.data.sources import DATABASES, SourceSpec, parse_file
+from kgreason.data.targets import FORMATS, Target, column_names, no_format
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.file_access import parts_of
+from kgreason.language.check.output_targets import Place, place_of, place_on_server
+from kgreason.language.check.program_checker import Examined, examine_file
+from kgreason.language.vocabulary import ARITIES
 
 _QUERIES = {
     "sqlite": "sqlite.check_sqlite",
@@ -31,7 +31,7 @@ _QUERIES = {
 
 
 def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
-    """Read and check a rule file as `kgreason.analysis.check.examine_file` does, and what it says of its files."""
+    """Read and check a rule file as `examine_file` does, and what it says of its files."""
     found = examine_file(path, allow_files=allow_files)
     wrong = tuple(_misfits(found.program)) if found.program else ()
     return replace(found, program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
@@ -86,7 +86,7 @@ def check_format(format: str) -> None:
     --------
     >>> check_format("xlsx")
     Traceback (most recent call last):
-    kgreason.errors.DataError: --format: facts cannot be written as 'xlsx'
+    kgreason.base.errors.DataError: --format: facts cannot be written as 'xlsx'
       help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf, bods
     """
     if format not in FORMATS:
@@ -110,9 +110,9 @@ def check_outputs(
     outputs
         Predicates that are derived; default: those of the program.
     folder, format
-        Of `kgreason.data.write.write_facts`; without a folder the outputs go where ``@bind`` says.
+        Of `kgreason.data.fact_writing.write_facts`; without a folder the outputs go where ``@bind`` says.
     read
-        Sources of this run by predicate, as for `kgreason.api.reason`: none of them is written over.
+        Sources of this run by predicate, as for `kgreason.reasoning.api.reason`: none of them is written over.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def check_arity(file: str, predicate: str, arity: int | None, format: str) -> No
     --------
     >>> check_arity("own.mtx", "own", 4, "mtx")
     Traceback (most recent call last):
-    kgreason.errors.DataError: own.mtx: own has 4 arguments, mtx files have places for 1 to 3
+    kgreason.base.errors.DataError: own.mtx: own has 4 arguments, mtx files have places for 1 to 3
       help: write another format
     """
     least, most = ARITIES.get(format, (0, None))

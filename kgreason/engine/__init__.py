@@ -1,1 +1,1 @@
-"""Evaluation of plans and, as an oracle, of checked programs."""
+"""The engine: from a checked program and facts to derived facts."""

@@ -1,1 +1,1 @@
-"""Knowledge graphs: model, files, generators, and the seam to the reasoner."""
+"""Knowledge graphs: model, seam to the reasoner, generators, subgraphs."""

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.generic import holds_edges, vertex_positions
-from kgreason.engine.table import Facts, Kind, Table, doubles
-from kgreason.graph.induced import InducedReasoner, derived_within
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
+from kgreason.graph.induced.derivation import InducedReasoner, derived_within
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.genericity import holds_edges, vertex_positions
 
 __all__ = ["InducedReasoner", "answers", "derived_edges", "derived_within", "graph_facts"]
 
@@ -30,7 +30,7 @@ def graph_facts(graph: KnowledgeGraph, program: CheckedProgram) -> Facts:
 
     Examples
     --------
-    >>> from kgreason.analysis.check import load_text
+    >>> from kgreason.language.check.program_checker import load_text
     >>> program = load_text('@node("company"). @edge("own"). p(X) :- company(X), own(X,_,W), W > 0.5.')
     >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
     >>> facts = graph_facts(graph, program)
@@ -57,7 +57,7 @@ def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, t
 
     Examples
     --------
-    >>> from kgreason.analysis.check import load_text
+    >>> from kgreason.language.check.program_checker import load_text
     >>> program = load_text('@edge("own"). @derived("strong"). strong(X,Y) :- own(X,Y,W), W > 0.7.')
     >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
     >>> derived_edges(graph, program)
@@ -88,7 +88,7 @@ def answers(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, Rows]:
 
     Examples
     --------
-    >>> from kgreason.analysis.check import load_text
+    >>> from kgreason.language.check.program_checker import load_text
     >>> program = load_text('@edge("own"). @query("owner"). owner(X) :- own(X,_,_).')
     >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
     >>> answers(graph, program)["owner"].tolist()
@@ -100,7 +100,7 @@ def answers(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, Rows]:
 
 
 def _evaluated(graph: KnowledgeGraph, program: CheckedProgram, goals: Sequence[str]) -> tuple[Facts, Facts]:
-    from kgreason.engine.seminaive import evaluate
+    from kgreason.engine.seminaive.evaluation import evaluate
 
     given = graph_facts(graph, program)
     return given, evaluate(program.restricted(goals), given, goals=tuple(goals)).facts

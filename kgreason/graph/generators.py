@@ -14,10 +14,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.arguments import check_probabilities
-from kgreason.errors import AnonymizationError
-from kgreason.graph.links.model import LinkGraph, Observations, Original, Sensitive
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.base.argument_checks import check_probabilities
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.links.model import LinkGraph, Observations, Original, Sensitive
 
 GRID = 1_000_000
 _ROUNDS = 200

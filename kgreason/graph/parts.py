@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kgreason.graph.model import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,1 @@
-"""Releases of graphs under rules: (k,x)-isomorphism."""
+"""Graphs under rules: releases that are (k,x)-isomorphism anonymizations."""

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.verdict import Certificate, Donors
-from kgreason.errors import ReleaseError
-from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.imprint import Fault, differences, imprint, parsed_json
+from kgreason.base.errors import ReleaseError
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.reading import Pair
-from kgreason.release.layout import DATABASE, NODES, nodes_beside, table_of
+from kgreason.isomorphism.verification.verdict import Certificate, Donors
+from kgreason.release.digests import Fault, differences, imprint, parsed_json
+from kgreason.release.table_layout import DATABASE, NODES, nodes_beside, table_of
 
 Ints = npt.NDArray[np.int64]
 FORMAT = 1

@@ -9,18 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.reach import parts_of
-from kgreason.data.load import load_graph
-from kgreason.data.raw import similar
-from kgreason.data.source import SourceSpec
-from kgreason.data.values import int64
-from kgreason.errors import DataError, ReleaseError
-from kgreason.graph.model import KnowledgeGraph, Vertices
-from kgreason.progress import SILENT, Progress
-from kgreason.release.layout import BINARY, HEADED, LISTING, MAYBE_EMPTY, Stored, found_edges, found_nodes
+from kgreason.base.errors import DataError, ReleaseError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.data.fact_loading import load_graph
+from kgreason.data.raw_table import similar
+from kgreason.data.sources import SourceSpec
+from kgreason.data.value_conversion import int64
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.file_access import parts_of
 from kgreason.release.mapping import OTHER_RELEASE, Names, numbers_of, read_mapping
-from kgreason.release.written import (
+from kgreason.release.read_back import (
     as_written,
     check_ends,
     check_folder,
@@ -28,6 +27,15 @@ from kgreason.release.written import (
     check_whole,
     read_nodes,
     read_pairs,
+)
+from kgreason.release.table_layout import (
+    BINARY,
+    HEADED,
+    LISTING,
+    MAYBE_EMPTY,
+    Stored,
+    found_edges,
+    found_nodes,
 )
 
 RELEASE = "file or folder", "name a release folder or its table"

@@ -1,1 +1,5 @@
-"""Releases of observed links: files, results, what is said of them."""
+"""Graphs of observed links, and the sensitive relation that they may disclose."""
+
+from kgreason.base.lazy import lazily
+
+__getattr__, __dir__ = lazily(__name__, __file__)

@@ -8,15 +8,15 @@ from typing import Any, get_args
 
 import numpy as np
 
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.anonymizers.links.clusters import read_clusters
-from kgreason.arguments import check_probabilities
-from kgreason.choices import CLUSTERED, Strategy
-from kgreason.errors import AnonymizationError, CallError
-from kgreason.graph.links.model import LinkGraph, Original, Released
-from kgreason.graph.model import Vertices
-from kgreason.lang.names import suggest
+from kgreason.base.argument_checks import check_probabilities
+from kgreason.base.choices import CLUSTERED, Strategy
+from kgreason.base.errors import AnonymizationError, CallError
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.vocabulary import suggest
+from kgreason.links.anonymizers.clusters import read_clusters
 from kgreason.links.folder import read_released
+from kgreason.links.model import LinkGraph, Original, Released
 from kgreason.release.mapping import checked_numbers, names_of, numbers_of, read_mapping, whole_numbers
 
 Clusters = Mapping[str, object] | Vertices | Path | str
@@ -139,7 +139,7 @@ def check_judged(
     AnonymizationError
         Naming the option.
     """
-    from kgreason.assess.links.verify import shows_clusters
+    from kgreason.links.verification.checker import shows_clusters
 
     made = strategy or released.strategy
     if percent is not None and made != "partial":
@@ -177,7 +177,7 @@ def check_attack(
 
 def meaningless(released: Released, *, by_rules: bool) -> dict[str, str]:
     """Options of an attack that change nothing, and of what they do not."""
-    from kgreason.attacks.links.rules import is_certain
+    from kgreason.links.attacks.rule_adversary import is_certain
 
     found = {}
     if by_rules:
@@ -244,8 +244,8 @@ def check_original(original: object) -> None:
     """
     if not isinstance(original, Original):
         raise CallError(
-            f"an original is what kgreason.read_links returns, not of type {type(original).__name__}",
-            hint='say for instance kgreason.read_links(schema, sensitive="friends")',
+            f"an original is what kgreason.links.read returns, not of type {type(original).__name__}",
+            hint='say for instance kgreason.links.read(schema, sensitive="friends")',
         )
 
 
@@ -256,7 +256,7 @@ def released_of(released: Released | Path | str) -> Released:
     if not isinstance(released, Released):
         raise CallError(
             f"a release of links is a Released or a folder, not of type {type(released).__name__}",
-            hint="of a result of anonymize_links it is result.release.released",
+            hint="of a result of links.anonymize it is result.release.released",
         )
     return released
 

@@ -20,29 +20,21 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.assess.links.verify import clusters, shows_clusters
-from kgreason.assess.verdict import Item
-from kgreason.choices import CLUSTERED, Strategy
-from kgreason.data.plain_tables import cell, found_format, indented, width
-from kgreason.data.raw import Raw
-from kgreason.errors import DataError
-from kgreason.graph.links.model import LinkGraph, Observations, Released, observations
-from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import Attribute, Counts, Kind, Texts, attribute
-from kgreason.graph.people.parts import texts
-from kgreason.graph.people.write import (
-    Columns,
-    check_names,
-    in_order,
-    listed,
-    ranks,
-    value_rows,
-    write_folder,
-)
-from kgreason.release.contents import README, UNVERIFIED, Contents, files, not_drawn, said
-from kgreason.release.written import UNCHANGED, check_files
-from kgreason.rows import coded, labels_of, later, places, read_rows
-from kgreason.toml import parsed
+from kgreason.base.choices import CLUSTERED, Strategy
+from kgreason.base.errors import DataError
+from kgreason.base.toml import parsed
+from kgreason.data.raw_table import Raw
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.isomorphism.verification.verdict import Item
+from kgreason.links.model import LinkGraph, Observations, Released, observations
+from kgreason.links.verification.checker import clusters, shows_clusters
+from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
+from kgreason.people.statements import texts
+from kgreason.people.table_rows import coded, labels_of, later, places, read_rows
+from kgreason.people.writing import Columns, check_names, in_order, listed, ranks, value_rows, write_folder
+from kgreason.release.folder_contents import README, UNVERIFIED, Contents, files, not_drawn, said
+from kgreason.release.plain_tables import cell, found_format, indented, width
+from kgreason.release.read_back import UNCHANGED, check_files
 
 NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")
 """Tables that links are written as."""
@@ -386,7 +378,7 @@ def contents_of(released: Released, k: int | None, format: str) -> Contents:
     format
         Of the tables.
     """
-    from kgreason.report.links import public_report
+    from kgreason.links.report import public_report
 
     return Contents(
         tuple(names_of(format).values()),

@@ -1,1 +1,5 @@
-"""What is done with graphs of people as a whole: results, and the two folders of a release."""
+"""Graphs of people: users with attribute values, and typed relations between users."""
+
+from kgreason.base.lazy import lazily
+
+__getattr__, __dir__ = lazily(__name__, __file__)

@@ -16,27 +16,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgreason.assess.people.information import distinct
-from kgreason.assess.people.verdict import Published, Rows, Source
-from kgreason.assess.refinement import paired
-from kgreason.assess.verdict import Item
-from kgreason.choices import Construction, PeopleModel
-from kgreason.data.plain_tables import cell, found_format, indented, row_of, width
-from kgreason.data.raw import Raw
-from kgreason.errors import DataError
-from kgreason.graph.model import Vertices
-from kgreason.graph.people.model import Attribute, PeopleGraph, distinct_links
-from kgreason.graph.people.read import read_people
-from kgreason.graph.people.schema import Schema, read_schema
-from kgreason.graph.people.write import HEADERS, SCHEMA, TABLES, USERS, write_people
-from kgreason.progress import SILENT, Progress
-from kgreason.release.contents import Contents, files, is_of_kgreason, not_drawn, said
+from kgreason.base.choices import Construction, PeopleModel
+from kgreason.base.errors import DataError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.data.raw_table import Raw
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.graph.refinement import paired
+from kgreason.isomorphism.verification.verdict import Item
+from kgreason.people.file_schema import Schema, read_schema
+from kgreason.people.model import Attribute, PeopleGraph, distinct_links
+from kgreason.people.reading import read as read_people
+from kgreason.people.table_rows import coded, labels_of, later, places, read_rows
+from kgreason.people.verification.information import distinct
+from kgreason.people.verification.verdict import Published, Rows, Source
+from kgreason.people.writing import HEADERS, SCHEMA, TABLES, USERS, write_people
+from kgreason.release.folder_contents import Contents, files, is_of_kgreason, not_drawn, said
 from kgreason.release.mapping import REMOVED, UNLISTED, Names, names_of, numbers_of, read_mapping
-from kgreason.release.written import UNCHANGED, check_files
-from kgreason.rows import coded, labels_of, later, places, read_rows
+from kgreason.release.plain_tables import cell, found_format, indented, row_of, width
+from kgreason.release.read_back import UNCHANGED, check_files
 
 if TYPE_CHECKING:
-    from kgreason.people.release import PeopleAnonymization
+    from kgreason.people.anonymization import PeopleAnonymization
 
 SHOWN = 5
 
@@ -303,7 +303,7 @@ def contents_of(released: PeopleGraph, claim: Claim | None, format: str) -> Cont
     format
         Of the tables.
     """
-    from kgreason.report.people import public_report
+    from kgreason.people.report import public_report
 
     told = claim or Claim("", "k-ad", None, 1)
     return Contents(

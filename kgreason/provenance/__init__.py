@@ -1,7 +1,7 @@
 """Why a fact holds, or why it does not: proof trees of minimal height."""
 
 from kgreason.provenance.explanation import Explanation, explain, explain_fact
-from kgreason.provenance.proof import Contribution, Proof, Reason, RuleNote, Total, WhyNot
+from kgreason.provenance.proof_tree import Contribution, Proof, Reason, RuleNote, Total, WhyNot
 
 __all__ = [
     "Contribution",

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.analysis.checked import CheckedProgram
+from kgreason.base.printable import Displayed
 from kgreason.engine.limits import Limits
-from kgreason.engine.table import Facts
-from kgreason.lang.ast import Atom, Variable
-from kgreason.lang.values import Value, identity, source
-from kgreason.printable import Displayed
-from kgreason.provenance.equations import Equations
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.syntax.syntax_tree import Atom, Variable
+from kgreason.language.values import Value, identity, source
+from kgreason.provenance.equalities import Equations
 from kgreason.provenance.goal import cells, check_goal, constants, names_meant, read_goal, types_meant
-from kgreason.provenance.proof import FORMAT, Proof, WhyNot
-from kgreason.provenance.search import Lookup, Search
-from kgreason.provenance.trace import Runs, Trace
-from kgreason.provenance.whynot import why_not
+from kgreason.provenance.proof_search import Lookup, Search
+from kgreason.provenance.proof_tree import FORMAT, Proof, WhyNot
+from kgreason.provenance.traces import Runs, Trace
+from kgreason.provenance.why_not import why_not
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ class Explanation(Displayed):
 
     def as_text(self, depth: int | None = None) -> str:
         """Write for a terminal."""
-        from kgreason.provenance.text import explanation_text
+        from kgreason.provenance.rendering import explanation_text
 
         return explanation_text(self, depth=depth)
 
     def as_dot(self) -> str:
         """Write for Graphviz: one graph."""
-        from kgreason.provenance.text import explanation_dot
+        from kgreason.provenance.rendering import explanation_dot
 
         return explanation_dot(self)
 
@@ -92,7 +92,7 @@ def explain_fact(
     Parameters
     ----------
     facts
-        Input, as for `kgreason.engine.seminaive.evaluate`.
+        Input, as for `kgreason.engine.seminaive.evaluation.evaluate`.
     goal
         An atom, for instance ``control("a","b")``; variables fit any value.
     most
@@ -110,7 +110,7 @@ def explain_fact(
 
     Examples
     --------
-    >>> from kgreason.analysis.check import load_text
+    >>> from kgreason.language.check.program_checker import load_text
     >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).")
     >>> found = explain_fact(program, Facts.from_rows({"e": [(1, 2), (2, 3)]}), "t(1, 3)")
     >>> found.proofs[0].height, [p.fact for p in found.proofs[0].premises]
@@ -153,7 +153,7 @@ def explain(
 
     Examples
     --------
-    >>> from kgreason.analysis.check import load_text
+    >>> from kgreason.language.check.program_checker import load_text
     >>> explain(load_text("p(X) :- q(X). q(1)."), Facts.from_rows({}), "p(1)")
     <Proof of p(1), height 1>
     """

@@ -8,18 +8,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgreason.analysis.checked import CheckedProgram
-from kgreason.analysis.expressions import walk
-from kgreason.engine.frontiers import nulls_in
-from kgreason.engine.table import Facts, Kind
-from kgreason.errors import Diagnostic, ProgramError, Span, plural
-from kgreason.lang.ast import Atom, Binary, Collection, Constant, Expression, Fact, Unary, Variable
-from kgreason.lang.names import suggest
-from kgreason.lang.parser import parse
-from kgreason.lang.values import Null, Value, source
-from kgreason.plan.types import NAMES, join, join_all, kind_of
-from kgreason.provenance.match import encode
-from kgreason.provenance.trace import Trace
+from kgreason.base.errors import Diagnostic, ProgramError, Span, plural
+from kgreason.engine.chase.frontiers import nulls_in
+from kgreason.engine.plan.expression_kinds import NAMES, join, join_all, kind_of
+from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.expressions import walk
+from kgreason.language.syntax.parser import parse
+from kgreason.language.syntax.syntax_tree import (
+    Atom,
+    Binary,
+    Collection,
+    Constant,
+    Expression,
+    Fact,
+    Unary,
+    Variable,
+)
+from kgreason.language.values import Null, Value, source
+from kgreason.language.vocabulary import suggest
+from kgreason.provenance.body_matching import encode
+from kgreason.provenance.traces import Trace
 
 FORM = 'write one atom, for instance control("a","b"), or control("a",X) for all that fit'
 

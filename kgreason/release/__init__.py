@@ -1,1 +1,1 @@
-"""What the three families of releases share: the pipeline, the two folders, and what stands in them."""
+"""What all families of releases share: the pipeline, the two folders, verdicts, and the report."""

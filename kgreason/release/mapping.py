@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.data.delimited import write_csv
-from kgreason.errors import CallError, ReleaseError
-from kgreason.release.written import read_pairs
+from kgreason.base.errors import CallError, ReleaseError
+from kgreason.data.formats.delimited import write_csv
+from kgreason.release.read_back import read_pairs
 
 Vertices = npt.NDArray[np.int64]
 Labels = npt.NDArray[Any]
@@ -80,7 +80,7 @@ def names_of(given: object) -> Names | None:
     ReleaseError
         If a table has other columns.
     """
-    from kgreason.data.interchange import as_table, is_table
+    from kgreason.data.exchange import as_table, is_table
 
     if isinstance(given, Names):
         return given

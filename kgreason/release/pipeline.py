@@ -12,17 +12,17 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from kgreason.printable import Displayed
-from kgreason.progress import SILENT, Progress
+from kgreason.base.printable import Displayed
+from kgreason.base.progress import SILENT, Progress
 from kgreason.release.publication import Folders, staged
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from kgreason.assess.verdict import Examined
-    from kgreason.release.contents import Contents
-    from kgreason.report.data import Report
-    from kgreason.report.sections import Run
+    from kgreason.isomorphism.verification.verdict import Examined
+    from kgreason.release.folder_contents import Contents
+    from kgreason.release.report.report_data import Report
+    from kgreason.release.report.sections import Run
 
 
 class Clock:
@@ -94,9 +94,9 @@ class Result(Displayed, ABC):
 
 def version() -> str:
     """Version of kgreason."""
-    from kgreason import __version__
+    from kgreason.base.version import VERSION
 
-    return __version__
+    return VERSION
 
 
 Made = TypeVar("Made")  # a release in memory
@@ -164,7 +164,7 @@ class Family(ABC, Generic[Made, Read, Found]):
 
 def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
     """Anonymize, and publish what was made; without folders, only judge it."""
-    from kgreason.report.json import write_report
+    from kgreason.release.report.report_json import write_report
 
     clock, progress = family.clock, family.progress
     made = family.anonymize()

@@ -1,6 +1,6 @@
 """A release on disk: one folder to publish, one to keep secret (docs/anonymization.md, Form).
 
-Both are written whole or not at all: files go to workspaces beside the targets (`kgreason.exchange`).
+Both are written whole or not at all: files go to workspaces beside the targets (`kgreason.base.atomic_files`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kgreason.base.atomic_files import Exchange, Side, mend, workspaces
+from kgreason.base.errors import ReleaseError
+from kgreason.base.interrupts import deferred
 from kgreason.data.target_checks import check_format
-from kgreason.errors import ReleaseError
-from kgreason.exchange import Exchange, Side, mend, workspaces
-from kgreason.imprint import ACCOUNT, not_of_account
-from kgreason.interrupts import deferred
+from kgreason.release.digests import ACCOUNT, not_of_account
 
 _FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
 

@@ -22,18 +22,18 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import kgreason
-from kgreason import memory
-from kgreason.analysis.check import load_text
+from kgreason.base import memory
+from kgreason.base.errors import KgreasonError
 from kgreason.cli import app
 from kgreason.cli.config import find_config
-from kgreason.cli.errors import UsageError
-from kgreason.data.load import load_facts, load_graph
-from kgreason.data.source import SourceSpec, parse_file
+from kgreason.cli.error_messages import UsageError
+from kgreason.data.fact_loading import load_facts, load_graph
+from kgreason.data.init.first_files import start
+from kgreason.data.sources import SourceSpec, parse_file
 from kgreason.engine.limits import Limits
-from kgreason.errors import KgreasonError
-from kgreason.graph.links.read import read_links
-from kgreason.graph.people.read import read_people
-from kgreason.init.start import start
+from kgreason.language.check.program_checker import load_text
+from kgreason.links.reading import read as read_links
+from kgreason.people.reading import read as read_people
 from tests.conftest import CONTROL, OWNERSHIP
 from tests.test_fuzz import REAL, survive
 

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 import kgreason
-from kgreason.errors import KgreasonError
+from kgreason.base.errors import KgreasonError
 from tests.fuzz.corpus import Case, cases, weights
 from tests.fuzz.mutation import mutate
 

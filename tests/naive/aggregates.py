@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from kgreason.analysis.checked import Aggregation
-from kgreason.lang.values import Value
+from kgreason.language.check.checked_program import Aggregation
+from kgreason.language.values import Value
 from tests.naive.doubles import plain
 from tests.naive.expressions import Binding, Scene, error, evaluate
 from tests.naive.values import Fault, checked, key, rank, to_set, type_of

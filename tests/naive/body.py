@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kgreason.analysis.checked import Assign, CheckedAtom, CheckedProgram, CheckedRule, Keyed, Step, Stratum
-from kgreason.lang.ast import Variable
-from kgreason.lang.values import Value, source
+from kgreason.language.check.checked_program import (
+    Assign,
+    CheckedAtom,
+    CheckedProgram,
+    CheckedRule,
+    Keyed,
+    Step,
+    Stratum,
+)
+from kgreason.language.syntax.syntax_tree import Variable
+from kgreason.language.values import Value, source
 from tests.naive.aggregates import aggregate
 from tests.naive.doubles import double_variables
 from tests.naive.expressions import Binding, Scene, TooDeep, error, evaluate

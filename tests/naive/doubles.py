@@ -6,10 +6,26 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgreason.analysis.checked import MONOTONIC, Aggregation, Assign, CheckedProgram, CheckedRule
-from kgreason.lang.ast import Binary, Call, Collection, Constant, Expression, Skolem, Term, Unary, Variable
-from kgreason.lang.functions import signature
-from kgreason.lang.values import Null, Value
+from kgreason.language.check.checked_program import (
+    MONOTONIC,
+    Aggregation,
+    Assign,
+    CheckedProgram,
+    CheckedRule,
+)
+from kgreason.language.functions import signature
+from kgreason.language.syntax.syntax_tree import (
+    Binary,
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Skolem,
+    Term,
+    Unary,
+    Variable,
+)
+from kgreason.language.values import Null, Value
 
 Position = tuple[str, int]
 Origins = dict[Position, set[Position]]

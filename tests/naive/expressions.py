@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kgreason.analysis.checked import CheckedRule
-from kgreason.errors import EvaluationError
-from kgreason.lang.ast import (
+from kgreason.base.errors import EvaluationError
+from kgreason.language.check.checked_program import CheckedRule
+from kgreason.language.functions import plain_name
+from kgreason.language.syntax.syntax_tree import (
     Aggregate,
     Binary,
     Call,
@@ -20,8 +21,7 @@ from kgreason.lang.ast import (
     Unsupported,
     Variable,
 )
-from kgreason.lang.functions import plain_name
-from kgreason.lang.values import Null, Value, source
+from kgreason.language.values import Null, Value, source
 from tests.naive.doubles import is_double
 from tests.naive.functions import call
 from tests.naive.values import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgreason.analysis.checked import CheckedProgram, CheckedRule, Denial, Stratum, Unification
-from kgreason.errors import EvaluationError
-from kgreason.lang.ast import Constant
-from kgreason.lang.values import Value, source
+from kgreason.base.errors import EvaluationError
+from kgreason.language.check.checked_program import CheckedProgram, CheckedRule, Denial, Stratum, Unification
+from kgreason.language.syntax.syntax_tree import Constant
+from kgreason.language.values import Value, source
 from tests.naive.body import Database, Row, consequences
 from tests.naive.doubles import double_positions
 from tests.naive.nulls import Nulls, frozen
@@ -22,7 +22,7 @@ def evaluate(
 
     Examples
     --------
-    >>> from kgreason.analysis.check import load_text
+    >>> from kgreason.language.check.program_checker import load_text
     >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).")
     >>> sorted(evaluate(program, {"e": [(1, 2), (2, 3)]})["t"])
     [(1, 2), (1, 3), (2, 3)]

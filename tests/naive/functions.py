@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from kgreason.lang.functions import Signature, plain_name, signature
-from kgreason.lang.values import Null, Value, date_text, source
+from kgreason.language.functions import Signature, plain_name, signature
+from kgreason.language.values import Null, Value, date_text, source
 from tests.naive.values import Fault, canonical, checked, compare, member, type_of
 
 PARAMETERS: Mapping[str, tuple[str, ...]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from kgreason.lang.values import Null, Value
+from kgreason.language.values import Null, Value
 from tests.naive.values import key, keys, to_set
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from kgreason.lang.values import Null, Value, identity
+from kgreason.language.values import Null, Value, identity
 
 ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,

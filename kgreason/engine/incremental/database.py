@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.incremental.questions import Context
-from kgreason.engine.incremental.store import Change, Flags, Store, distinct
-from kgreason.engine.rows import Rows
-from kgreason.plan.ir import Part
+from kgreason.engine.incremental.changing_relations import Change, Flags, Store, distinct
+from kgreason.engine.incremental.rule_queries import Context
+from kgreason.engine.plan.ir import Part
+from kgreason.engine.relations.rows import Rows
 
 
 class Base:

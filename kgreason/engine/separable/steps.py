@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.engine.rows import Rows, first_rows
-from kgreason.engine.separable import kernels
-from kgreason.engine.table import Kind
-from kgreason.plan.ir import Separable, Steps, Threshold
+from kgreason.engine.plan.ir import Separable, Steps, Threshold
+from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.rows import Rows, first_rows
+from kgreason.engine.separable import walk_kernels
 
 States = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ Find = Callable[[Steps], tuple[Rows, Kind]]
 
 @dataclass(frozen=True)
 class Compressed:
-    """Steps in compressed rows (see `kgreason.engine.separable.kernels`)."""
+    """Steps in compressed rows (see `kgreason.engine.separable.walk_kernels`)."""
 
     ptr: Codes
     to: States
@@ -36,7 +36,7 @@ class Compressed:
         """Sort steps by their source."""
         ptr = np.zeros(states + 1, dtype=np.int64)
         order = np.empty(len(steps.source), dtype=np.int64)
-        kernels.by_source(steps.source, ptr, order)
+        walk_kernels.by_source(steps.source, ptr, order)
         weights = steps.weights[order] if len(steps.weights) else steps.weights
         return cls(ptr, steps.target[order], weights)
 
@@ -159,7 +159,7 @@ def _near(lists: Sequence[Listed], states: int) -> States:
     one, several = (Compressed.make(steps, states) for steps in lists)
     numbers = np.full(states, -1, dtype=np.int32)
     stack = np.empty(len(one.to) + len(several.to) + 1, dtype=np.int32)
-    kernels.preorder(one.ptr, one.to, several.ptr, several.to, stack, numbers)
+    walk_kernels.preorder(one.ptr, one.to, several.ptr, several.to, stack, numbers)
     return numbers
 
 

@@ -1,1 +1,0 @@
-"""Algorithms that make anonymous graphs."""

@@ -1,1 +1,0 @@
-"""Anonymizers of graphs of people: users share attribute values and degrees with others (docs/people.md)."""

@@ -1,1 +1,0 @@
-"""Independent verification and scores of a release."""

@@ -1,1 +1,0 @@
-"""The checker of releases that leave out a sensitive relation."""

@@ -1,1 +1,0 @@
-"""Judging releases of graphs of people."""

@@ -1,1 +1,0 @@
-"""Attackers on a release: what each knows, whom he finds, and what he would find without the release."""

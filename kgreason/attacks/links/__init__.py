@@ -1,1 +1,0 @@
-"""Adversaries who infer sensitive links from observed ones."""

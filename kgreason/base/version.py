@@ -1,0 +1,3 @@
+"""The version of kgreason."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,261 @@
+"""What all commands share: the guard around errors, rule files and data, options without meaning, numbers, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
+
+import typer
+
+from kgreason.base.errors import CallError, DataError, Diagnostic, KgreasonError, ReleaseError, render_all
+from kgreason.base.interrupts import INTERRUPTED, NOTHING, leave_in_order
+from kgreason.base.printable import hidden, screened
+from kgreason.cli.error_messages import Kind, fail
+from kgreason.cli.options import ALLOW_FILES, COMMON, FILES, names, with_common
+from kgreason.cli.run import all_letters, aloud, hushed, running, tell
+
+if TYPE_CHECKING:
+    from kgreason.language.check.checked_program import CheckedProgram
+    from kgreason.people.file_schema import Schema
+
+P = ParamSpec("P")
+
+
+def guarded(command: Callable[P, int]) -> Callable[P, None]:
+    """Turn the errors of a user into one message and an exit code, and give a command the options that all have."""
+
+    @wraps(command)
+    def carry_out(*args: P.args, **kwargs: P.kwargs) -> None:
+        for name in names(*COMMON, ALLOW_FILES):
+            kwargs.pop(name, None)
+        try:
+            leave_in_order()
+            run = running()
+            run.json = bool(kwargs.get("as_json"))
+            run.begin(kwargs)
+            if run.config is not None and run.context is not None:
+                run.config.tell(run.context, quiet=run.quiet)
+            with screened(), hushed(run.quiet):
+                code = command(*args, **kwargs)
+        except KgreasonError as error:
+            _stop(shown(error), "input", 2, error)
+        except BrokenPipeError:  # whoever read our output has gone
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 1
+        except OSError as error:
+            _stop(f"error: {error.filename or 'a file'}: {error.strerror or error}", "file", 2)
+        except MemoryError as error:
+            _stop(
+                f"error: there is not enough memory for this{': ' * bool(str(error))}{error}\n"
+                "  help: take a smaller graph, a higher --memory-limit or (to anonymize) a smaller k or x",
+                "memory",
+                2,
+            )
+        except KeyboardInterrupt as interrupt:
+            _stop(str(interrupt) or NOTHING, "interrupted", INTERRUPTED)
+        raise typer.Exit(code)
+
+    return with_common(command, carry_out)
+
+
+def shown(error: KgreasonError) -> str:
+    """An error as the terminal shows it."""
+    text = str(error)
+    return text if ": error[" in text or text.startswith("error") else f"error: {text}"
+
+
+def _stop(message: str, kind: Kind, code: int, error: KgreasonError | None = None) -> NoReturn:
+    raise typer.Exit(fail(hidden(message), kind, code, error))
+
+
+def load_rules(
+    rules: Path, functions: Sequence[Path] | None = None, given: Iterable[str] = ()
+) -> CheckedProgram:
+    """Read a rule file, and before it the Python files that define functions; warnings go to standard error.
+
+    Parameters
+    ----------
+    given
+        Predicates whose facts ``--data`` names.
+    """
+    from kgreason.language.check.program_checker import load_file
+    from kgreason.reasoning.api import load_functions
+
+    check_no_table(rules)
+    for file in functions or ():
+        load_functions(file)
+    program = load_file(rules, given, allow_files=running().allow_files)
+    warn(program.warnings, program)
+    return program
+
+
+def check_no_table(file: Path) -> None:
+    """Refuse a table or a schema where rules are asked for.
+
+    Raises
+    ------
+    DataError
+        Naming it.
+    """
+    from kgreason.language.check.file_access import is_data
+
+    if is_data(file) and file.is_file():
+        raise DataError(
+            str(file), "this is a table, no rule file", hint=f"kgreason init {file} writes rules for it"
+        )
+    if file.suffix == ".toml" and file.name != "kgreason.toml" and file.is_file():
+        hint = f"a graph of people goes without --rules: kgreason anonymize --method pckga --schema {file}"
+        raise DataError(str(file), "this is a schema, no rule file", hint=hint)
+
+
+def check_free(out: Path, force: bool) -> None:
+    """Refuse to replace a file without ``--force``.
+
+    Raises
+    ------
+    ReleaseError
+        Naming it.
+    """
+    if (out.is_file() or out.is_symlink()) and not force:
+        raise ReleaseError(f"{out} exists already", hint="use --force to replace it, or --out FILE")
+
+
+def warn(warnings: Sequence[Diagnostic], program: CheckedProgram) -> None:
+    """Print warnings on standard error."""
+    if warnings:
+        tell(render_all(warnings, program.sources), "warning")
+
+
+def sources(data: Sequence[str] | None) -> dict[str, list[Any]]:
+    """Read the values of ``--data``."""
+    from kgreason.data.sources import parse_source
+
+    found: dict[str, list[Any]] = {}
+    for text in data or ():
+        predicate, source = parse_source(text)
+        found.setdefault(predicate, []).append(source)
+    return found
+
+
+def tables(program: CheckedProgram, files: Sequence[str]) -> dict[str, list[Any]]:
+    """Read ``[PRED=]FILE`` for edge predicates, as `named` names them."""
+    return sources(named(program, files))
+
+
+def named(program: CheckedProgram, files: Sequence[str]) -> list[str]:
+    """Write ``[PRED=]FILE`` as ``PRED=FILE``; a folder stands for the tables of all edge predicates.
+
+    Raises
+    ------
+    DataError
+        If it is not said which predicate a file is of.
+    """
+    found: list[str] = []
+    for file in files:
+        if file.split("=", 1)[0] in program.edges:
+            found.append(file)
+        elif Path(file).is_dir():
+            found += [f"{predicate}={file}" for predicate in program.edges]
+        elif len(program.edges) == 1:
+            found.append(f"{program.edges[0]}={file}")
+        else:
+            names = ", ".join(program.edges) or "none"
+            raise DataError(
+                file,
+                f"which edge predicate is this a table of? The rules have: {names}",
+                hint="write PRED=FILE",
+            )
+    return found
+
+
+def the_schema(files: Sequence[str] | None, schema: Path | None, kinds: Mapping[str, Any]) -> Schema:
+    """Where a graph of people or links is.
+
+    Parameters
+    ----------
+    kinds
+        Options of a command; of these the values of `FILES` say what the files hold.
+
+    Raises
+    ------
+    CallError
+        If the options name no graph, or a schema and files.
+    DataError
+        If the schema is at fault.
+    """
+    from kgreason.people.file_schema import read_schema, schema_of_options
+
+    if schema is not None:
+        if files or holding(kinds):
+            raise CallError(
+                "the schema says what is read", hint="leave out --data and the options of files, or --schema"
+            )
+        return read_schema(schema)
+    if not files:
+        raise CallError("no data are named", hint="name files with --data, or a schema with --schema")
+    for text in files:
+        predicate, equals, file = text.partition("=")
+        if equals and predicate.isidentifier() and not Path(text).exists():
+            hint = f"say --rules FILE, or --data {file}"
+            raise CallError(f"--data {hidden(text)} is of rules, and none are named", hint=hint)
+    listed = {name: kinds[name] or () for name in names(*FILES) if name != "table"}
+    found: dict[str, Any] = {
+        name: [one for text in texts for one in text.split(",")] for name, texts in listed.items()
+    }
+    return schema_of_options(files, **found, table=kinds["table"])
+
+
+def holding(kinds: Mapping[str, Any]) -> bool:
+    """Whether any option says what files of people hold."""
+    return any(kinds[name] for name in names(*FILES))
+
+
+def given(context: typer.Context, name: str, value: Any = True) -> Any:
+    """What an option says, or nothing if neither the command line nor kgreason.toml gives it."""
+    source = context.get_parameter_source(name)
+    return value if source is not None and source.name in ("COMMANDLINE", "DEFAULT_MAP") else None
+
+
+def refuse(context: typer.Context, names: Iterable[str], where: str, other: str = "") -> None:
+    """Refuse options that are given although they mean nothing there.
+
+    Parameters
+    ----------
+    names
+        Of parameters of the command.
+    where
+        For instance "with --method ckga".
+    other
+        What to do other than to leave the option out.
+
+    Raises
+    ------
+    CallError
+        Naming the first.
+    """
+    flags = {p.name: p.opts[0] for p in context.command.params}
+    for name in names:
+        if given(context, name):
+            hint = f"leave it out{', or ' * bool(other)}{other}"
+            config = running().config
+            line = None if config is None else config.line_of(context, name)
+            at = f"{line}: " if line else ""
+            raise CallError(f"{at}{flags.get(name, name)} has no meaning {where}", hint=hint)
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """Write a number with its noun."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """Print JSON that others can read."""
+    with aloud():
+        text = json.dumps(data, indent=2, ensure_ascii=not all_letters(), allow_nan=False)
+        running().answered = True
+        print(text)

@@ -1,0 +1,171 @@
+"""How errors are told: those of the command line with the next step, and all of them as JSON if it is asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import typer
+
+from kgreason.base.errors import Diagnostic, KgreasonError, ProgramError, Span
+from kgreason.base.printable import hidden
+from kgreason.cli.run import all_letters, aloud, complain, running
+from kgreason.language.vocabulary import suggest
+
+UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+"""Base of all errors of the command line, whichever library Typer has it from."""
+
+_EXTRA = re.compile(r"unexpected extra argument(?:s|\(s\))? \((.*)\)")
+_NO_COMMAND = re.compile(r"No such command '(.*?)'")
+_CHOICE = re.compile(r"'(.*?)' is not one of (.*)", re.DOTALL)
+
+Kind = Literal["usage", "input", "file", "memory", "interrupted", "defect"]
+
+
+def fail(text: str, kind: Kind, code: int, error: BaseException | None = None) -> int:
+    """Tell an error: on standard error as text and, if JSON is asked for, on standard output as an object.
+
+    Parameters
+    ----------
+    text
+        As people read it.
+    code
+        Exit code, which is returned.
+    error
+        Where more is to be known.
+    """
+    complain(text)
+    give_json(text, kind, code, error)
+    return code
+
+
+def give_json(text: str, kind: Kind, code: int, error: BaseException | None = None) -> None:
+    """Print the error as an object, if JSON is asked for and no result has been printed."""
+    run = running()
+    if not run.wants_json() or run.answered:
+        return
+    run.answered = True
+    told = {"format": 1, "error": {"kind": kind, **_parts(error, text), "text": hidden(text)}, "exit": code}
+    with suppress(OSError), aloud():  # whoever read it may have gone
+        print(json.dumps(told, indent=2, ensure_ascii=not all_letters()), flush=True)
+
+
+def _parts(error: BaseException | None, text: str) -> Mapping[str, Any]:
+    """Message, hint, and place of an error; findings are those of a rule file."""
+    first, _, rest = text.partition("\n")
+    _, _, hint = rest.partition("help: ")
+    told: dict[str, Any] = {
+        "message": hidden(first.removeprefix("error: ")),
+        "hint": hint or None,
+        "file": None,
+        "line": None,
+        "column": None,
+        "findings": [],
+    }
+    if isinstance(error, ProgramError):
+        told["findings"] = [finding(d) for d in error.diagnostics]
+        told |= {key: told["findings"][0][key] for key in ("message", "hint", "file", "line", "column")}
+    elif isinstance(error, KgreasonError):
+        span = getattr(error, "span", None)
+        if isinstance(span, Span):
+            told |= {"file": span.file, "line": span.line, "column": span.column}
+        known = {key: getattr(error, key) for key in told if getattr(error, key, None) is not None}
+        told |= {key: hidden(value) if isinstance(value, str) else value for key, value in known.items()}
+    return told
+
+
+def finding(one: Diagnostic) -> dict[str, Any]:
+    """A finding on a rule file, for JSON."""
+    place = {name: getattr(one.span, name, None) for name in ("file", "line", "column")}
+    told = {name: getattr(one, name) for name in ("message", "note", "hint")}
+    return {"code": one.code, "severity": one.severity, **place, **told}
+
+
+# --- on the command line itself ---
+
+
+def explained(error: Any) -> str:
+    """Text of an error of the command line: command, place in kgreason.toml, message, and the next step."""
+    context = getattr(error, "ctx", None)
+    words = [word for word in running().words[:1] if not word.startswith("-")]
+    name = command = " ".join(["kgreason", *words]) if context is None else context.command_path
+    message = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+    message = message[:1].lower() + message[1:]
+    param, config = getattr(error, "param", None), running().config
+    if context is not None and param is not None and config is not None:
+        line = config.line_of(context, param.name)
+        name = f"{line}: {name}" if line else name
+    step = _next_step(error, context)
+    return hidden(f"error: {name}: {message}\n  help: {step or f'{command} --help lists what it takes'}")
+
+
+def _next_step(error: Any, context: Any) -> str | None:
+    """What to type instead, where that can be told."""
+    if found := _CHOICE.search(error.message):
+        near = suggest(found[1], re.findall(r"'(.*?)'", found[2]))
+        return near and f"did you mean {near}?"
+    if found := _NO_COMMAND.search(error.message):
+        first = "check" if found[1].endswith(".vada") else "init"
+        return f"to begin with this file, say: kgreason {first} {found[1]}" if _is_file(found[1]) else None
+    if context is None:
+        return None
+    flags = {flag for param in context.command.params for flag in param.opts}
+    if flag := getattr(error, "option_name", None):
+        return _side_of_command(flag, context)
+    if found := _EXTRA.search(error.message):
+        named = [
+            context.params.get(p.name) for p in context.command.params if p.param_type_name == "argument"
+        ]
+        return _option_of([*found[1].split(), *map(str, named)], flags)
+    param = getattr(error, "param", None)
+    if type(error).__name__ == "MissingParameter" and param is not None and param.opts[0].startswith("--"):
+        known = (
+            _option_of([*running().words, *context.args], {"--rules"}) if "--rules" in param.opts else None
+        )
+        return known or (f"say {param.opts[0]} {param.metavar}" if param.metavar else None)
+    return None
+
+
+def _side_of_command(flag: str, context: Any) -> str | None:
+    """Where an option belongs that stands on the wrong side of the command."""
+    top = context.find_root()
+    if context is not top and any(flag in p.opts for p in top.command.params):
+        return f"it stands before the command: kgreason {flag} ... {context.info_name}"
+    command = next((top.command.commands[w] for w in running().words if w in top.command.commands), None)
+    if context is top and command is not None and any(flag in p.opts for p in command.params):
+        return f"it stands behind the command: kgreason {command.name} ... {flag}"
+    return None
+
+
+def _option_of(words: Sequence[str], flags: set[str]) -> str | None:
+    """The option that a bare file name on the command line was probably meant for."""
+    if "--rules" in flags and (rules := next((w for w in words if w.endswith(".vada")), None)):
+        return f"rules go by an option: --rules {rules}"
+    if (file := original_of(words)) is None:
+        return None
+    if "--data" not in flags:
+        return (
+            f"kgreason init {file} writes rules, and --rules FILE takes them" if "--rules" in flags else None
+        )
+    if "--rules" not in flags:
+        return f"data go by an option: --data {file}"
+    ruled = any(word.partition("=")[0] == "--rules" for word in running().words)
+    init = "" if ruled else f"; kgreason init {file} writes rules for it"
+    return f"data go by an option: --data [PRED=]{file}{init}"
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word names a file, perhaps with options, or a table of a server."""
+    return "://" in word or Path(word.partition("?")[0]).is_file()
+
+
+def original_of(words: Sequence[str]) -> str | None:
+    """The given graph among words that stand alone, as FILE or PRED=FILE: the first file in no folder of a release."""
+    from kgreason.release.folder_contents import README
+
+    files = [file for word in words for file in (word, word.partition("=")[2]) if _is_file(file)]
+    return min(files, key=lambda file: (Path(file).parent / README).is_file(), default=None)

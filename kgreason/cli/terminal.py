@@ -1,0 +1,373 @@
+"""How results and progress look on a terminal; plain text where there is none. Used by the command line alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from kgreason.base import memory
+from kgreason.base.printable import printable, raw
+from kgreason.engine.statistics import condensed, visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from kgreason.base.progress import Progress
+    from kgreason.engine.relations.fact_tables import Facts
+    from kgreason.engine.statistics import Stats
+    from kgreason.isomorphism.anonymization import Anonymization
+    from kgreason.isomorphism.verification.verdict import Examined, Verdict
+    from kgreason.links.anonymization import LinksAnonymization
+    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.people.anonymization import PeopleAnonymization
+    from kgreason.people.verification.verdict import PeopleVerdict
+    from kgreason.release.report.report_data import Item as Block
+
+SHOWN = 20  # facts of a predicate shown to a person
+WITNESSES = 3  # of a violated item
+PROFILED = 16  # lines about the rounds of a rule
+LINE_AFTER = 2.0  # seconds; a line about shorter steps would only be noise
+
+Row = tuple[str, str]
+
+
+class Plain:
+    """Progress as lines of text on standard error: a line per step that takes long enough."""
+
+    def __init__(self) -> None:
+        self._title: str | None = None
+        self._unit, self._done, self._since = "", 0, monotonic()
+
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None:
+        """End the step before and begin the next."""
+        self.close()
+        self._title = title + (f" ({total:,})" if total else "")
+        self._unit, self._done, self._since = unit, 0, monotonic()
+
+    def advance(self, units: int = 1) -> None:
+        """Say nothing: lines are for whole steps."""
+        self._done += units
+
+    def note(self, message: str) -> None:
+        """Print the message."""
+        print(message, file=sys.stderr)
+
+    def close(self) -> None:
+        """End the current step."""
+        seconds = monotonic() - self._since
+        if self._title and seconds > LINE_AFTER:
+            rate = (
+                f", {self._done:,} {self._unit}, {self._done / seconds:,.0f} a second" if self._unit else ""
+            )
+            print(f"{self._title}: {seconds:.1f} s{rate}", file=sys.stderr)
+        self._title = None
+
+
+class _Rich:
+    """Progress as bars with counts and remaining time."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._task: TaskID | None = None
+
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None:
+        """Replace the bar of the step before."""
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(printable(title), total=total, unit=unit)
+
+    def advance(self, units: int = 1) -> None:
+        if self._task is not None:
+            self._bars.advance(self._task, units)
+
+    def note(self, message: str) -> None:
+        self._bars.console.print(printable(message), markup=False, highlight=False)
+
+
+def _compiling(progress: Progress) -> Callable[[bool], None]:
+    """What to say, once, when kernels are compiled."""
+
+    @cache
+    def tell(kept: bool) -> None:
+        unkept = (
+            "some seconds in each run: no folder can be written to keep them, NUMBA_CACHE_DIR may name one"
+        )
+        once = "compiling kernels for this machine: each once, some seconds"
+        progress.note(once if kept else f"compiling kernels, {unkept}")
+
+    return tell
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Show progress on standard error, and log it, while the block runs."""
+    from kgreason.base import jit
+    from kgreason.cli.run import logged
+
+    with _shown() as shown, logged(shown) as both:
+        jit.compiling = _compiling(both)
+        yield both
+
+
+@contextmanager
+def _shown() -> Iterator[Progress]:
+    if not sys.stderr.isatty():
+        plain = Plain()
+        yield plain
+        plain.close()
+        return
+    from rich import progress as bars
+    from rich.console import Console
+    from rich.text import Text
+
+    class Rate(bars.ProgressColumn):
+        """Units per second, of steps whose unit is known."""
+
+        def render(self, task: bars.Task) -> Text:
+            known = task.fields.get("unit") and task.speed
+            return Text(f"{task.speed:,.0f} {task.fields['unit']}/s" if known else "")
+
+    title = bars.TextColumn("{task.description}", markup=False)  # files may be called [red].csv
+    amount = bars.BarColumn(), bars.MofNCompleteColumn(), Rate(), bars.TimeRemainingColumn()
+    console = Console(file=raw(sys.stderr), emoji=False)
+    with bars.Progress(bars.SpinnerColumn(), title, *amount, console=console, transient=True) as shown:
+        yield _Rich(shown)
+
+
+def print_facts(facts: Facts, predicates: Iterable[str]) -> None:
+    """Print facts as clauses: all of them into a pipe or file, the first few of each predicate on a terminal."""
+    from kgreason.language.syntax.syntax_tree import Atom, Constant
+
+    for predicate in predicates:
+        limit = SHOWN if sys.stdout.isatty() else None
+        for number, row in enumerate(facts.rows(predicate)):
+            if number == limit:
+                rest = facts.count(predicate) - number
+                print(f"% ... and {rest:,} more of {predicate}; --out DIR writes all")
+                break
+            print(f"{Atom(predicate, tuple(Constant(v) for v in row))}.")
+
+
+def print_stats(stats: Stats, facts: Facts | None = None) -> None:
+    """Print the totals of an evaluation, on standard error; without `facts` it has failed."""
+    seconds, strata = max(stats.seconds, 1e-9), len(stats.strata)
+    walks = sum(stratum.walks for stratum in stats.strata)
+    found = "none, for the run did not end"
+    if facts is not None:
+        total = sum(table.length for table in facts.tables.values())
+        found = f"{total:,} of {', '.join(facts.tables)}"
+    walked = f", and {_many(walks, 'walk')}" if walks else ""
+    lines = {
+        "facts": found,
+        "derived": f"{stats.facts:,} new ones of {stats.tried:,} tried",
+        "rounds": f"{stats.rounds:,} in {strata:,} strat{'um' if strata == 1 else 'a'}{walked}",
+        "time": f"{stats.seconds:.3f} s of evaluation, {stats.facts / seconds:,.0f} facts/s",
+    }
+    if (most := memory.peak()) is not None:
+        lines["memory"] = f"{memory.shown(most)} at most, of the whole process"
+    for name, value in lines.items():
+        print(f"{name:<8} {value}", file=sys.stderr)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count > 1)}"
+
+
+def print_profile(stats: Stats) -> None:
+    """Print what each rule did in each round, and the costliest joins, on standard error."""
+    for line in _profile(stats):
+        print(line, file=sys.stderr)
+
+
+def _profile(stats: Stats) -> Iterator[str]:
+    for stratum in stats.strata:
+        how = _many(stratum.walks, "walk") if stratum.walks else _many(stratum.rounds, "round")
+        yield f"stratum {', '.join(visible(stratum.predicates))}: {how}, {stratum.seconds:.3f} s"
+        if stratum.walks:
+            yield "  a round is one step of all walks; seconds are shared out by what is tried"
+        for rule in stratum.rules:
+            yield f"  {rule.rule}"
+            yield f"    {'round':>13} {'tried':>15} {'new':>15} {'seconds':>9}"
+            for first, done in condensed(rule.rounds, PROFILED):
+                span = f"{first:,}" if first == done.round else f"{first:,}-{done.round:,}"
+                yield _counts(span, done.tried, done.facts, done.seconds)
+            if len(rule.rounds) != 1:
+                yield _counts("all", rule.tried, rule.facts, rule.seconds)
+    joins = stats.costliest()
+    if joins:
+        yield "costliest joins"
+    for join in joins:
+        found = f"{join.probed:,} looked up, {join.found:,} found"
+        yield f"  {join.seconds:>9.3f} s  {join.atom}: {found}, in {join.rule}"
+
+
+def _counts(name: str, tried: int, facts: int, seconds: float) -> str:
+    return f"    {name:>13} {tried:>15,} {facts:>15,} {seconds:>9.3f}"
+
+
+def anonymization_rows(result: Anonymization) -> list[Row]:
+    """Rows on an anonymization under rules."""
+    from kgreason.isomorphism.report import score_items, verdict_figures
+
+    graph, published, verdict = result.original, result.release.graph, result.verdict
+    derived = ", ".join(result.derived) or "none: the guarantee covers ground edges alone"
+    if verdict.model == "k-iso":
+        derived = "NOT PROTECTED, nor are degrees: k-Iso is a baseline to compare with"
+    return [
+        ("graph", f"{graph.n:,} vertices, {graph.m:,} edges -> {published.n:,}, {published.m:,}"),
+        ("guarantee", f"{result.release.guarantee}"),
+        ("derived edges", derived),
+        ("verified", _held(verdict) + _for_x(verdict)),
+        *conditions(verdict),
+        *rows(verdict_figures(verdict)),
+        *rows(score_items(result.score)),
+    ]
+
+
+def anonymized_people_rows(result: PeopleAnonymization) -> list[Row]:
+    """Rows on an anonymization of a graph of people."""
+    from kgreason.people.report import utility_items
+
+    graph = f"{result.original!r}".strip("<>").removeprefix("PeopleGraph with ")
+    if result.utility is not None and result.utility.structure is not None:  # each edge once, as in all rows
+        (links,) = result.original.relations.values()
+        graph = graph.removesuffix(f"{len(links):,}") + f"{result.utility.structure.edges:,}"
+    figures, withheld = result.release.figures, []
+    if count := figures.get("withheld"):  # for the sake of those who left a series
+        why = "too few of those like them left or stay; --left-out replace would keep them"
+        withheld.append(("withheld", f"{count:,} users: {why}"))
+    return [
+        ("graph", graph),
+        ("method", result.settings.method),
+        *people_rows(result.verdict),
+        *withheld,
+        *rows(utility_items(result.utility, figures)),
+    ]
+
+
+def anonymized_links_rows(result: LinksAnonymization) -> list[Row]:
+    """Rows on an anonymization of links."""
+    from kgreason.links.report import utility_items
+
+    asked, secret, verdict = result.asked, result.original.sensitive, result.verdict
+    percent = "" if asked.percent is None else f", {asked.percent:g} % left out"
+    how = {None: ", clusters as given", "random": ", clusters at random"}
+    by = how.get(asked.clustering, f", clusters by {asked.clustering}") if result.clusters is not None else ""
+    gone = f", and {secret.left_out:,} of entities that are left out" if secret.left_out else ""
+    return [
+        ("strategy", f"{asked.strategy}{percent}{by}"),
+        ("left out", f"{len(secret):,} links of {secret.name}, which is sensitive{gone}"),
+        *rows(utility_items(result)),
+        *links_rows(verdict),
+    ]
+
+
+def _for_x(verdict: Verdict, joint: str = " for ") -> str:
+    """Numbers of vertices that a verdict is for; that on k-Iso is for none."""
+    return "" if verdict.model == "k-iso" else f"{joint}{verdict.sizes}"
+
+
+def _held(verdict: Examined) -> str:
+    from kgreason.release.report.words import state_words
+
+    if verdict.needs_original and verdict.holds:
+        return "holds, as far as a release alone tells"
+    return state_words(verdict) if verdict.as_promised else state_words(verdict).upper()
+
+
+def verdict_rows(verdict: Verdict) -> list[Row]:
+    """Rows on each item of the definition, δ-anonymity, and the verdict on a graph under rules."""
+    from kgreason.isomorphism.report import verdict_figures
+
+    comma = "," if verdict.needs_original and verdict.holds else ""
+    found = f"{_held(verdict)}{comma} for k = {verdict.k}{_for_x(verdict, ', ')}"
+    return [*conditions(verdict), *rows(verdict_figures(verdict)), ("verdict", found)]
+
+
+def people_rows(verdict: PeopleVerdict) -> list[Row]:
+    """Rows on the conditions, who looks alike, and the verdict on a graph of people."""
+    from kgreason.people.report import verdict_figures
+
+    names = {"users": "released"} | ({"fakes": "fake users"} if verdict.model == "kw-tad" else {})
+    return [
+        *conditions(verdict),
+        *rows(verdict_figures(verdict)),
+        *((names[item.name], item.detail) for item in verdict.items if item.holds and item.name in names),
+        *(("not protected", note) for note in verdict.notes),
+        ("verdict", f"{_held(verdict)}: {verdict.asked}"),
+    ]
+
+
+def links_rows(verdict: LinksVerdict) -> list[Row]:
+    """Rows on the conditions, clusters, and the verdict on links."""
+    from kgreason.links.report import verdict_figures
+
+    chosen = [item for item in verdict.items if item.name == "links" and item.holds]
+    return [
+        *rows(verdict_figures(verdict)),
+        # of other strategies nothing is left to choice
+        *(("links", item.detail) for item in chosen if verdict.strategy == "partial"),
+        *conditions(verdict),
+        ("verified", f"{_held(verdict)}: {verdict.asked}"),
+    ]
+
+
+def print_witnesses(verdict: Examined) -> None:
+    """Print for each violated item the first few witnesses."""
+    for item in verdict.items:
+        if item.witnesses:
+            head = "Undecided of" if item.state == "undecided" else "Witnesses against"
+            print(f"\n{head} {item.name}:")
+            for witness in item.witnesses[:WITNESSES]:
+                print("\n".join(f"  {line}" for line in witness.splitlines()))
+
+
+def conditions(verdict: Examined) -> list[Row]:
+    """Rows on conditions: those that do not hold each, the others in one, then those that cannot be decided."""
+    kept = ", ".join(item.name for item in verdict.items if item.holds)
+    found: list[Row] = [
+        ("violated" if item.state == "fails" else item.state, f"{item.name}: {item.detail}")
+        for item in verdict.items
+        if not item.holds
+    ]
+    found.append(("checked and kept", kept or "nothing"))
+    if verdict.needs_original:
+        names = ", ".join(what.split(":")[0] for what in verdict.needs_original)
+        found.append(("undecidable alone", f"{names}: only the original could tell"))
+    return found
+
+
+def rows(items: Iterable[Block]) -> Iterator[Row]:
+    """Rows on figures of a report, and on the rows of its tables."""
+    from kgreason.release.report.report_data import Figure, Table
+
+    for item in items:
+        if isinstance(item, Figure):
+            name = item.name[:1].lower() + item.name[1:] if item.name[1:2].islower() else item.name
+            best = f" ({item.better.removeprefix('better is ')} is best)" if item.better else ""
+            yield f"{name}{best}", item.value if item.before is None else f"{item.before} -> {item.value}"
+        elif isinstance(item, Table):
+            for first, *cells in item.rows:
+                told = (f"{cell} {name}" for name, cell in zip(item.columns[1:], cells, strict=True))
+                yield f"{item.title.lower()} of {first}", ", ".join(told)
+
+
+def table(rows: list[Row]) -> None:
+    """Print two aligned columns, with borders on a terminal."""
+    if not sys.stdout.isatty():
+        width = max(len(name) for name, _ in rows)
+        for name, value in rows:
+            print(f"{name:<{width}}  {value}".rstrip())
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(show_header=False)
+    for name, value in rows:
+        shown.add_row(printable(name), printable(value))
+    Console(file=raw(sys.stdout), emoji=False).print(shown, markup=False)

@@ -1,0 +1,549 @@
+"""Graphs as NetworkX, igraph and tables of other libraries have them, in and out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from kgreason.base.arrays import pa, pc
+from kgreason.base.errors import CallError, DataError
+from kgreason.data.exchange.arrow import array, as_frame, as_polars, in_memory, needed
+from kgreason.data.raw_table import Raw
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.links.model import LinkGraph
+from kgreason.people.model import Attribute, PeopleGraph
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx as nx
+    import pandas as pd
+    import polars as pl
+
+Graph = KnowledgeGraph | PeopleGraph | LinkGraph
+
+
+# Out
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A graph of any kind as other libraries hold it.
+
+    Attributes
+    ----------
+    labels
+        Of the vertices.
+    vertices
+        What each vertex carries, by name; a list of n values.
+    relations
+        By relation an Arrow table of its edges: the labels of both ends, and what each edge carries.
+    mutual
+        Relations whose direction means nothing; each edge stands once in their tables.
+    """
+
+    labels: list[str]
+    vertices: Mapping[str, list[Any]]
+    relations: Mapping[str, pa.Table]
+    mutual: frozenset[str] = frozenset()
+
+    @property
+    def directed(self) -> bool:
+        """Whether direction means something in any relation, or there is none."""
+        return not self.relations or not self.mutual.issuperset(self.relations)
+
+    def edges(self, name: str) -> pa.Table:
+        """Edges of a relation; of a directed graph a mutual edge stands in both directions."""
+        table = self.relations[name]
+        if name not in self.mutual or not self.directed:
+            return table
+        source, target, *values = table.columns
+        back = pa.Table.from_arrays([target, source, *values], names=table.column_names)
+        return pa.concat_tables([table, back.filter(pc.not_equal(source, target))])
+
+
+def _plain(graph: Graph) -> Plain:
+    if not isinstance(graph, Graph):
+        raise CallError(
+            f"a graph is a KnowledgeGraph, a PeopleGraph or a LinkGraph, not of type {type(graph).__name__}",
+            hint="of a result of anonymize it is result.release.graph",
+        )
+    labels = pa.array(graph.labels, pa.string())
+
+    def table(source: Vertices, target: Vertices, **values: Any) -> pa.Table:
+        ends = {"source": labels.take(pa.array(source)), "target": labels.take(pa.array(target))}
+        return pa.table({**ends, **{name: pa.array(v) for name, v in values.items() if v is not None}})
+
+    if isinstance(graph, KnowledgeGraph):
+        carried = {name: values.tolist() for name, values in graph.attributes.items()}
+        tables = {name: table(r.source, r.target, weight=r.weight) for name, r in graph.relations.items()}
+        return Plain(graph.labels.tolist(), carried, tables)
+    vertices = {name: _values_of(a, graph.n) for name, a in graph.attributes.items()}
+    if isinstance(graph, LinkGraph):
+        vertices = {"size": graph.size.tolist(), **vertices}
+        tables = {
+            name: table(o.source, o.target, count=o.count, weight=o.weight)
+            for name, o in graph.observed.items()
+        }
+        mutual = [name for name, o in graph.observed.items() if o.mutual]
+        return Plain(graph.labels.tolist(), vertices, tables, frozenset(mutual))
+    tables = {}
+    for name, links in graph.relations.items():
+        once = links.source < links.target if links.mutual else slice(None)
+        tables[name] = table(links.source[once], links.target[once])
+    mutual = [name for name, links in graph.relations.items() if links.mutual]
+    return Plain(graph.labels.tolist(), vertices, tables, frozenset(mutual))
+
+
+def _domain(attribute: Attribute) -> np.ndarray[Any, Any]:
+    """Values of an attribute: texts, or of a numeric one numbers."""
+    return attribute.numbers if attribute.kind == "numeric" else attribute.domain
+
+
+def _values_of(attribute: Attribute, n: int) -> list[list[Any]]:
+    found: list[list[Any]] = [[] for _ in range(n)]
+    for user, value in zip(
+        attribute.user.tolist(), _domain(attribute)[attribute.value].tolist(), strict=True
+    ):
+        found[user].append(value)
+    return found
+
+
+def edges_of(table: pa.Table, predicate: str) -> Plain:
+    """Facts as edges: from the first column to the second; a third column of numbers is the weight.
+
+    Raises
+    ------
+    DataError
+        If the facts have fewer than two arguments.
+    """
+    if table.num_columns < 2:
+        raise DataError(
+            f"<{predicate}>",
+            f"facts of {table.num_columns} argument{'s' * (table.num_columns != 1)} are no edges",
+            hint="to_arrow, to_pandas and to_polars take facts of any number of arguments",
+        )
+    names = list(table.column_names)
+    kind = table.schema.types[2] if len(names) > 2 else pa.null()
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        names[2] = "weight"
+    ends = [[str(v) for v in column.to_pylist()] for column in table.columns[:2]]
+    labels = dict.fromkeys(label for pair in zip(*ends, strict=True) for label in pair)
+    columns = [*(pa.array(end, pa.string()) for end in ends), *table.columns[2:]]
+    return Plain(list(labels), {}, {predicate: pa.Table.from_arrays(columns, names=names)})
+
+
+def to_arrow(graph: Graph, relation: str | None = None) -> pa.Table:
+    """Make an Arrow table of one relation (the only one by default), with the labels of the vertices.
+
+    Parameters
+    ----------
+    relation
+        Of a `PeopleGraph` or `LinkGraph` the name of an attribute, too: a row for each value of a user then.
+        Links that run both ways stand once.
+
+    Raises
+    ------
+    DataError
+        If there is no such relation, or several and none is named.
+
+    Examples
+    --------
+    >>> from kgreason import KnowledgeGraph
+    >>> to_arrow(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_pylist()
+    [{'source': 'A', 'target': 'D', 'weight': 0.6}]
+    >>> people = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
+    >>> to_arrow(people, "age").to_pylist()
+    [{'user': 'Ken', 'age': 18.0}]
+    """
+    whole = _plain(graph)
+    attributes = {} if isinstance(graph, KnowledgeGraph) else graph.attributes
+    chosen = _only({**whole.relations, **attributes}, relation)
+    if chosen in attributes:
+        found = attributes[chosen]
+        values = pa.array(
+            _domain(found)[found.value], pa.float64() if found.kind == "numeric" else pa.string()
+        )
+        users = pa.array(graph.labels[found.user], pa.string())
+        return pa.Table.from_arrays([users, values], names=["user", chosen])
+    table = whole.relations[chosen]
+    names = graph.relations[chosen].columns if isinstance(graph, KnowledgeGraph) else table.column_names
+    return table.rename_columns(list(names))
+
+
+def _only(names: Mapping[str, object], relation: str | None) -> str:
+    """The relation that is asked for, or the only one."""
+    known = ", ".join(names)
+    if relation is not None:
+        if relation not in names:
+            hint = f"one of {known}" if known else None
+            raise DataError("<graph>", f"there is no relation {relation!r}", hint=hint)
+        return relation
+    if len(names) != 1:
+        raise DataError(
+            "<graph>",
+            f"choose a relation: {known}" if known else "the graph has no relation",
+            hint=f"say relation={next(iter(names))!r}" if known else "it holds vertices alone",
+        )
+    return next(iter(names))
+
+
+def to_pandas(graph: Graph, relation: str | None = None) -> pd.DataFrame:
+    """`kgreason.to_arrow` as a pandas DataFrame; needs pandas installed.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+
+    Examples
+    --------
+    >>> from kgreason import KnowledgeGraph
+    >>> to_pandas(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_dict("records")
+    [{'source': 'A', 'target': 'D', 'weight': 0.6}]
+    """
+    return as_frame(to_arrow(graph, relation))
+
+
+def to_polars(graph: Graph, relation: str | None = None) -> pl.DataFrame:
+    """`kgreason.to_arrow` as a Polars DataFrame; needs Polars installed.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+
+    Examples
+    --------
+    >>> from kgreason import KnowledgeGraph
+    >>> to_polars(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).rows()
+    [('A', 'D', 0.6)]
+    """
+    return as_polars(to_arrow(graph, relation))
+
+
+@overload
+def to_networkx(graph: KnowledgeGraph) -> nx.MultiDiGraph[str]: ...
+
+
+@overload
+def to_networkx(graph: Graph) -> nx.MultiGraph[str]: ...
+
+
+def to_networkx(graph: Graph) -> nx.MultiGraph[str]:
+    """Make a NetworkX graph; vertices are the labels, edges carry ``relation`` and perhaps ``weight``.
+
+    Of a `PeopleGraph` vertices carry the list of their values of each attribute; of a `LinkGraph` edges carry ``count``
+    as well. Where all relations run both ways, it is a `networkx.MultiGraph` with each edge once; else a
+    `networkx.MultiDiGraph`, in which they stand in both directions.
+
+    Examples
+    --------
+    >>> nxg = to_networkx(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own"))
+    >>> list(nxg.edges(data=True))
+    [('A', 'D', {'relation': 'own', 'weight': 0.6})]
+    """
+    return as_networkx(_plain(graph))
+
+
+def as_networkx(whole: Plain) -> nx.MultiGraph[str]:
+    """Put a graph together in NetworkX."""
+    import networkx as nx
+
+    result: nx.MultiGraph[str] = nx.MultiDiGraph() if whole.directed else nx.MultiGraph()
+    for number, label in enumerate(whole.labels):
+        result.add_node(label, **{name: values[number] for name, values in whole.vertices.items()})
+    for name in whole.relations:
+        table = whole.edges(name)
+        titles = table.column_names[2:]
+        if clash := next((title for title in titles if title in ("relation", "key")), None):
+            raise DataError(
+                "<graph>",
+                f"edges of {name!r} carry {clash!r}, which NetworkX has another use for",
+                hint="call the attribute otherwise",
+            )
+        result.add_edges_from(
+            (source, target, {"relation": name, **dict(zip(titles, values, strict=True))})
+            for source, target, *values in zip(*(c.to_pylist() for c in table.columns), strict=True)
+        )
+    return result
+
+
+def to_igraph(graph: Graph) -> igraph.Graph:
+    """Make a graph of igraph; vertices carry ``name``, edges ``relation`` and perhaps ``weight``.
+
+    What else vertices and edges carry, and which graphs have directions: as for `kgreason.to_networkx`. Where only some
+    relations have weights, the others have `None`.
+
+    Raises
+    ------
+    DataError
+        If igraph is not installed.
+
+    Examples
+    --------
+    >>> made = to_igraph(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own"))
+    >>> made.vs["name"], made.es["weight"], made.is_directed()
+    (['A', 'D'], [0.6], True)
+    """
+    return as_igraph(_plain(graph))
+
+
+def as_igraph(whole: Plain) -> igraph.Graph:
+    """Put a graph together in igraph.
+
+    Raises
+    ------
+    DataError
+        If igraph is not installed, or the graph has an attribute of a name that igraph has another use for.
+    """
+    library = needed("igraph", "an igraph graph", "to_igraph", "to_networkx does without")
+    if "name" in whole.vertices:
+        raise DataError(
+            "<graph>",
+            "users have the attribute 'name', which igraph has another use for",
+            hint="call the attribute otherwise, or take to_networkx()",
+        )
+    number = {label: i for i, label in enumerate(whole.labels)}
+    tables = {name: whole.edges(name) for name in whole.relations}
+    titles = dict.fromkeys(title for table in tables.values() for title in table.column_names[2:])
+    if "relation" in titles:
+        raise DataError(
+            "<graph>",
+            "edges carry 'relation', which stands for their predicate",
+            hint="call the attribute otherwise",
+        )
+    ends: list[tuple[int, int]] = []
+    carried: dict[str, list[Any]] = {title: [] for title in ("relation", *titles)}
+    for name, table in tables.items():
+        source, target = ([number[label] for label in end.to_pylist()] for end in table.columns[:2])
+        ends += zip(source, target, strict=True)
+        carried["relation"] += [name] * len(table)
+        for title in titles:
+            there = title in table.column_names
+            carried[title] += table[title].to_pylist() if there else [None] * len(table)
+    made: igraph.Graph = library.Graph(
+        n=len(whole.labels),
+        edges=ends,
+        directed=whole.directed,
+        vertex_attrs={"name": whole.labels, **whole.vertices},
+        edge_attrs=carried,
+    )
+    return made
+
+
+# In
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A graph of another library.
+
+    Attributes
+    ----------
+    labels
+        Text of each vertex, unique.
+    source, target
+        int64 vertex numbers, shape (m,).
+    values
+        What edges carry, by name; a list of m values, `None` where an edge lacks it.
+    directed
+        Whether direction means something.
+    """
+
+    labels: list[str]
+    source: Vertices
+    target: Vertices
+    values: Mapping[str, Sequence[Any]]
+    directed: bool
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) != len(self.labels):
+            twice = Counter(self.labels).most_common(1)[0][0]
+            what = f"two vertices of the graph have the same text, {twice!r}"
+            raise DataError("<graph>", what, hint="relabel them")
+
+    def as_raw(self, name: str) -> Raw:
+        """As a table to load from, of the edges alone whose relation is the predicate that `name` names.
+
+        Raises
+        ------
+        DataError
+            If edges are of several relations and not of that one, or only some have a weight.
+        """
+        rows, wanted = np.arange(len(self.source)), name.strip("<>")
+        said = self.values.get("relation", ())
+        known = set(said) - {None}
+        if wanted in known:
+            rows = np.flatnonzero([one in (None, wanted) for one in said])
+        elif len(known) > 1:
+            raise DataError(
+                name,
+                f"edges of the graph are of the relations {', '.join(sorted(map(str, known)))}, none of {wanted!r}",
+                hint="the edge attribute relation says which predicate an edge is of: name it as the rules do",
+            )
+        weights = self._weights(rows, name, "of the graph")
+        labels = np.array(self.labels, dtype=object)
+        columns = [array(name, labels[end[rows]].tolist()) for end in (self.source, self.target)]
+        columns += [] if weights is None else [array(name, weights)]
+        return Raw(
+            name,
+            ("source", "target", "weight")[: len(columns)],
+            tuple(columns),
+            lambda _: None,
+            named=False,
+            graph=True,
+            undirected=None if self.directed else np.ones(len(rows), dtype=bool),
+            vertices=in_memory(name, ("id",), [array(name, self.labels)]),
+            memory=True,
+            attributes=tuple(sorted(self.values.keys() - {"relation", "weight"})),
+        )
+
+    def as_graph(self, relation: str) -> KnowledgeGraph:
+        """As a knowledge graph; undirected edges run both ways.
+
+        Parameters
+        ----------
+        relation
+            Name of the relation of edges that carry no ``relation``.
+
+        Raises
+        ------
+        DataError
+            If only some edges of a relation have a weight, or one that is no number.
+        """
+        names = self.values.get("relation") or [None] * len(self.source)
+        rows: dict[str, list[int]] = {} if names else {relation: []}
+        for row, name in enumerate(names):
+            rows.setdefault(relation if name is None else str(name), []).append(row)
+        found = {name: self._relation(name, np.array(some, dtype=np.int64)) for name, some in rows.items()}
+        return KnowledgeGraph(np.array(self.labels, dtype=object), found).distinct()
+
+    def _relation(self, name: str, rows: Vertices) -> Relation:
+        weights = self._weights(rows, "<graph>", f"of {name!r}")
+        weight = None if weights is None else _numbers(weights)
+        source, target = self.source[rows], self.target[rows]
+        if not self.directed:
+            back = source != target
+            source, target = np.concatenate([source, target[back]]), np.concatenate([target, source[back]])
+            weight = None if weight is None else np.concatenate([weight, weight[back]])
+        return Relation(source, target, weight)
+
+    def _weights(self, rows: Vertices, file: str, of: str) -> list[Any] | None:
+        """Weights of some edges; `None` if none of them has one."""
+        every = self.values.get("weight")
+        weights = [] if every is None else [every[row] for row in rows.tolist()]
+        absent = sum(w is None for w in weights)
+        if absent == len(weights):
+            return None
+        if absent:
+            raise DataError(
+                file,
+                f"{absent} of the {len(rows)} edges {of} have no weight",
+                hint="give each edge of a relation a weight, or none",
+            )
+        return weights
+
+
+def _numbers(values: Sequence[Any]) -> Weights:
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        what = f"a weight is no number: {error}"
+        raise DataError("<graph>", what, hint="make the attribute weight a number") from error
+    if not np.isfinite(found).all():
+        row = int(np.argmin(np.isfinite(found)))
+        what = f"a weight is no number: that of edge {row + 1} is {values[row]!r}"
+        raise DataError("<graph>", what, hint="give the edge a weight, or take it out")
+    return found
+
+
+def is_networkx(obj: object) -> bool:
+    """Whether an object is a graph of NetworkX, or looks like one."""
+    return hasattr(obj, "adjacency") and hasattr(obj, "edges")
+
+
+def is_igraph(obj: object) -> bool:
+    """Whether an object is a graph of igraph, or looks like one."""
+    return hasattr(obj, "get_edgelist") and hasattr(obj, "vs") and hasattr(obj, "es")
+
+
+def as_foreign(obj: Any) -> Foreign | None:
+    """A graph of another library, or one of kgreason; `None`: it is none."""
+    if isinstance(obj, KnowledgeGraph):
+        obj = to_networkx(obj)
+    if is_networkx(obj):
+        return _taken_networkx(obj)
+    return _taken_igraph(obj) if is_igraph(obj) else None
+
+
+def _taken_networkx(graph: Any) -> Foreign:
+    number = {v: i for i, v in enumerate(graph.nodes)}
+    edges = list(graph.edges(data=True))
+    names = dict.fromkeys(str(name) for _, _, data in edges for name in data)
+    return Foreign(
+        [str(v) for v in graph.nodes],
+        np.array([number[s] for s, _, _ in edges], dtype=np.int64),
+        np.array([number[t] for _, t, _ in edges], dtype=np.int64),
+        {name: [data.get(name) for _, _, data in edges] for name in names},
+        bool(graph.is_directed()),
+    )
+
+
+def _taken_igraph(graph: Any) -> Foreign:
+    names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
+    if any(name is None for name in names):
+        raise DataError(
+            "<graph>", "some vertices of the graph have no name", hint="name all of them, or none"
+        )
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    carried = {name: graph.es[name] for name in graph.es.attributes()}
+    labels = [str(name) for name in names]
+    return Foreign(labels, ends[:, 0].copy(), ends[:, 1].copy(), carried, bool(graph.is_directed()))
+
+
+def from_networkx(graph: nx.Graph[Any], relation: str = "edge") -> KnowledgeGraph:
+    """Read a NetworkX graph of any sort; undirected edges run both ways.
+
+    Vertices are named by the text of the nodes. Edges may carry ``relation`` and ``weight``; nothing else is read, nor
+    what nodes carry: a release must not show it.
+
+    Parameters
+    ----------
+    relation
+        Name of the relation of edges that carry no ``relation``.
+
+    Raises
+    ------
+    DataError
+        If two vertices have the same text, or only some edges of a relation have a weight.
+    """
+    return _taken_networkx(graph).as_graph(relation)
+
+
+def from_igraph(graph: igraph.Graph, relation: str = "edge") -> KnowledgeGraph:
+    """Read a graph of igraph; undirected edges run both ways.
+
+    Vertices are named by their attribute ``name``, else by their indices. Edges may carry ``relation`` and ``weight``;
+    nothing else is read: a release must not show it.
+
+    Parameters
+    ----------
+    relation
+        Name of the relation of edges that carry no ``relation``.
+
+    Raises
+    ------
+    DataError
+        If two vertices have the same name, or only some edges of a relation have a weight.
+
+    Examples
+    --------
+    >>> import igraph
+    >>> from_igraph(igraph.Graph([(0, 1), (1, 2)], directed=True), relation="own")
+    <KnowledgeGraph with 3 vertices; own: 2 edges>
+    """
+    return _taken_igraph(graph).as_graph(relation)

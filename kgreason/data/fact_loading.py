@@ -1,0 +1,283 @@
+"""Program and data to facts and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base import memory
+from kgreason.base.arrays import as_numpy
+from kgreason.base.errors import DataError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.data.edge_checks import (
+    Rows,
+    Titles,
+    Written,
+    check_range,
+    check_titles,
+    published,
+    tell_parallel,
+    tell_sums,
+)
+from kgreason.data.formats.vertex_names import spelling_note
+from kgreason.data.program_tables import Data, Loader, no_data
+from kgreason.data.sources import SourceSpec
+from kgreason.engine.plan.static_kinds import deciding, infer
+from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table, doubles
+from kgreason.engine.relations.rows import first_rows
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.language.check.checked_program import CheckedProgram, Position
+from kgreason.language.check.genericity import met_by_vertices
+from kgreason.language.syntax.syntax_tree import Constant
+
+__all__ = ["Data", "load_facts", "load_graph"]
+
+
+def load_facts(
+    program: CheckedProgram,
+    data: Data,
+    progress: Progress = SILENT,
+    goals: Sequence[str] | None = None,
+    *,
+    complete: bool = True,
+    numbered: bool | None = None,
+) -> Facts:
+    """Read the input facts of a program.
+
+    The facts of a predicate come from what `data` names for it, else from its ``@bind`` annotations; several
+    sources are joined. Facts written in the rule file are not repeated here. A unary ``@node`` predicate
+    holds, besides its own data, for every end of an ``@edge`` fact. Repeated rows count once. Vertices are strings;
+    integers if all sources of ``@edge`` and ``@node`` predicates have types of their own and give integers, the
+    rules treat all vertices alike, so that they cannot tell the difference, and other tables have integers where the
+    rules compare them with vertices.
+
+    Parameters
+    ----------
+    goals
+        Predicates wanted, by default all. Files and databases that neither they nor the types of their numbers
+        depend on are not opened.
+    complete
+        Whether ``@node`` predicates get the ends of edges.
+    numbered
+        Whether vertices may be integers; `None`: if the rules treat all vertices alike.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, a value does not fit its column, an ``@input`` or ``@edge`` predicate has no
+        data at all, or a weight of a predicate with ``@incoming_sum`` lies outside [0,1].
+    """
+    loader = Loader(program, data, progress)
+    tables: dict[str, Table] = {}
+    parts: dict[str, Sequence[Rows]] = {}
+    met: frozenset[Position] | None = None
+    if numbered is None:
+        met = met_by_vertices(program)
+        numbered = met is not None
+    named = tables
+    waiting = loader.predicates()
+    needed = {*waiting} if goals is None else _needed(program, goals)
+    chosen = needed.union(loader.in_memory())
+    while here := [p for p in waiting if p in chosen]:
+        for predicate in here:
+            with _fitting(program, predicate):
+                loaded = loader.load(predicate)
+                if loaded is not None:
+                    columns = loader.unique(predicate, loaded.joined())
+                    tables[predicate] = Table(loaded.kinds, columns, len(columns[0]) if columns else 0)
+                    parts[predicate] = loaded.parts
+                    numbered = numbered and loaded.numbered in (None, True)
+                memory.look(now=True)
+        waiting = [p for p in waiting if p not in here]
+        if numbered and not {*program.edges, *program.nodes}.intersection(waiting):
+            named, numbered = tables, False
+            beside = [
+                (p, i) for p, i in met or () if p in tables and p not in (*program.edges, *program.nodes)
+            ]
+            if all(tables[p].kinds[i] is Kind.INT for p, i in beside):
+                tables = _integers(program, tables, loader.symbols)
+        if waiting:
+            chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)
+    for edge in program.edges:
+        given = named[edge].columns if edge in named else ()
+        strict = edge in program.incoming_sums  # a bound on sums requires shares
+        _examined(program, loader, edge, given, parts.get(edge, ()), strict=strict)
+    if complete:
+        complete_nodes(program, tables, loader.symbols)
+    return Facts(tables, loader.symbols)
+
+
+def _integers(program: CheckedProgram, tables: Mapping[str, Table], symbols: Symbols) -> dict[str, Table]:
+    """Convert vertices from strings of digits to integers."""
+    numbers = np.zeros(len(symbols), dtype=np.int64)
+    changed = dict(tables)
+    for predicate in {*program.edges, *program.nodes}.intersection(tables):
+        table = tables[predicate]
+        columns, kinds = list(table.columns), list(table.kinds)
+        for end in range(min(table.arity, 1 + (predicate in program.edges))):
+            used = np.zeros(len(symbols), dtype=bool)
+            used[columns[end]] = True
+            codes = np.flatnonzero(used)
+            numbers[codes] = as_numpy(symbols.texts(codes).cast("int64"))
+            columns[end], kinds[end] = numbers[columns[end]], Kind.INT
+        changed[predicate] = Table(tuple(kinds), tuple(columns), table.length)
+    return changed
+
+
+@contextmanager
+def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
+    """Turn a memory limit into an error that names the predicate."""
+    try:
+        yield
+    except memory.Exhausted as error:
+        raise DataError(
+            program.file,
+            f"there is not enough memory to read the facts of {predicate}: {error}",
+            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
+        ) from None
+
+
+def _needed(program: CheckedProgram, goals: Sequence[str]) -> set[str]:
+    left = program.restricted(goals)
+    rules = [atom for rule in left.rules for atom in (rule.head, *rule.positives, *rule.negatives)]
+    needed = {*goals, *(atom.predicate for atom in (*left.facts, *rules))}
+    return needed.union(program.edges) if needed & set(program.nodes) else needed
+
+
+def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT) -> KnowledgeGraph:
+    """Read the knowledge graph of a program: its ``@edge`` relations and its ``@node`` vertices.
+
+    Vertices are numbered as they first appear, those of ``@node`` predicates before the ends of edges.
+    Edges and vertices written in the rule file belong to the graph.
+
+    Raises
+    ------
+    DataError
+        As `load_facts`; besides, if a weight is outside [0,1], or the name of a column is a vertex or a number.
+    """
+    loader = Loader(program, data, progress)
+    if not program.edges:
+        raise DataError(
+            program.file, "the rules name no ground edges", hint='say which predicate they are: @edge("own").'
+        )
+    stated = {fact.predicate for fact in program.facts}
+    for edge in program.edges:
+        if not loader.sources(edge) and edge not in stated:
+            raise no_data(program, edge)
+    loaded = {p: loader.load(p) if loader.sources(p) else None for p in (*program.nodes, *program.edges)}
+    codes: list[Codes] = []
+    for node in program.nodes:
+        given = loaded[node]
+        names, _ = _stated(program, node, 1)
+        codes += [*(given.joined()[:1] if given else ()), loader.symbols.encode([*map(str, names[0])])]
+    relations, titles = {}, tuple[Titles, ...]()
+    for edge in program.edges:
+        given = loaded[edge]
+        columns = loader.unique(edge, given.joined()) if given else ()
+        columns = _examined(program, loader, edge, columns, given.parts if given else (), strict=True)
+        found = given.titles if given else ()
+        weight = columns[2].view(np.float64) if len(columns) > 2 else None
+        relations[edge] = Relation(columns[0], columns[1], weight, published(found, len(columns)))
+        codes.append(np.stack(columns[:2], axis=1).reshape(-1))
+        titles += found
+    graph = _numbered(np.concatenate(codes), relations, loader.symbols)
+    known = frozenset(name for title in titles for name in title.names)
+    labels = known.intersection(map(str.strip, graph.labels.tolist())) if titles else known
+    for title in titles:
+        check_titles(title, labels)
+    return graph
+
+
+def _examined(
+    program: CheckedProgram,
+    loader: Loader,
+    edge: str,
+    columns: tuple[Codes, ...],
+    parts: Sequence[Rows],
+    *,
+    strict: bool,
+) -> tuple[Codes, ...]:
+    """Edges of the data and the rule file, each once, their weights checked; `strict` requires those in [0,1]."""
+    symbols, progress = loader.symbols, loader.progress
+    arity = len(columns) or program.arities.get(edge, 0)
+    stated, spans = _stated(program, edge, arity)
+    written = [symbols.encode([*map(str, names)]) for names in stated[:2]]
+    weights = [np.array([float(str(w)) for w in column], dtype=np.float64) for column in stated[2:3]]
+    if spans or not columns:
+        written += map(doubles, weights)
+        columns = tuple(map(np.concatenate, zip(columns, written, strict=True))) if columns else (*written,)
+        keep = first_rows(columns)
+        columns = tuple(column[keep] for column in columns)
+    if len(columns) == 3:
+        check_range(edge, parts, Written(weights[0], spans), progress, strict=strict)
+        tell_parallel(edge, columns, progress)
+        shares = columns[2].view(np.float64)
+        tell_sums(edge, program.incoming_sums.get(edge), columns[1], shares, symbols, progress)
+    return columns
+
+
+def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[list[object]], list[str]]:
+    """Facts of the rule file as values by column, and their places."""
+    atoms = [fact for fact in program.facts if fact.predicate == predicate]
+    rows = [[t.value for t in atom.terms if isinstance(t, Constant)] for atom in atoms]
+    columns: list[list[object]] = [[row[i] for row in rows] for i in range(arity)]
+    return columns, [str(atom.span) for atom in atoms]
+
+
+def _numbered(codes: Codes, relations: Mapping[str, Relation], symbols: Symbols) -> KnowledgeGraph:
+    """Number the vertices as they first appear in `codes`."""
+    place = np.full(len(symbols), len(codes), dtype=np.int64)
+    place[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write is the first place
+    order = np.argsort(place, kind="stable")[: np.count_nonzero(place < len(codes))]
+    number = np.full(len(symbols), -1, dtype=np.int64)
+    number[order] = np.arange(len(order))
+    labels = np.array(symbols.decode(order.tolist()), dtype=object)
+    numbered = {
+        name: replace(r, source=number[r.source], target=number[r.target]) for name, r in relations.items()
+    }
+    return KnowledgeGraph(labels, numbered)
+
+
+def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: Symbols) -> None:
+    """Add the ends of all edges to the ``@node`` predicates."""
+    known = [tables[p] for p in (*program.edges, *program.nodes) if p in tables]
+    kind = next((table.kinds[0] for table in known), Kind.STRING)
+    ends = [tables[e].columns[i] for e in program.edges if e in tables for i in (0, 1)]
+    for fact in program.facts:
+        if fact.predicate in program.edges:
+            names = [str(t.value) for t in fact.terms[:2] if isinstance(t, Constant)]
+            ends.append(symbols.encode(names))
+    for node in program.nodes:
+        if program.arities.get(node, 1) != 1:
+            continue
+        own = [tables[node].columns[0]] if node in tables else []
+        codes = np.concatenate([np.empty(0, dtype=np.int64), *own, *ends])
+        codes = codes[first_rows([codes])]
+        tables[node] = Table((kind,), (codes,), len(codes))
+
+
+def note_of_spellings(program: CheckedProgram) -> str | None:
+    """`spelling_note` on the vertices in the files that a program binds, as far as they are there.
+
+    Raises
+    ------
+    DataError
+        If one cannot be read.
+    """
+    loader = Loader(program, {}, SILENT)
+    vertices = dict.fromkeys(program.edges, (0, 1)) | dict.fromkeys(program.nodes, (0,))
+    found: list[npt.NDArray[np.int64]] = []
+    for predicate, places in vertices.items():
+        given = [source for source, _, _ in loader.sources(predicate)]
+        if given and all(isinstance(s, SourceSpec) and s.query is None and s.path.is_file() for s in given):
+            loaded = loader.load(predicate)
+            columns = loaded.joined() if loaded else ()
+            found += [columns[place] for place in places if place < len(columns)]
+    if not found:
+        return None
+    return spelling_note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))

@@ -1,0 +1,142 @@
+"""The readers by format, and files that are not what their names say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from kgreason.base.errors import DataError
+from kgreason.base.memory import always_limited, claim
+from kgreason.data.raw_table import UNPACKING, Raw, damaged, open_bytes
+from kgreason.data.row_conditions import filtered, parse
+from kgreason.data.source_options import Options, normal, read_options
+from kgreason.data.sources import DATABASES, SourceSpec
+
+READERS = {
+    "csv": "delimited.read_csv",
+    "tsv": "delimited.read_tsv",
+    "edges": "edge_list.read_edges",
+    "konect": "edge_list.read_edges",
+    "mtx": "matrix_market.read_mtx",
+    "gml": "gml.read_gml",
+    "graphml": "graphml.read_graphml",
+    "net": "pajek.read_pajek",
+    "neo4j": "neo4j.read_neo4j",
+    "parquet": "parquet.read_parquet",
+    "json": "json_rows.read_json",
+    "sqlite": "sqlite.read_sqlite",
+    "duckdb": "duckdb_files.read_duckdb",
+    "postgresql": "postgresql.read_postgresql",
+    "rdf": "rdf.read_rdf",
+    "bods": "bods.read_bods",
+    "gleif": "gleif.read_gleif",
+}
+"""Module and function of each reader; only those in use are imported."""
+_TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx", "neo4j"})
+_LOOKED_AT = 1 << 16
+_ZIP = b"PK\x03\x04"
+_PARQUET = b"PAR1"
+_STATEMENT = re.compile(rb'"(?:statementType|recordDetails)"\s*:')
+_ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
+_ROOTS = {b"graphml": "graphml", b"RDF": "rdf", b"gexf": ""}
+_CHOSEN = frozenset({"path", "columns", "selectedcolumns"})
+"""Options that only who knows the rows of a file gives."""
+_PACKED = ("sqlite", "duckdb")
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Function by its module in this package and its name; the module is imported now."""
+    module, _, function = name.partition(".")
+    found: Callable[..., Any] = getattr(import_module(f"{__package__}.formats.{module}"), function)
+    return found
+
+
+def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
+    """Read a file of any format as columns, of text or typed as the format has them.
+
+    Parameters
+    ----------
+    options
+        `None`: those of `source`.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read as what it is said to be, or takes more memory than there may be used.
+    """
+    kind = source.kind()
+    options = understood(source) if options is None else options
+    with damaged(source.file), always_limited():
+        check_content(source)
+        size = source.path.stat().st_size if source.path.is_file() else 0
+        claim((1 + (kind in _TEXT)) * size)  # text is held twice for a while
+        read = function_of(READERS[kind])
+        if source.query is not None:
+            queried: Raw = read(source.path, options, source.query, source.place)
+            return queried
+        raw: Raw = read(source.path, options)
+        return raw if kind in DATABASES or raw.vertices is not None else filtered(raw, options)
+
+
+def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
+    """Understand the options of a source without opening it.
+
+    Parameters
+    ----------
+    more
+        Options of the ``@bind`` that the source replaces.
+
+    Raises
+    ------
+    DataError
+        If one is unknown, has no such value, or is not one of the format.
+    """
+    kind, place = source.kind(), source.place
+    options = read_options(place, {**(more or {}), **source.options}, kind)
+    if options.where is not None:
+        parse(place, options.where)
+        if source.query is not None:
+            raise DataError(place, "a query has no option where", hint="write WHERE into the query")
+    if source.query is not None and kind not in DATABASES:
+        raise DataError(place, f"{kind} files take no queries", hint="duckdb queries tables and files")
+    if kind not in DATABASES and options.table not in (None, "edges", "vertices"):
+        raise DataError(place, f"option table cannot be {options.table!r}", hint="one of edges, vertices")
+    return options
+
+
+def check_content(source: SourceSpec) -> None:
+    """Refuse a file that begins as one of another format, where reading it would say something less helpful.
+
+    What `format=` says is believed.
+
+    Raises
+    ------
+    DataError
+        With the format that it seems to be.
+    """
+    kind, path = source.kind(), source.path
+    if kind in _PACKED or source.query is not None or source.server or not path.is_file():
+        return
+    start = b""
+    with suppress(OSError, *UNPACKING), open_bytes(path) as stream:  # of which the reader says more
+        start = stream.read(_LOOKED_AT)
+    if start.startswith(_ZIP):
+        raise DataError(source.file, "this is a zip file", hint="unpack it first, and name the file in it")
+    if source.format is not None or "format" in normal(source.options):
+        return
+    if kind == "json" and not _CHOSEN.intersection(normal(source.options)) and _STATEMENT.search(start):
+        raise DataError(
+            source.file,
+            "these are statements of BODS, not rows",
+            hint="say format=bods; format=json reads them as they stand",
+        )
+    if start.startswith(_PARQUET) and kind != "parquet":
+        raise DataError(source.file, "this is a Parquet file", hint="say format=parquet")
+    root = _ROOT.search(start) if kind == "gleif" else None
+    if root is not None and root[1] in _ROOTS:
+        other = _ROOTS[root[1]]
+        hint = f"say format={other}" if other else "save it as GraphML"
+        raise DataError(source.file, f"the file holds <{root[1].decode()}>, not records of GLEIF", hint=hint)

@@ -1,0 +1,443 @@
+"""CSV and TSV files: fields between delimiters, perhaps quoted, perhaps a first line of names.
+
+Arrow reads them. DuckDB takes as long for ten million edges (2.2 s each, 0.8 in place of 0.6 GB) and names the line of
+an unclosed quotation mark by itself, but reads three encodings and takes ``*`` in the name of a file for a pattern.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base import memory
+from kgreason.base.arrays import arrow_csv, pa, pc
+from kgreason.base.errors import DataError
+from kgreason.data.formats.field_text import NESTED, columns_of, whole_pieces, write_lines
+from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
+from kgreason.data.source_options import Options, delimiter_of, other_delimiter
+from kgreason.data.targets import Target
+from kgreason.data.text_conversion import ABSENT
+from kgreason.data.value_conversion import text
+from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.language.values import Null, Value
+
+_SAMPLE = 200
+_FIELD = 1 << 24  # characters of a field; as many as Arrow takes
+_QUOTES = 1 << 20  # bytes that are looked through for quotation marks at once
+_SHOWN = 20  # characters of a field in a message
+_START = 1 << 16  # characters of a file in which its first line ends
+_ROWS = 1 << 20  # that are written at once
+_QUOTING = {"all": "all_valid", "minimal": "needed", "non_numeric": "needed", "none": "none"}
+DECIMALS = 6
+NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
+_TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
+
+
+def read_csv(path: Path, options: Options) -> Raw:
+    """Read a comma-separated file (or `delimiter`); every field stays text."""
+    return _read(path, options, options.delimiter or ",")
+
+
+def read_tsv(path: Path, options: Options) -> Raw:
+    """Read a tab-separated file."""
+    return _read(path, options, options.delimiter or "\t")
+
+
+def _read(path: Path, options: Options, delimiter: str) -> Raw:
+    for name, character in (("delimiter", delimiter), ("quote", options.quote or "")):
+        if not character.isascii():
+            raise DataError(
+                str(path), f"option {name} cannot be {character!r}", hint="only ASCII characters can"
+            )
+    sample = list(itertools.islice(records(path, options, delimiter), _SAMPLE))
+    if not sample:
+        return Raw(str(path), (), (), lambda _: None, named=False)
+    first = sample[0][1]
+    from kgreason.data.formats.neo4j import is_header, read_neo4j  # which reads its tables with this module
+
+    if options.header is not False and is_header(first):
+        raw = read_neo4j(path, options)
+        return replace(
+            raw, notes=(f"{path}: read as an import file of Neo4j, as its header says", *raw.notes)
+        )
+    header, doubt = _header(sample, options)
+    names = _unique(first) if header else tuple(f"column{i + 1}" for i in range(len(first)))
+    columns = read_columns(path, options, delimiter, len(first), header=header)
+    read_as = (
+        "names: say useHeaders=false if it is data"
+        if header
+        else "data: say useHeaders=true if it names columns"
+    )
+    shown = " ".join(delimiter.join(first).split())[:60]
+    note = f"{path}: the first line ({shown}) was read as {read_as}" if doubt else None
+
+    def line(row: int) -> int | None:
+        found = records(path, options, delimiter)
+        return next(itertools.islice(found, row + header, None), (None, ()))[0]
+
+    bare = [name.strip() for name in first] if header else []
+    return Raw(
+        str(path),
+        names,
+        columns,
+        line,
+        named=header,
+        doubt=note,
+        title_line=sample[0][0] if header else None,
+        repeated=tuple(sorted({name for name in bare if name and bare.count(name) > 1})),
+    )
+
+
+def read_columns(
+    path: Path, options: Options, delimiter: str, width: int, *, header: bool, nulls: bool = False
+) -> tuple[Any, ...]:
+    """Read all fields as text.
+
+    Parameters
+    ----------
+    width
+        Fields of a line.
+    header
+        Pass over the first line.
+    nulls
+        Empty fields without quotes are missing.
+
+    Raises
+    ------
+    DataError
+        If the file is no CSV.
+    """
+    if header and next(itertools.islice(records(path, options, delimiter), 1, None), None) is None:
+        return (pa.chunked_array([], pa.string()),) * width  # Arrow takes a line without an end for broken
+    quoted, doubtful = _quotation(path, options, delimiter)
+    names = [f"f{i}" for i in range(width)]
+
+    def parsed(block: int) -> Any:
+        """Table of the file, parsed by so many bytes at once."""
+        with (
+            arrow_stream(path, options.encoding) as stream,
+            arrow_csv.open_csv(
+                stream,
+                arrow_csv.ReadOptions(
+                    column_names=names,
+                    skip_rows=options.skip,
+                    skip_rows_after_names=int(header),
+                    block_size=block,
+                ),
+                arrow_csv.ParseOptions(
+                    delimiter=delimiter, quote_char=options.quote or False, newlines_in_values=quoted
+                ),
+                arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.string()),
+                    null_values=[""],
+                    strings_can_be_null=nulls,
+                    quoted_strings_can_be_null=False,
+                ),
+            ) as blocks,
+        ):
+            parts = []
+            for part in blocks:
+                memory.look()
+                parts.append(part)
+            return pa.Table.from_batches(parts, blocks.schema)
+
+    try:
+        try:
+            table = parsed(_FIELD >> 4)  # Arrow reads a dozen blocks ahead
+        except pa.ArrowInvalid:
+            table = parsed(_FIELD)  # a line may be longer than a block
+    except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError) as error:
+        raise _explained(path, options, delimiter, width, error) from error
+    if doubtful:
+        for _ in records(path, options, delimiter):
+            pass  # it raises the error, if there is one
+    return tuple(table.columns)
+
+
+def _quotation(path: Path, options: Options, delimiter: str) -> tuple[bool, bool]:
+    """Whether a file has quotation marks, and whether some may be amiss: never closed, or followed by text."""
+    # Arrow reads both in silence, the first by taking the rest of the file for one field. Every second mark
+    # closes; a doubled one closes and opens again. So what opens follows a delimiter or a mark, and what
+    # closes is followed by one. Unquoted fields with marks in them, as ``5"``, upset that although they are
+    # in order: such a file is doubtful, too.
+    if not options.quote:
+        return False, False
+    mark = ord(options.quote)
+    beside = np.isin(np.arange(256), [mark, ord(delimiter), *b"\r\n"])
+    seen = 0
+    text = b"\n"
+    with open_bytes(path) as stream:
+        start = read_block(path, stream, _QUOTES).removeprefix(codecs.BOM_UTF8)
+        for block in itertools.chain([start], iter(lambda: read_block(path, stream, _QUOTES), b""), [b"\n"]):
+            text = text[-2:] + block
+            if options.quote.encode() not in text:
+                continue
+            letters = np.frombuffer(text, dtype=np.uint8)
+            marks = np.flatnonzero(letters[1:-1] == mark) + 1
+            opens = (seen + np.arange(len(marks))) % 2 == 0
+            if not beside[letters[np.where(opens, marks - 1, marks + 1)]].all():
+                return True, True
+            seen += len(marks)
+    return seen > 0, seen % 2 == 1
+
+
+def _explained(path: Path, options: Options, delimiter: str, width: int, error: Exception) -> DataError:
+    """Find the line that Arrow cannot parse in a second, slow pass."""
+    for _ in texts(path, options.encoding):
+        pass  # it raises the error of a byte that is not in the encoding
+    for line, record in records(path, options, delimiter):
+        if len(record) != width:
+            hint = other_delimiter(record[0], delimiter) if width == 1 else None
+            hint = hint or _ragged(len(record) < width, options, delimiter)
+            return DataError(
+                str(path),
+                f"{len(record)} field{'s' * (len(record) != 1)} where the first line has {width}",
+                line,
+                hint=hint,
+            )
+    return DataError(str(path), f"not a CSV file: {error}", hint="is a quoted field left open?")
+
+
+def _ragged(short: bool, options: Options, delimiter: str) -> str:
+    """Hint for a line with too few or too many fields."""
+    mark = {"\t": "tab", " ": "blank"}.get(delimiter, repr(delimiter))
+    if short:
+        return f"look for a {mark} that is missing in this line, or one inside quotation marks"
+    if options.quote is None:
+        return f"look for a {mark} too many in this line"
+    return f"look for a {mark} too many in this line; a field that holds one needs quotation marks ({options.quote})"
+
+
+def records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Records one by one with the line each begins on; slow, for samples and messages."""
+    with open_bytes(path) as stream:  # the encoding of the first lines
+        block = read_block(path, stream, 1 << 16)
+        decoded(str(path), block[: block.rfind(b"\n") + 1], options.encoding)
+    with _text(path, options) as text:
+        lines = itertools.islice(_lines(text), options.skip, None)
+        if options.quote:
+            reader = csv.reader(lines, delimiter=delimiter, quotechar=options.quote, strict=True)
+        else:
+            reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+        csv.field_size_limit(max(_FIELD, csv.field_size_limit()))
+        before = 0
+        try:
+            for record in reader:
+                if record:
+                    yield options.skip + before + 1, record
+                before = reader.line_num
+        except csv.Error as error:
+            raise _malformed(path, options, delimiter, options.skip + before + 1, error) from error
+
+
+def _malformed(path: Path, options: Options, delimiter: str, line: int, error: csv.Error) -> DataError:
+    if options.quote and "limit" not in str(error):
+        with _text(path, options) as text:
+            for _ in range(line - 1):
+                text.readline()
+            found = _misquoted(str(path), text.read(_FIELD), line, delimiter, options.quote)
+        if found:
+            return found
+    hint = "is a quoted field left open? quote=none takes quotation marks as they are"
+    return DataError(str(path), f"not a CSV file: {error}", line, hint=hint)
+
+
+def _text(path: Path, options: Options) -> IO[str]:
+    encoding = "utf-8-sig" if options.encoding in ("utf-8", "utf8") else options.encoding
+    return io.TextIOWrapper(open_bytes(path), encoding, newline="", errors="replace")
+
+
+def _lines(text: IO[str]) -> Iterator[str]:
+    """Lines of a file; `csv.Error` at a line longer than the limit of a field."""
+    while line := text.readline(_FIELD):
+        memory.look()
+        if len(line) == _FIELD:
+            raise csv.Error(f"line longer than the limit of {_FIELD:,} characters")
+        yield line
+
+
+def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[bool, bool]:
+    """Decide whether the first record holds column names, and whether the decision is uncertain."""
+    first, rest = sample[0][1], [record for _, record in sample[1:]]
+    named = set(options.columns or ()) - {str(i + 1) for i in range(len(first))}
+    known = bool(named) and named <= set(first)
+    number = any(NUMBER.fullmatch(cell) for cell in first)
+    if options.header is not None:
+        return options.header, options.header and number and not known
+    if known or number:
+        return known, False
+    values = {cell for record in rest for cell in record}
+    again = not values.isdisjoint(cell for cell in first if cell.strip())
+    absent = [_absent(cell, place, options) for place, cell in enumerate(first)]
+    numeric = [_numeric([r[i] for r in rest if i < len(r)]) for i in range(len(first))]
+    if any(numeric):  # of what stands above numbers only a name tells names from data
+        title = any(n and not a for n, a in zip(numeric, absent, strict=True))
+        return title, again or any(absent) or not title
+    titles = len(set(first)) == len(first) and all(_TITLE.fullmatch(cell.strip()) for cell in first)
+    return titles and not again, True  # without rest: a table that has no rows yet
+
+
+def _absent(cell: str, place: int, options: Options) -> bool:
+    """Whether a cell means a missing value; the first column may lack a name, as that of row numbers does."""
+    if not cell.strip():
+        return place > 0
+    return cell == options.null_string or ABSENT.fullmatch(cell.strip()) is not None
+
+
+def _numeric(cells: Sequence[str]) -> bool:
+    """Whether at least half of the cells are numbers."""
+    filled = [cell for cell in cells if cell.strip()]
+    return bool(filled) and 2 * sum(NUMBER.fullmatch(cell) is not None for cell in filled) >= len(filled)
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """Column names, the second of two equal ones numbered."""
+    seen: dict[str, int] = {}
+    unique = []
+    for position, name in enumerate(names):
+        bare = name.strip() or f"column{position + 1}"
+        seen[bare] = seen.get(bare, 0) + 1
+        unique.append(bare if seen[bare] == 1 else f"{bare}_{seen[bare]}")
+    return tuple(unique)
+
+
+def _misquoted(file: str, record: str, line: int, delimiter: str, quote: str) -> DataError | None:
+    """Error for the field of the first record of a text, which begins on a line, whose quotation marks are amiss."""
+    q, d = re.escape(quote), re.escape(delimiter)
+    quoted = re.compile(f"{q}([^{q}]++|{q}{q})*+{q}")
+    good = re.compile(f"({quoted.pattern}|(?!{q})[^{d}\r\n]*+){d}")
+    place = 0
+    column = 1
+    while match := good.match(record, place):
+        place, column = match.end(), column + 1
+    if not record.startswith(quote, place):
+        return None
+    line += len(re.findall("\r\n?|\n", record[:place]))
+    hint = f"inside quotation marks write {2 * quote} for {quote}; quote=none takes them as they are"
+    closed = quoted.match(record, place)
+    if closed is None:
+        shown = _start(record[place + 1 :])
+        return DataError(file, f"the quotation mark before {shown} is never closed", line, column, hint)
+    line += len(re.findall("\r\n?|\n", closed[0]))
+    after = _start(re.split(f"[{d}\r\n]", record[closed.end() :], maxsplit=1)[0])
+    return DataError(file, f"{after} stands after the closing quotation mark", line, column, hint)
+
+
+def _start(text: str) -> str:
+    return repr(re.split("[\r\n]", text, maxsplit=1)[0][:_SHOWN])
+
+
+def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
+    """Write a line of names and a line for each fact, in UTF-8; strings are quoted."""
+    options = target.options
+    delimiter = _delimiter(target)
+    quoting = _QUOTING.get(options.get("quotemode", "needed").lower(), "needed")
+    header = options.get("useheaders", "true").lower() != "false"
+    null_string = options.get("nullstring")
+
+    def write(value: Value) -> str:
+        return null_string if null_string is not None and isinstance(value, Null) else text(value)
+
+    columns = (
+        columns_of(piece, predicate, {Kind.DATE, *NESTED}, write) for piece in whole_pieces(facts, predicate)
+    )
+    tables = (pa.Table.from_arrays(some, names=list(names)) for some in columns)
+    first = next(tables)
+    bare = header and quoting == "none"  # Arrow quotes names whatever the style is
+    settings = arrow_csv.WriteOptions(
+        include_header=header and not bare, delimiter=delimiter, quoting_style=quoting
+    )
+    try:
+        with path.open("wb") as stream:
+            if bare:
+                stream.write((delimiter.join(names) + "\n").encode())
+            with arrow_csv.CSVWriter(stream, first.schema, write_options=settings) as writer:
+                for table in itertools.chain([first], tables):
+                    writer.write_table(table)
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            str(target.path), f"cannot be written without quotes: {error}", hint="leave out quoteMode=NONE"
+        ) from error
+
+
+def _delimiter(target: Target) -> str:
+    return delimiter_of(
+        str(target.path), target.options.get("delimiter", "\t" if target.format == "tsv" else ",")
+    )
+
+
+def delimited_columns(target: Target) -> tuple[str, ...] | None:
+    """Names of the columns of a file that an output would replace; `None`: it has no line of names."""
+    if target.options.get("useheaders", "true").lower() == "false":
+        return None
+    with io.TextIOWrapper(open_bytes(target.path), encoding="utf-8", errors="replace", newline="") as stream:
+        return tuple(next(csv.reader([stream.readline(_START)], delimiter=_delimiter(target)), ()))
+
+
+def write_csv(
+    path: Path, names: Sequence[str], columns: Sequence[npt.ArrayLike], delimiter: str = ","
+) -> None:
+    """Write columns of equal length under a line of names.
+
+    Parameters
+    ----------
+    names
+        One per column.
+    columns
+        Arrays of strings, integers, truth values (true and false) or doubles (with up to 6 decimals).
+    delimiter
+        A comma or a tab.
+    """
+    arrays = [np.asarray(column) for column in columns]
+    length = len(arrays[0]) if arrays else 0
+    if len(names) != len(arrays) or any(len(a) != length for a in arrays):
+        raise ValueError("names and columns of a table differ in length")
+    title = [np.array([name], dtype=object) for name in names]
+    parts = ([a[start : start + _ROWS] for a in arrays] for start in range(0, length, _ROWS))
+    with path.open("wb") as stream:
+        for some in itertools.chain([title], parts):
+            fields = [part for array in some for part in (delimiter, _fields(array, alone=len(some) == 1))]
+            write_lines(stream, fields[1:])
+
+
+def _fields(array: npt.NDArray[Any], *, alone: bool) -> Column:
+    large = pa.large_string()
+    if array.dtype.kind == "f":
+        return _decimals(array)
+    if array.dtype.kind in "iub":
+        return pa.array(array).cast(large)
+    values = pa.array(array.tolist())
+    if pa.types.is_floating(values.type):
+        return _decimals(np.array(array, dtype=np.float64))
+    text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    return _quoted(values.cast(large), alone=alone) if text else values.cast(large)
+
+
+def _decimals(values: npt.NDArray[np.floating]) -> Column:
+    """Doubles as text with at most 6 decimals and no trailing zeros; large numbers in full precision."""
+    column = pa.array(values.astype(np.float64))
+    if not (np.abs(values) < 2.0**53 / 10**DECIMALS).all():
+        return column.cast(pa.large_string())
+    decimals = column.cast(pa.decimal128(38, DECIMALS)).cast(pa.large_string())
+    return pc.ascii_rtrim(pc.ascii_rtrim(decimals, "0"), ".")
+
+
+def _quoted(text: Column, *, alone: bool) -> Column:
+    special = pc.match_substring_regex(text, r'[",\t\r\n]|^\s|\s$|^\x{FEFF}')
+    if alone:  # an empty line would not be read as a row
+        special = pc.or_(special, pc.equal(text, ""))
+    if not pc.any(special).as_py():
+        return text
+    mark, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
+    doubled = pc.replace_substring(text, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, nothing), text)

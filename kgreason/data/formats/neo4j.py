@@ -1,0 +1,456 @@
+"""Import files of Neo4j: nodes with labels and properties, and relationships between their ids.
+
+References
+----------
+Neo4j Operations Manual, Import, neo4j-admin database import and CSV header format.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgreason.base.arrays import arrow_csv, as_arrow, as_numpy, pa, pc, strings
+from kgreason.base.errors import DataError
+from kgreason.data.formats.delimited import read_columns, records
+from kgreason.data.formats.field_text import pieces, texts
+from kgreason.data.formats.vertex_names import named, vertices_of
+from kgreason.data.raw_table import Column, Raw, no_file
+from kgreason.data.source_options import Options
+from kgreason.data.targets import Target
+from kgreason.data.text_conversion import coded
+from kgreason.data.value_conversion import CastError, text
+from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, decode
+from kgreason.language.check.file_access import parts_of
+from kgreason.language.values import Value, ordered
+
+_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+_HEADER = re.compile(r"[-_.]?headers?$", re.IGNORECASE)
+_CELL = re.compile(
+    r"(?P<name>.*?)(?::(?P<type>[A-Za-z][A-Za-z_]*)(?P<array>\[\])?(?:\((?P<space>[^)]*)\))?(?P<rest>\{.*\})?)?"
+)
+_ROLES = {
+    "ID": "id",
+    "START_ID": "source",
+    "END_ID": "target",
+    "TYPE": ":TYPE",
+    "LABEL": ":LABEL",
+    "IGNORE": "",
+}
+_KINDS: dict[str, Kind | None] = {
+    **dict.fromkeys(("int", "long", "short", "byte"), Kind.INT),
+    **dict.fromkeys(("float", "double"), Kind.DOUBLE),
+    **dict.fromkeys(("date", "datetime", "localdatetime"), Kind.DATE),
+    **dict.fromkeys(("string", "char", "time", "localtime", "duration", "point")),
+    "boolean": Kind.BOOL,
+}
+_TYPES = {Kind.INT: "long", Kind.DOUBLE: "double", Kind.BOOL: "boolean", Kind.DATE: "localdatetime"}
+_ELEMENTS = {int: "long", float: "double", bool: "boolean", str: "string"}
+_ODD = re.compile(r'[:(){}\[\],;"\r\n]')
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column, as the header tells it.
+
+    Attributes
+    ----------
+    written, name
+        Its cell in the header, and the name of the property; may be empty.
+    role
+        ``ID``, ``START_ID``, ``END_ID``, ``TYPE``, ``LABEL`` or ``IGNORE``; empty for a mere property.
+    type, array
+        Of a property, in lower case, and whether its cells are lists.
+    space
+        Id space of ids; empty where there is one only.
+    """
+
+    written: str
+    name: str
+    role: str = ""
+    type: str = "string"
+    array: bool = False
+    space: str = ""
+
+    @property
+    def column(self) -> str:
+        """What the column is called in tables."""
+        return _ROLES[self.role] if self.role else self.name
+
+
+Group = tuple[Sequence[Field], Sequence[tuple[Path, bool]]]
+"""Files with one header, each with whether the header is its first line."""
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Whether a line is the header of an import file: it names ids, or both ends of relationships.
+
+    Examples
+    --------
+    >>> is_header(["companyId:ID(Company)", "name"]), is_header([":START_ID", ":END_ID"]), is_header(["a:b", "ID"])
+    (True, True, False)
+    """
+    roles = [field.role for field in map(_field, cells) if f":{field.role}" in field.written]
+    return "ID" in roles or {"START_ID", "END_ID"}.issubset(roles)
+
+
+def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
+    """Understand a header.
+
+    Raises
+    ------
+    DataError
+        If it names no ids, or a type that there is not.
+    """
+    fields = tuple(map(_field, cells))
+    for field in fields:
+        if not field.role and field.type not in _KINDS:
+            hint = f"one of {', '.join(sorted(_KINDS))}"
+            raise DataError(file, f"there is no type {field.type!r}", line, field.written, hint=hint)
+        if field.written.endswith("}") and field.type == "datetime" and "timezone" in field.written:
+            hint = "write a zone in each cell"
+            raise DataError(file, "time zones of headers are not read", line, field.written, hint=hint)
+    roles = [field.role for field in fields]
+    for role in ("ID", "START_ID", "END_ID", "TYPE"):
+        if roles.count(role) > 1:
+            raise DataError(file, f"two columns :{role}", line, hint="leave one of them out, or say :IGNORE")
+    if "ID" in roles or {"START_ID", "END_ID"}.issubset(roles):
+        return fields
+    raise DataError(
+        file,
+        "this is no header of Neo4j: it names neither :ID nor :START_ID and :END_ID",
+        line,
+        hint="a header in a file of its own stands first: format=neo4j of nodes-header.csv,nodes.csv",
+    )
+
+
+def _field(cell: str) -> Field:
+    found = _CELL.fullmatch(cell.strip())
+    if found is None:  # a line end in a cell: no header has one
+        return Field(cell, cell)
+    type = found["type"] or "string"
+    role = type.upper() if type.upper() in _ROLES else ""
+    return Field(
+        cell.strip(), found["name"], role, type.lower(), found["array"] is not None, found["space"] or ""
+    )
+
+
+class _Table:
+    """Rows of nodes or of relationships, of files with one header or several."""
+
+    # `file` is where messages look for rows: in their file, if it is one.
+
+    def __init__(self, path: Path, groups: Sequence[Group], options: Options) -> None:
+        self._options = options
+        self.fields = [field for fields, _ in groups for field in fields if field.role != "IGNORE"]
+        self._files = [file for _, some in groups for file in some]
+        self.file = str(self._files[0][0] if len(self._files) == 1 else path)
+        spaces: dict[str, list[Column]] = {}
+        parts = [self._read(*file, fields, spaces) for fields, some in groups for file in some]
+        if options.spaces is None and len(spaces) > 1:
+            self._check_spaces(spaces)
+        self.rows = pa.concat_tables(parts, promote_options="permissive")
+        self._kept = np.arange(len(self.rows))
+
+    def choose(self, column: str, wanted: str, what: str) -> None:
+        """Keep the rows of the types or labels asked for."""
+        if column not in self.rows.column_names:
+            message = f"there is no column {column}, so there are no {what} {wanted!r}"
+            raise DataError(self.file, message, hint=f"leave out {column[1:].lower()}=")
+        names = [name.strip() for name in wanted.split(",")]
+        labels = pc.split_pattern(pc.fill_null(self.rows.column(column), ""), ";").combine_chunks()
+        flat = labels.flatten()
+        known = sorted(flat.unique().to_pylist())
+        for name in names:
+            if name not in known:
+                message = f"there are no {what} {name!r}"
+                raise DataError(self.file, message, hint=f"there are {', '.join(known)}")
+        hits = as_numpy(pc.is_in(flat, pa.array(names, flat.type)))
+        self._kept = np.unique(labels.value_parent_indices().to_numpy()[hits])
+        self.rows = self.rows.take(as_arrow(self._kept))
+
+    def raw(self, columns: Sequence[str], names: Sequence[str], **more: Any) -> Raw:
+        """Some columns under other names; all are there by the names of properties, and as the header writes them."""
+        extra = {name: self.rows.column(name) for name in self.rows.column_names}
+        for field in self.fields:
+            for name in filter(None, (field.written, field.name)):
+                extra.setdefault(name, extra[field.column])
+        found = tuple(self.rows.column(name) for name in columns)
+        return Raw(self.file, tuple(names), found, self._line, extra=extra, typed=True, **more)
+
+    def _line(self, row: int) -> int | None:
+        return _line(*self._files[0], self._options, int(self._kept[row])) if len(self._files) == 1 else None
+
+    def _read(self, path: Path, own: bool, fields: Sequence[Field], spaces: dict[str, list[Column]]) -> Any:
+        delimiter = _delimiter(path, self._options)
+        cells = read_columns(path, self._options, delimiter, len(fields), header=own, nulls=True)
+        columns: dict[str, Column] = {}
+        for field, column in zip(fields, cells, strict=True):
+            if field.role == "IGNORE":
+                continue
+            column = column.cast(pa.large_string())
+            try:
+                if field.role in ("ID", "START_ID", "END_ID"):
+                    if column.null_count:
+                        row = int(np.argmax(as_numpy(column.combine_chunks().is_null())))
+                        raise CastError(row, "", "", "give the node an id, or take the line out")
+                    spaces.setdefault(field.space, []).extend(column.chunks)
+                    if self._options.spaces and field.space:
+                        large = pa.large_string()
+                        mark, nothing = pa.scalar(f"{field.space}:", large), pa.scalar("", large)
+                        column = pc.binary_join_element_wise(mark, column, nothing)
+                elif not field.role:
+                    column = _typed(column.combine_chunks(), field)
+            except CastError as error:
+                what = f"{error.value!r} is not {error.expected}" if error.expected else "the cell is empty"
+                line = _line(path, own, self._options, error.row)
+                raise DataError(str(path), what, line, field.written, error.hint) from error
+            columns[field.column] = column
+        return pa.table(columns)
+
+    def _check_spaces(self, spaces: Mapping[str, Sequence[Column]]) -> None:
+        """Refuse ids that stand in two spaces: without more they would be one vertex."""
+        ids = {space: pa.chunked_array(some, pa.large_string()).unique() for space, some in spaces.items()}
+        for one, two in itertools.combinations(ids, 2):
+            both = ids[two].filter(pc.is_in(ids[two], ids[one]))
+            if len(both):
+                raise DataError(
+                    self.file,
+                    f"the id {both[0].as_py()!r} stands in the id spaces {one!r} and {two!r}",
+                    hint=f"spaces=true calls it {two}:{both[0].as_py()} there; spaces=false takes both for one",
+                )
+
+
+def read_neo4j(path: Path, options: Options) -> Raw:
+    """Read relationships, with the nodes beside them, or nodes alone.
+
+    A relationship has source, target and a weight: the property ``weight``, or the only one that is a number. All
+    other properties, ``:TYPE`` and ``:LABEL`` are columns that `columns` can choose by name.
+
+    Raises
+    ------
+    DataError
+        If a header or a value is wrong, nothing is of the type or label asked for, or two id spaces share ids.
+    """
+    groups, notes = _folder(path, options) if path.is_dir() else ([_listed(path, options)], [])
+    nodes = [group for group in groups if any(field.role == "ID" for field in group[0])]
+    links = [group for group in groups if group not in nodes]
+    vertices = None
+    if nodes:
+        table = _Table(path, nodes, options)
+        if options.label is not None:
+            table.choose(":LABEL", options.label, "nodes with the label")
+        names = ["id", *(n for n in table.rows.column_names if n not in ("id", ":TYPE", ":LABEL"))]
+        vertices = table.raw(names, names)
+    if not links:
+        if options.type is not None:
+            raise DataError(str(path), "these are nodes, which have no type", hint="label= chooses nodes")
+        assert vertices is not None
+        return replace(vertices, notes=tuple(notes), vertices=vertices)
+    table = _Table(path, links, options)
+    if options.type is not None:
+        table.choose(":TYPE", options.type, "relationships of the type")
+    elif ":TYPE" in table.rows.column_names:
+        types = table.rows.column(":TYPE").drop_null().unique().to_pylist()
+        if len(types) > 1:
+            shown = ", ".join(types[:5]) + ", ..." * (len(types) > 5)
+            note = f"relationships of {len(types)} types ({shown}) are read; type={types[0]} takes one"
+            notes = [f"{table.file}: {note}", *notes]
+    properties = [field for field in table.fields if not field.role and not field.array]
+    numbers = list(dict.fromkeys(f.name for f in properties if _KINDS[f.type] in (Kind.INT, Kind.DOUBLE)))
+    weight = ["weight"] if "weight" in numbers else numbers if len(numbers) == 1 else []
+    raw = table.raw(
+        ["source", "target", *weight],
+        ("source", "target", "weight")[: 2 + len(weight)],
+        named=False,
+        graph=True,
+        notes=tuple(notes),
+        attributes=() if weight else tuple(numbers),
+        vertices=vertices,
+    )
+    return named(raw, options, usual=False)
+
+
+def _listed(path: Path, options: Options) -> Group:
+    """One file, or several of which the first begins with the header."""
+    files = parts_of(path)
+    for file in files:
+        if file.is_dir():
+            raise DataError(str(file), "is a folder", hint="name a folder alone, or files alone")
+        if not file.is_file():
+            raise no_file(file)
+    fields = fields_of(str(files[0]), *_first(files[0], options))
+    return fields, [(file, file == files[0]) for file in files]
+
+
+def _folder(folder: Path, options: Options) -> tuple[list[Group], list[str]]:
+    """Files of a folder by their headers, and notes on those that have none."""
+    files = sorted(f for f in folder.iterdir() if f.is_file() and f.name.lower().endswith(_ENDINGS))
+    first = {file: _first(file, options) for file in files if file.stat().st_size}
+    own = [file for file in first if is_header(first[file][1])]
+    others = [file for file in first if file not in own]
+    groups: list[Group] = []
+    for file in own:
+        stem = file.name.partition(".")[0]
+        base = _HEADER.sub("", stem)
+        follows = re.compile(rf"{re.escape(base)}([^a-zA-Z]|$)")
+        data = [o for o in others if base != stem and follows.match(o.name.partition(".")[0])]
+        others = [o for o in others if o not in data]
+        groups.append((fields_of(str(file), *first[file]), [(file, True), *((o, False) for o in data)]))
+    if not groups:
+        message = "no file of the folder has a header of Neo4j"
+        raise DataError(str(folder), message, hint="with :ID, or :START_ID and :END_ID")
+    return groups, [f"{other}: no header of Neo4j, so the file is left out" for other in others]
+
+
+def _first(path: Path, options: Options) -> tuple[int, list[str]]:
+    first = next(records(path, options, _delimiter(path, options)), None)
+    if first is None:
+        raise DataError(str(path), "the file is empty", hint="its first line is to be a header")
+    return first
+
+
+def _delimiter(path: Path, options: Options) -> str:
+    tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
+    return options.delimiter or ("\t" if tabs else ",")
+
+
+def _line(path: Path, own: bool, options: Options, row: int) -> int | None:
+    found = records(path, options, _delimiter(path, options))
+    return next(itertools.islice(found, row + own, None), (None, ()))[0]
+
+
+def _typed(column: Column, field: Field) -> Column:
+    """Values of a property; lists are written with semicolons."""
+    kind = _KINDS[field.type]
+    if not field.array:
+        return column if kind is None else _values(column, kind)
+    split = pc.split_pattern(column, ";")
+    if kind is None:
+        return split
+    offsets = split.offsets.cast(pa.int64())
+    try:
+        values = _values(split.flatten(), kind)
+    except CastError as error:
+        error.row = int(np.searchsorted(offsets.to_numpy(), error.row, side="right")) - 1
+        raise
+    return pa.LargeListArray.from_arrays(offsets, values, mask=split.is_null())
+
+
+def _values(column: Column, kind: Kind) -> Column:
+    """Typed values, with missing ones where the cells are empty."""
+    present = np.flatnonzero(as_numpy(column.is_valid()))
+    codes = np.zeros(len(column), dtype=np.int64)
+    try:
+        codes[present] = coded(column.drop_null(), kind) if len(present) else []
+    except CastError as error:
+        error.row = int(present[error.row])
+        raise
+    values = _numbers(codes, kind)
+    return pc.if_else(column.is_valid(), values, pa.scalar(None, values.type))
+
+
+def _numbers(codes: Codes, kind: Kind) -> Column:
+    forms = {Kind.DOUBLE: "float64", Kind.DATE: "datetime64[us]"}
+    codes = np.ascontiguousarray(codes)
+    return as_arrow(codes.astype(bool) if kind is Kind.BOOL else codes.view(forms.get(kind, "int64")))
+
+
+def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
+    """Write relationships with typed properties; of single values, nodes.
+
+    In the names of properties a line stands for the marks of a header.
+
+    Raises
+    ------
+    DataError
+        If a vertex has an empty name.
+    """
+    table = facts.tables[predicate]
+    if table.arity == 1:
+        write_nodes(path, facts, predicate, target)
+        return
+    properties = [_property(facts, place, names, predicate) for place in range(2, table.arity)]
+    header = [":START_ID", ":END_ID", *(head for head, _ in properties), ":TYPE"]
+
+    def rows() -> Iterator[list[Column]]:
+        for some in pieces(facts, predicate):
+            data = list(zip(table.kinds, (column[some] for column in table.columns), strict=True))
+            cells = [texts(kind, codes, facts) for kind, codes in data[:2]]
+            for (kind, codes), (_, form) in zip(data[2:], properties, strict=True):
+                if kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL):
+                    cells.append(_numbers(codes, kind))
+                    continue
+                used, where = np.unique(codes, return_inverse=True)
+                words = strings([form(v) for v in decode(kind, used, facts.symbols)])
+                cells.append(words.take(as_arrow(where.reshape(-1))))
+            yield [*cells, _same(target.options.get("type", predicate), len(cells[0]))]
+
+    _write(path, header, rows())
+
+
+def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> None:
+    """Write the vertices of a predicate as nodes with one label.
+
+    Raises
+    ------
+    DataError
+        If one has an empty name.
+    """
+    found = vertices_of(facts, predicate, target)
+    label = target.options.get("label", predicate if len(found.ends) == 1 else "Vertex")
+    _write(path, ["name:ID", ":LABEL"], iter([[strings(list(found.names)), _same(label, len(found.names))]]))
+
+
+def _write(path: Path, header: Sequence[str], parts: Iterator[Sequence[Column]]) -> None:
+    """Write columns part by part; numbers stand bare, text in quotation marks."""
+    names = [str(place) for place in range(len(header))]
+    options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed")
+    with path.open("wb") as stream:
+        stream.write((",".join(header) + "\n").encode())
+        for part in parts:
+            arrow_csv.write_csv(pa.Table.from_arrays(list(part), names=names), stream, options)
+
+
+def _same(words: str, count: int) -> Column:
+    return strings([words]).take(as_arrow(np.zeros(count, dtype=np.int64)))
+
+
+def _property(
+    facts: Facts, place: int, names: Sequence[str], predicate: str
+) -> tuple[str, Callable[[Value], str]]:
+    """Cell of the header, and what makes a text of a value."""
+    name, table = _ODD.sub("_", names[place]), facts.tables[predicate]
+    kind, data = table.kinds[place], table.columns[place]
+    if kind in (Kind.LIST, Kind.SET, Kind.ANY):
+        element = _element(decode(kind, np.unique(data), facts.symbols))
+        if element:
+            return f"{name}:{element}[]", _array
+    return f"{name}:{_TYPES.get(kind, 'string')}", _date if kind is Kind.DATE else text
+
+
+def _element(values: Sequence[Value]) -> str | None:
+    """Type of the elements of lists and sets; `None`: the values are others, or Neo4j has no arrays for them."""
+    elements = [e for v in values if isinstance(v, tuple | frozenset) for e in v or (None,)]
+    types = {type(e) for e in elements}
+    if len(types) != 1 or not all(isinstance(v, tuple | frozenset) for v in values):
+        return None
+    if any(isinstance(e, str) and (not e or ";" in e) for e in elements):
+        return None
+    return _ELEMENTS.get(types.pop())
+
+
+def _array(value: Value) -> str:
+    elements = ordered(value) if isinstance(value, frozenset) else value
+    assert isinstance(elements, tuple | list)
+    return ";".join(map(text, elements))
+
+
+def _date(value: Value) -> str:
+    return text(value).replace(" ", "T") if " " in text(value) else f"{text(value)}T00:00:00"

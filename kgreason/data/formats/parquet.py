@@ -1,0 +1,97 @@
+"""Parquet files: typed columns with names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from kgreason.base import memory
+from kgreason.base.arrays import pa, pc, pq
+from kgreason.base.errors import DataError
+from kgreason.data.formats.field_text import whole_pieces
+from kgreason.data.raw_table import AGAIN, Raw, no_file
+from kgreason.data.source_options import Options
+from kgreason.data.targets import Target
+from kgreason.engine.relations.fact_tables import Facts
+
+_ROWS = 1 << 16  # rows at once
+_BYTES = 4  # of a value, at least
+_ROOM = 1 << 26  # bytes of the rows that are read at once
+
+
+def read_parquet(path: Path, _: Options) -> Raw:
+    """Read all columns; rows have no lines, so messages count rows."""
+    if not path.is_file():
+        raise no_file(path)
+    with _sound(path):
+        with pq.ParquetFile(path) as file:
+            table = pa.Table.from_batches(_batches(path, file), file.schema_arrow)
+        table.validate(full=True)  # texts that are no UTF-8 would come to light only when they are wanted
+        names = tuple(table.column_names)
+    return Raw(str(path), names, tuple(table.columns), lambda _: None, typed=True)
+
+
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    """Turn what Arrow raises at a file that is damaged, or no Parquet, into a `DataError`."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            str(path),
+            f"no Parquet file that can be read: {' '.join(str(error).split())}",
+            hint=f"if it is of another format say so, for instance format=csv; else: {AGAIN}",
+        ) from error
+
+
+def _batches(path: Path, file: Any) -> Iterator[Any]:
+    """Rows, piece by piece; a few packed bytes can stand for any number of long values."""
+    # What the footer says of a column of a group is not asked for: where that is damaged Arrow ends the
+    # process.
+    groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+    width = _BYTES * len(file.schema)
+    memory.claim(sum(max(group.total_byte_size, width * group.num_rows) for group in groups))
+    rows = max(1, min(_ROWS, _ROOM // _longest(path, file)))
+    for batch in file.iter_batches(rows):
+        memory.look()
+        yield batch
+
+
+def _longest(path: Path, file: Any) -> int:
+    """Bytes of the longest dictionary text in row groups that could decode to large batches."""
+    longest = 1
+    for place in range(len(file.schema)):
+        column = file.schema.column(place)
+        if column.physical_type != "BYTE_ARRAY" or column.path != column.name:
+            continue
+        with pq.ParquetFile(path, read_dictionary=[column.name]) as only:
+            for group in range(file.num_row_groups):
+                size = file.metadata.row_group(group)
+                if min(size.num_rows, _ROWS) * size.total_byte_size > _ROOM:
+                    memory.look()
+                    texts = next(only.iter_batches(1, [group], [column.name])).column(0)
+                    if hasattr(texts, "dictionary") and len(texts.dictionary):
+                        longest = max(longest, pc.max(pc.binary_length(texts.dictionary)).as_py() or 1)
+    return longest
+
+
+def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str], _: Target) -> None:
+    """Write typed columns; see `kgreason.data.exchange.facts_to_arrow`."""
+    from kgreason.data.exchange import facts_to_arrow
+
+    tables = (facts_to_arrow(piece, predicate, names) for piece in whole_pieces(facts, predicate))
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def parquet_columns(target: Target) -> tuple[str, ...] | None:
+    """Names of the columns of a file that an output would replace; `None`: it is no Parquet."""
+    try:
+        return tuple(pq.read_schema(target.path).names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return None

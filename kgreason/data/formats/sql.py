@@ -1,0 +1,192 @@
+"""What databases have in common: which file and table, what to say if they are not there, and all writes or none."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kgreason.base.atomic_files import replacing
+from kgreason.base.errors import DataError, ReleaseError
+from kgreason.data.raw_table import no_file
+from kgreason.language.vocabulary import SERVERS, suggest
+
+Writer = Callable[[Any, str, Sequence[str], Any], None]
+"""Replaces one table by the facts of a predicate, with these names of columns."""
+
+ONLY_READS = "it does not read rows and nothing else; write one SELECT"
+
+
+def located(path: Path, table: str | None) -> tuple[Path, str | None]:
+    """Tell the database file and the table.
+
+    The table is what the option says, else the last part of a path that leads into an existing file; where the option
+    names a file of a folder, as ``@bind("p", "sqlite", "data", "own.db")`` does, that is the database.
+
+    Raises
+    ------
+    DataError
+        If there is no such file.
+    """
+    if path.is_file():
+        return path, table
+    if path.parent.is_file():
+        return path.parent, table or path.name
+    if table and (path / table).is_file():
+        return path / table, None
+    missing = path if table or path.suffix or path.is_dir() else path.parent
+    raise no_file(missing)
+
+
+def resolved(file: str, table: str | None, tables: Mapping[str, str], hint: str | None = None) -> str:
+    """Tell which table of a database is meant; the case of letters does not matter where only one fits.
+
+    Parameters
+    ----------
+    tables
+        Names of tables by all that one may call them.
+    hint
+        What to do about a database without tables.
+
+    Raises
+    ------
+    DataError
+        If none is, or none is named and there are several.
+    """
+    known = sorted({*tables.values()})
+    if not table:
+        if len(known) == 1:
+            return known[0]
+        what = f"the database has {len(known)} tables, and none is named"
+        raise DataError(file, what, hint=f"say table=, one of {_listed(known)}" if known else hint)
+    if table in tables:
+        return tables[table]
+    near = {name for called, name in tables.items() if called.lower() == table.lower()}
+    if len(near) == 1:
+        return near.pop()
+    like = suggest(table, known)
+    means = f"did you mean {like!r}? " if like else ""
+    there = f"the tables are {_listed(known)}" if known else "the database has no tables"
+    raise DataError(file, f"there is no table {table!r}", hint=means + there)
+
+
+def refused(place: str, query: str, reason: str, tables: Collection[str] = ()) -> DataError:
+    """Build the error for a query that does not run; `place` is where the query is written, or its database."""
+    words = " ".join(query.split())
+    shown = words if len(words) <= 100 else words[:97] + "..."
+    there = f"the tables are {_listed(tables)}" if tables else None
+    return DataError(place, f"the query `{shown}` fails: {reason}", hint=there)
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(sorted(names)[:20]) + (", ..." if len(names) > 20 else "")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it.
+
+    Examples
+    --------
+    >>> quoted('a "b')
+    '"a ""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def dotted(name: str, schema: str | None = None) -> str:
+    """Name of a table as SQL writes it, with that of its schema where it has one.
+
+    Examples
+    --------
+    >>> dotted("register.own"), dotted("own", "register")
+    ('"register"."own"', '"register"."own"')
+    """
+    return ".".join(map(quoted, (schema, name) if schema else name.split(".", 1)))
+
+
+def extra(package: str, name: str, file: Path | str) -> ModuleType:
+    """Import a package that is an optional extra.
+
+    Raises
+    ------
+    DataError
+        If it is not installed, with the command that installs it.
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError:  # the package is not there, or a library of the system that it needs
+        what = "servers" if name in SERVERS else "files"
+        raise DataError(
+            str(file),
+            f"{name} {what} need the package {package}, which is not installed",
+            hint=f"pip install '.[{name}]' in a checkout of kgreason",
+        ) from None
+
+
+@contextmanager
+def replacing_tables(
+    path: Path,
+    errors: type[Exception],
+    connect: Callable[[Path], Any],
+    replace: Callable[[Any, str, Any, str, Sequence[str]], None],
+) -> Iterator[Writer]:
+    """Replace tables of a database file; all of them if the block ends well, else none.
+
+    Parameters
+    ----------
+    errors
+        What the database raises.
+    connect
+        From a file to a connection without a transaction.
+    replace
+        From a connection, the quoted name of a table, facts, a predicate and names of columns.
+
+    Raises
+    ------
+    ReleaseError
+        If they cannot be written.
+    """
+    with _file(path) as file, _writing(path, errors), closing(connect(file)) as connection:
+        connection.execute("BEGIN")
+
+        def write(facts: Any, predicate: str, names: Sequence[str], target: Any) -> None:
+            name = quoted(target.table or predicate)
+            with _writing(path, errors, name):
+                replace(connection, name, facts, predicate, names)
+
+        yield write
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[Path]:
+    """The database that is there or, for one that is not, a temporary file that becomes it in the end."""
+    if not path.exists():
+        with replacing(path) as temporary:
+            yield temporary
+        return
+    log = path.with_name(f"{path.name}.wal")
+    clean = not log.exists()
+    try:
+        yield path
+    except BaseException:
+        if clean:  # what DuckDB wrote there is of the transaction that failed
+            log.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _writing(path: Path, errors: type[Exception], table: str = "") -> Iterator[None]:
+    """Say what the database says, in the terms of the user."""
+    try:
+        yield
+    except errors as error:
+        reason = str(error).splitlines()[0]
+        what = f"the table {table} cannot be written" if table else "cannot be written"
+        hint = "is another program using the database, or is it read-only? choose another place"
+        if any(words in reason for words in ("No space left", "is full", "File too large")):
+            reason, hint = "no space left on device", f"choose another place, or make room in {path.parent}"
+        raise ReleaseError(f"{path}: {what}: {reason}", hint=hint) from error

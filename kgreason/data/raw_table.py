@@ -1,0 +1,362 @@
+"""A table as its file has it: names and columns not yet typed, and the line of each row."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+from xml.parsers import expat
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base import memory
+from kgreason.base.arrays import pa
+from kgreason.base.errors import DataError
+from kgreason.language.vocabulary import suggest
+
+UNPACKING = (EOFError, gzip.BadGzipFile, zlib.error)
+"""What the standard library raises at a damaged gzip file."""
+AGAIN = "is the file damaged? fetch it again, or write it anew with the program that made it"
+
+
+@contextmanager
+def damaged(file: str) -> Iterator[None]:
+    """Turn what libraries raise while they read a file into a `DataError` that names it.
+
+    Readers name the line where they know it; this is for what no reader expects. Defects of kgreason (a `TypeError`, a
+    `KeyError`) stay what they are.
+
+    Raises
+    ------
+    DataError
+        In place of an error of the system, of memory, of gzip, of a decoder or of Arrow.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise DataError(
+            file,
+            f"there is not enough memory to read it{f': {error}' if str(error) else ''}",
+            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
+        ) from None
+    except UNPACKING as error:
+        raise DataError(file, f"the gzip file is damaged: {error}", hint="fetch or pack it again") from error
+    except UnicodeError as error:
+        raise DataError(file, f"text is damaged, or of another encoding: {error}", hint=AGAIN) from error
+    except OSError as error:
+        raise DataError(file, f"cannot be read: {error.strerror or error}", hint=AGAIN) from error
+
+
+Column = Any
+"""A pyarrow array or chunked array."""
+
+BLOCK = 1 << 24
+_LISTED = 5  # files of a folder
+_COPIES = 10  # of a block of lines, as text and split into fields, that there are for a while
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Rows of a source.
+
+    Attributes
+    ----------
+    file
+        Its name in messages.
+    names
+        One per column; invented where the file has none (`named` is False then).
+    columns
+        Arrow arrays of equal length: strings from text files, any type from others.
+    line
+        Line in the file of a row (both messages only); `None` where the format has no lines.
+    graph
+        Columns are source, target and perhaps more: the format says so.
+    undirected
+        Row by row, whether an edge runs both ways; `None`: no.
+    vertices
+        The vertices (id, label) that a graph file declares.
+    notes
+        What the user should hear about how the file was read.
+    doubt
+        A note that the first line was taken for names; idle where the rules use these names.
+    memory
+        It is a table of the calling program, not a file: options of files are no help there.
+    attributes
+        What the edges of a graph in memory carry and no column holds.
+    extra
+        Columns that count only if they are asked for by name.
+    typed
+        Its strings are strings, even those that look like numbers or are empty.
+    key
+        Of vertices: the column that their names stand in; `None`: the first.
+    key_column
+        That column, where `key` is not `None`.
+    texts
+        Names of further columns whose strings are strings.
+    title_line
+        Line of the file that was read as names.
+    ordered
+        Rows have numbers; those of a table of a server come in any order.
+    percent
+        Plain numbers in the weights were taken for percentages.
+    repeated
+        Names that stood there more than once; in `names` the later ones have a number.
+    """
+
+    file: str
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    line: Callable[[int], int | None]
+    named: bool = True
+    graph: bool = False
+    undirected: npt.NDArray[np.bool_] | None = None
+    vertices: Raw | None = None
+    notes: tuple[str, ...] = ()
+    doubt: str | None = None
+    memory: bool = False
+    attributes: tuple[str, ...] = ()
+    extra: Mapping[str, Column] = field(default_factory=dict)
+    typed: bool = False
+    texts: frozenset[str] = frozenset()
+    key: str | None = None
+    key_column: Column = None
+    title_line: int | None = None
+    ordered: bool = True
+    percent: bool = False
+    repeated: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def error(self, row: int, message: str, column: str | None = None, hint: str | None = None) -> DataError:
+        """Build the error that points at a row."""
+        line = self.line(row)
+        where = "" if line is not None or not self.ordered else f"row {row + 1}: "
+        return DataError(self.file, where + message, line, column, hint)
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file, unpacking gzip (told by its first bytes, not its name).
+
+    Raises
+    ------
+    DataError
+        If the file cannot be opened.
+    """
+    return cast(IO[bytes], gzip.open(path, "rb")) if _packed(path) else path.open("rb")
+
+
+def arrow_stream(path: Path, encoding: str) -> Any:
+    """Open a file for Arrow, as UTF-8.
+
+    It is a stream of Arrow's own: a thread of Arrow may let go of it when Python is ending already, which aborts
+    the process if the stream is an object of Python.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be opened, or is not in this encoding.
+    """
+    if encoding in ("utf-8", "utf8"):
+        return pa.input_stream(str(path), compression="gzip" if _packed(path) else None)
+    sink = pa.BufferOutputStream()
+    for text in texts(path, encoding):
+        sink.write(text.encode())
+    return pa.BufferReader(sink.getvalue())
+
+
+def no_file(path: Path) -> DataError:
+    """Build the error for a file that is not there; it asks for one of a similar name, or says what there is."""
+    if os.path.isdir(path):
+        return DataError(str(path), "this is a folder, no file", hint=_listed(path))
+    return DataError(str(path), "there is no such file", hint=similar(path) or _listed(path.parent))
+
+
+def similar(path: Path) -> str | None:
+    """Ask for a file of a similar name in the same folder, if there is one."""
+    try:
+        near = suggest(path.name, [p.name for p in path.parent.iterdir() if p.is_file()])
+    except OSError:  # there is no such folder either, or none that may be read
+        return None
+    return f"did you mean {near}?" if near else None
+
+
+def _listed(folder: Path) -> str:
+    try:
+        there = sorted(p.name for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    except FileNotFoundError:
+        return f"there is no folder {folder} either"
+    except OSError:
+        return f"the folder {folder} cannot be read"
+    more = ", ..." if len(there) > _LISTED else ""
+    return f"the folder holds {', '.join(there[:_LISTED])}{more}" if there else "the folder holds no files"
+
+
+def _packed(path: Path) -> bool:
+    try:
+        with path.open("rb") as plain:
+            return plain.read(2) == b"\x1f\x8b"
+    except FileNotFoundError:
+        raise no_file(path) from None
+    except (OSError, ValueError) as error:  # a ValueError: the name holds a zero byte
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(
+            str(path), f"cannot be read: {reason}", hint="name a file that you may read"
+        ) from error
+
+
+def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
+    """Blocks of a file, each ending at the end of a line.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or unpacked.
+    """
+    with open_bytes(path) as stream:
+        rest: list[bytes] = []
+        while block := read_block(path, stream, size):
+            head, newline, tail = block.rpartition(b"\n")
+            if not newline:
+                rest.append(block)
+                continue
+            memory.claim(_COPIES * (sum(map(len, rest)) + len(head)))
+            yield b"".join([*rest, head, newline])
+            rest = [tail]
+        memory.claim(_COPIES * sum(map(len, rest)))
+        if any(rest):
+            yield b"".join(rest)
+
+
+def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:
+    """Read on; a broken gzip file is a `DataError`."""
+    memory.look()  # a few packed bytes can stand for any number of bytes
+    with damaged(str(path)):
+        return stream.read(size)
+
+
+def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:
+    """Text of a file, block by block; a block may end within a line.
+
+    Raises
+    ------
+    DataError
+        As `decoded`, or if the file cannot be read.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)()
+    first, begun = 1, False
+    with open_bytes(path) as stream:
+        while True:
+            block = read_block(path, stream, size)
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                raise _undecodable(str(path), bytes(error.object), encoding, error, first) from error
+            if text:
+                yield text if begun else text.removeprefix("\ufeff")
+                begun = True
+            if not block:
+                return
+            first += text.count("\n")
+
+
+def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
+    """Text of a block that begins on `first_line`; a byte-order mark is dropped.
+
+    Raises
+    ------
+    DataError
+        If a byte does not fit the encoding; the hint says how to choose another.
+    """
+    try:
+        text = block.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _undecodable(file, block, encoding, error, first_line) from error
+    return text.removeprefix("\ufeff") if first_line == 1 else text
+
+
+def _undecodable(
+    file: str, block: bytes, encoding: str, error: UnicodeDecodeError, first_line: int
+) -> DataError:
+    """Name the byte that does not fit the encoding of a block that begins on `first_line`."""
+    line = first_line + block.count(b"\n", 0, error.start)
+    byte = f"0x{block[error.start]:02X}"
+    wide = first_line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff"))
+    hint = (
+        "it looks like UTF-16: save it as UTF-8"
+        if wide
+        else "the file ends within a letter: is it cut off?"
+        if error.reason == "unexpected end of data"
+        else "if the file is Latin-1, say encoding=latin-1"
+    )
+    return DataError(file, f"byte {byte} is not {encoding.upper()} text", line, hint=hint)
+
+
+_BLOCK = 1 << 20  # bytes; expat keeps what it has not yet taken in
+_LONGEST = 1 << 25  # bytes of a tag: expat begins it anew with each block
+_BUILT_IN = frozenset({"utf-8", "utf-16", "iso-8859-1", "us-ascii"})
+_ZIP = b"PK\x03\x04"
+
+
+def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
+    """Parse a file whose elements the handlers of a parser take in; entities may not be defined.
+
+    Parameters
+    ----------
+    hint
+        What to do about a file that is not well-formed.
+
+    Raises
+    ------
+    DataError
+        If it is not well-formed, or of an encoding that expat does not read.
+    """
+    file = str(path)
+
+    def refuse_entity(name: str, *_: object) -> None:  # they nest to any size, and no program writes any
+        hint = "write its text where the file names it"
+        raise DataError(file, f"the file defines an entity {name!r}", parser.CurrentLineNumber, hint=hint)
+
+    parser.EntityDeclHandler = refuse_entity
+    parser.XmlDeclHandler = lambda _, encoding, __: _check_encoding(file, encoding)
+    with open_bytes(path) as stream:
+        try:
+            while block := read_block(path, stream, _BLOCK):
+                if block.startswith(_ZIP):
+                    raise DataError(file, "this is a zip file", hint="unpack it first")
+                parser.Parse(block, False)
+                if stream.tell() - parser.CurrentByteIndex > _LONGEST:  # of which a block is still to come
+                    raise DataError(
+                        file,
+                        "no well-formed XML: a tag is longer than 16 MB",
+                        hint="is a quotation mark left open?",
+                    )
+            parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise DataError(
+                file, f"no well-formed XML: {expat.ErrorString(error.code)}", error.lineno, hint=hint
+            ) from error
+
+
+def _check_encoding(file: str, encoding: str | None) -> None:
+    """Refuse what is neither built into expat nor has one byte for each letter."""
+    if encoding is None or encoding.lower() in _BUILT_IN:
+        return
+    try:
+        letters = len(bytes(range(256)).decode(encoding, "replace"))
+    except (LookupError, ValueError):  # unknown, no encoding of texts, or no name of one
+        letters = 0
+    if letters != 256:
+        raise DataError(
+            file,
+            f"the file declares the encoding {encoding!r}, which is not read",
+            1,
+            hint='save it as UTF-8, and declare that: <?xml version="1.0" encoding="UTF-8"?>',
+        )

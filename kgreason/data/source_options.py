@@ -1,0 +1,390 @@
+"""Options of a source: what may be said of how a file is read, and what it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from string import printable
+from typing import Any
+
+from kgreason.base.errors import DataError
+from kgreason.base.printable import HINT, names_password
+from kgreason.language.check import file_access
+from kgreason.language.vocabulary import FILES, READ_ALONE, SERVERS, suggest
+
+FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
+"""All that is read, as `format=` names it."""
+
+_SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **file_access.SYNONYMS}
+_UNDECODED = re.compile(r"[\ud800-\udfff]")  # how Python stands for bytes of a command line that are no text
+_DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
+_DELIMITERS = {
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "space": " ",
+    "bar": "|",
+    "pipe": "|",
+}
+
+
+def delimiter_of(file: str, text: str) -> str:
+    """Understand a delimiter: a character, or its name.
+
+    Raises
+    ------
+    DataError
+        If it is not one character.
+    """
+    character = _DELIMITERS.get(text.lower(), text)
+    if len(character) != 1:
+        raise DataError(
+            file, f"delimiter {text!r} is not one character", hint="for instance delimiter=; or tab"
+        )
+    return character
+
+
+def _quote(file: str, text: str) -> str | None:
+    if text in ("", "none"):
+        return None
+    if len(text) != 1:
+        raise DataError(file, f"quote {text!r} is not one character", hint="for instance quote=' or none")
+    return text
+
+
+def _selected(file: str, text: str) -> list[str]:
+    """Columns of ``[0:2; 4; 'name']``, where numbers count from 0 and a range holds both its ends."""
+    chosen: list[str] = []
+    for part in re.split(r"[;,]", text.strip().removeprefix("[").removesuffix("]")):
+        item = part.strip()
+        if pair := re.fullmatch(r"([0-9]{1,5}):([0-9]{1,5})", item):
+            chosen += [str(n + 1) for n in range(int(pair[1]), int(pair[2]) + 1)]
+        elif re.fullmatch("[0-9]{1,5}", item):
+            chosen.append(str(int(item) + 1))
+        elif re.fullmatch("[0-9:]+", item):
+            raise DataError(file, f"no file has as many columns as {item[:40]!r}", hint="count them from 0")
+        elif item.strip("'\""):
+            chosen.append(item.strip("'\""))
+        else:
+            raise DataError(
+                file,
+                f"option selectedColumns cannot be {text!r}",
+                hint="write numbers from 0, ranges or names, as in selectedColumns=[0:2;4;'share']",
+            )
+    return chosen
+
+
+def _decimal(file: str, text: str) -> str:
+    if text not in _DECIMALS:
+        raise DataError(
+            file,
+            f"option decimal cannot be {text!r}",
+            hint="write decimal=, or decimal=comma (in @bind: decimal=',') for numbers such as 41,27",
+        )
+    return _DECIMALS[text]
+
+
+def _encoding(file: str, name: str) -> str:
+    try:
+        plain = printable.encode(name)
+    except (LookupError, ValueError):  # no encoding, none of texts, or no name of one
+        raise DataError(file, f"unknown encoding {name!r}", hint="for instance utf-8 or latin-1") from None
+    if plain != printable.encode():
+        raise DataError(file, f"text in {name.upper()} is not read", hint="save the file as UTF-8")
+    return name.lower()
+
+
+def _number(name: str, file: str, text: str, *, whole: bool = False) -> float:
+    pattern = r"[0-9]{1,18}" if whole else r"[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)"
+    if not re.fullmatch(pattern, text):
+        raise DataError(
+            file, f"option {name} cannot be {text[:60]!r}", hint=f"write a number, for instance {name}=1"
+        )
+    return int(text) if whole else float(text)
+
+
+def _prefix(file: str, text: str) -> tuple[str, str]:
+    first, comma, second = text.partition(",")
+    if not comma:
+        raise DataError(
+            file, f"option prefix cannot be {text!r}", hint="write two, as in prefix=user:,movie:"
+        )
+    return first, second
+
+
+@dataclass(frozen=True)
+class _Option:
+    """An option of sources or outputs.
+
+    `read` goes from the file (for messages) and the text to the value of a field of `Options`; without it the option is
+    one of outputs, or of a connection. `values` are the texts that there are, in lower case; `None`: any.
+    """
+
+    spelling: str
+    read: Callable[[str, str], object] | None = None
+    values: tuple[str, ...] | None = None
+    formats: tuple[str, ...] = FORMATS
+    field: str = ""
+
+
+def _option(
+    default: object,
+    read: Callable[[str, str], object] | Mapping[str, object] | Sequence[str] | None = None,
+    formats: tuple[str, ...] = FORMATS,
+    spelling: str = "",
+) -> Any:
+    """Field of `Options` for an option; `read` may list its values, or say what each of its texts means."""
+    if isinstance(read, Sequence):
+        read = dict(zip(read, read, strict=True))
+    if isinstance(read, Mapping):
+        return field(
+            default=default,
+            metadata={"option": _Option(spelling, lambda _, text: read[text], tuple(read), formats)},
+        )
+    found = _Option(spelling, read or (lambda _, text: text), None, formats)
+    return field(default=default, metadata={"option": found})
+
+
+_DELIMITED = ("csv", "tsv")
+_LINES = (*_DELIMITED, "edges", "konect")
+_GRAPHS = ("gml", "graphml", "net")
+_NAMED = ("bods", "gleif")
+_TABLES = ("sqlite", "duckdb", "postgresql", *_GRAPHS, "neo4j", *_NAMED)
+_ENCODED = (*_LINES, "mtx", "gml", "net", "neo4j", "json", "bods")
+_FLAG = {"true": True, "false": False}
+_AUTO = {**_FLAG, "auto": None}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file is read, once its options are understood.
+
+    Attributes
+    ----------
+    delimiter
+        One character; `None`: the format's own (edge lists: whatever the first line of data uses).
+    header
+        Whether the first line holds names; `None`: judge by the content.
+    quote
+        Quoting character of CSV, `None` for none.
+    encoding
+        Of text files. Bytes that do not fit are an error, never replaced.
+    skip
+        Physical lines to pass over at the start.
+    columns
+        Columns to take, in order, by name or 1-based number; `None`: as ``@mapping`` or their order says.
+    percent
+        The last column is in percent: divide its plain numbers by 100. Values such as ``8.15%`` always are in
+        percent, with or without it.
+    decimal
+        Decimal point of numbers: with a comma, ``1.234,5`` and ``41,27%`` are numbers, too.
+    missing
+        What to do with an empty cell: an error, skip the row (and count), keep the empty string, take it for a
+        labelled null of its own.
+    null_string
+        Text of a cell that counts as empty, besides nothing at all.
+    symmetric
+        Add the reverse of every edge; `None`: if the file says that its edges are undirected.
+    keep_diagonal
+        Keep the diagonal of a symmetric matrix.
+    scale
+        Bring weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min).
+    drop_loops
+        Leave out edges from a vertex to itself.
+    weight
+        Weight of every edge of a file without weights.
+    prefix
+        Put before the values of the first two columns, to keep two name spaces apart.
+    table
+        Table of a database; of a graph file ``edges`` or ``vertices``.
+    where
+        A condition on columns: rows that do not meet it are left out.
+    names
+        Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
+    normalize
+        Bring names to one spelling (`kgreason.data.formats.vertex_names.normal_spelling`).
+    labels
+        Of files that number their vertices: a file with the name of each on a line.
+    type, label
+        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them. Of GLEIF: the
+        type of relationship, or ``any``; `None`: direct consolidation.
+    spaces
+        Of Neo4j: put id spaces before ids; `None`: no, and refuse ids that stand in two.
+    schema
+        Of a table of a database server; `None`: as its search path has it.
+    connection
+        Options of the connection to a database server.
+    path
+        Where in a JSON file the rows stand, keys separated by points.
+    predicate, category
+        Of RDF: take the pairs of this predicate, or the members of this class.
+    base
+        Of RDF: what relative IRIs are relative to; IRIs that begin with it are shortened by it.
+    strip
+        Of RDF: shorten every IRI to what follows its last ``#`` or ``/``.
+    interest
+        Of BODS: the type of interest that makes an edge, or ``any``.
+    share
+        Of BODS: which number a range of shares stands for; `None`: a range is an error.
+    level
+        Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
+    allow_files
+        Of DuckDB: queries and views may read other files. No source says so itself: its user does.
+    """
+
+    delimiter: str | None = _option(None, delimiter_of, (*_LINES, "neo4j"))
+    header: bool | None = _option(None, _AUTO, _LINES, "useHeaders")
+    quote: str | None = _option('"', _quote, (*_DELIMITED, "neo4j"))
+    encoding: str = _option("utf-8", _encoding, _ENCODED)
+    skip: int = _option(0, partial(_number, "skip", whole=True), _LINES)
+    columns: tuple[str, ...] | None = _option(None, lambda _, text: tuple(map(str.strip, text.split(","))))
+    percent: bool = _option(False, _FLAG)
+    decimal: str = _option(".", _decimal)
+    missing: str = _option("error", ("error", "skip", "keep", "null"))
+    null_string: str | None = _option(None, spelling="nullString")
+    symmetric: bool | None = _option(None, _AUTO)
+    keep_diagonal: bool = _option(False, {"drop": False, "keep": True}, ("mtx",), "diagonal")
+    scale: str | None = _option(None, ("abs", "minmax"))
+    drop_loops: bool = _option(False, {"keep": False, "drop": True}, spelling="loops")
+    weight: float | None = _option(None, partial(_number, "weight"))
+    prefix: tuple[str, str] | None = _option(None, _prefix)
+    where: str | None = _option(None)
+    table: str | None = _option(None, formats=_TABLES)
+    names: str | None = _option(None, formats=(*_GRAPHS, "neo4j", "rdf"))
+    normalize: bool = False
+    labels: str | None = _option(None, formats=("mtx", "konect", "gleif"))
+    type: str | None = _option(None, formats=("neo4j", "gleif"))
+    label: str | None = _option(None, formats=("neo4j", *_NAMED))
+    spaces: bool | None = _option(None, _FLAG, ("neo4j",))
+    schema: str | None = _option(None, formats=("postgresql",))
+    connection: Mapping[str, str] = field(default_factory=dict)
+    path: str | None = _option(None, formats=("json",))
+    predicate: str | None = _option(None, formats=("rdf",))
+    category: str | None = _option(None, formats=("rdf",), spelling="class")
+    base: str | None = _option(None, formats=("rdf",))
+    strip: bool = _option(False, _FLAG, ("rdf",))
+    interest: str = _option("shareholding", formats=("bods",))
+    share: str | None = _option(None, ("exact", "minimum", "maximum", "middle"), ("bods",))
+    level: str | None = _option(None, ("direct", "indirect", "unknown", "any"), ("bods",))
+    allow_files: bool = False
+
+    @property
+    def vertices(self) -> bool | None:
+        """Whether to take the vertices (id, label) of a graph file; `None`: if the predicate is unary."""
+        return {"vertices": True, "edges": False}.get(self.table or "")
+
+
+_ALL = (
+    _Option("format", values=FORMATS),
+    *(
+        replace(o, spelling=o.spelling or f.name, field=f.name)
+        for f in fields(Options)
+        if (o := f.metadata.get("option"))
+    ),
+    *(_Option(name, formats=("postgresql",)) for name in file_access.OPTIONS if name != "sslmode"),
+    _Option("sslmode", values=file_access.SSLMODES, formats=("postgresql",)),
+    _Option("selectedColumns", _selected, field="columns"),
+    _Option("recordSeparator", values=("\n", "\r\n", "\\n", "\\r\\n"), formats=_DELIMITED),
+    _Option("quoteMode", values=("all", "minimal", "non_numeric", "none"), formats=_DELIMITED),
+)
+_OPTIONS = {option.spelling.lower(): option for option in _ALL}
+
+
+def read_options(file: str, given: Mapping[str, str], format: str | None = None) -> Options:
+    """Understand the options of a source.
+
+    Parameters
+    ----------
+    format
+        Of the source; `None`: it is not known yet.
+
+    Raises
+    ------
+    DataError
+        If a name or value is unknown, with the names or values there are, or the format has no such option, which
+        nobody writes to no effect.
+    """
+    options = normal(given)
+    for name, value in options.items():
+        _check_known(file, name, value)
+    # of selectedColumns and columns, the latter counts
+    ordered = sorted(options, key=lambda name: name == "columns")
+    read = {o.field: o.read(file, options[name]) for name in ordered if (o := _OPTIONS[name]).read}
+    for name, value in options.items():
+        option = _OPTIONS[name]
+        anywhere = format is None or (name == "names" and _listed(value) == ["normalize"])
+        if not anywhere and format not in option.formats:
+            what = f"a {format} source has no option {option.spelling}"
+            raise DataError(file, what, hint=f"leave it out; it is one of {', '.join(option.formats)}")
+    if "nullstring" in options:
+        read.setdefault("missing", "null")
+    if "names" in options:  # an attribute, "normalize", or both
+        named = _listed(options["names"])
+        read["names"] = ",".join(part for part in named if part != "normalize") or None
+        read["normalize"] = "normalize" in named
+    found: Any = {**read, "connection": file_access.connection(options)}
+    return Options(**found)
+
+
+def _listed(names: str) -> list[str]:
+    return [part.strip() for part in names.split(",")]
+
+
+def normal(given: Mapping[str, str]) -> dict[str, str]:
+    """Option names in lower case, values without quotes."""
+    named = {}
+    for name, value in given.items():
+        key = _SYNONYMS.get(name.lower(), name.lower())
+        if key != "where" and len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+            value = value[1:-1]  # the quotation marks of a condition are those of its texts
+        named[key] = value.lower() if key in _OPTIONS and _OPTIONS[key].values else value
+    return named
+
+
+def _check_known(file: str, name: str, value: str) -> None:
+    if _UNDECODED.search(f"{name}{value}"):
+        raise DataError(file, f"option {name!a} holds bytes that are no text", hint="write it in UTF-8")
+    if names_password(name):
+        raise DataError(file, f"option {name} would hold a password", hint=HINT)
+    if name not in _OPTIONS:
+        near = suggest(name, _OPTIONS)
+        means = f"did you mean {_OPTIONS[near].spelling}? " if near else ""
+        there = ", ".join(option.spelling for option in _ALL)
+        raise DataError(file, f"unknown option {name!r}", hint=f"{means}there are {there}")
+    check_value(file, name, value)
+
+
+def check_value(file: str, name: str, value: str) -> None:
+    """Refuse a value that an option, its name in lower case, cannot have.
+
+    Raises
+    ------
+    DataError
+        With the values there are.
+    """
+    if name in ("port", "connect_timeout") and not value.isdecimal():
+        raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
+    option = _OPTIONS.get(name)
+    if option is not None and option.values is not None and value not in option.values:
+        raise DataError(
+            file,
+            f"option {option.spelling} cannot be {value!r}",
+            hint=f"one of {', '.join(repr(a).strip(chr(39)) for a in option.values)}",
+        )
+
+
+def other_delimiter(text: str, used: str | None = None) -> str | None:
+    """Ask for the delimiter that a line read as one field shows; `None` if it shows none.
+
+    Examples
+    --------
+    >>> other_delimiter("owner;company;share")
+    "is the delimiter ';'? (delimiter=;)"
+    """
+    mark = next((c for c in ";\t|," if c in text and c != used), None)
+    if mark is None:
+        return None
+    return f"is the delimiter {mark!r}? (delimiter={'tab' if mark == chr(9) else mark})"

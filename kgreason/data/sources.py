@@ -1,0 +1,254 @@
+"""Where a table comes from, and the options that say how it is read: files, addresses, and tables in memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from kgreason.base.errors import DataError, Span
+from kgreason.base.printable import HINT, hidden, in_address, names_password
+from kgreason.data.source_options import FORMATS, Options, normal, read_options
+from kgreason.language.check.file_access import address, table_of
+from kgreason.language.vocabulary import EXTENSIONS, SERVERS
+
+if TYPE_CHECKING:
+    from kgreason.data.raw_table import Raw
+
+
+__all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "read_options"]
+
+TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql", "neo4j"})
+DATABASES = frozenset({"sqlite", "duckdb", "postgresql"})
+
+_SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+_SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
+
+
+_PART = re.compile(r"""(where=(?:[^&'"]|'[^']*'|"[^"]*"|['"](?!.*['"]))*|[^&]+)(?:&|$)""", re.IGNORECASE)
+"""An option; within the quotation marks of a condition & is a letter."""
+_ADDRESS = re.compile(
+    r"postgres(?:ql)?://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^]]*\]|[^:/]*)(?::(?P<port>[^/]*))?(?:/(?P<database>.*))?"
+)
+
+
+@dataclass(frozen=True)
+class SourceSpec:
+    """A file and how to read it.
+
+    Attributes
+    ----------
+    path
+        The file; a trailing ``.gz`` means gzip. Of a database server it says nothing: `options` do.
+    format
+        One of `FORMATS`; `None`: told by the extension.
+    options
+        As written in ``@bind`` or behind the ``?`` of ``--data``; see `Options`.
+    query
+        SQL whose result is the table; `path` is then the database, or the folder that the files named in the query
+        are relative to.
+    span
+        Where a rule file says all this; `None`: it does not.
+    """
+
+    path: Path
+    format: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    query: str | None = None
+    span: Span | None = None
+
+    @property
+    def place(self) -> str:
+        """Where messages look for a mistake in the options or the query."""
+        return self.file if self.span is None else str(self.span)
+
+    @property
+    def file(self) -> str:
+        """The path as messages show it; of a database server its address, without user and password."""
+        if not self.server:
+            return str(self.path)
+        table = normal(self.options).get("table")
+        named = f" table {table_of(self.options, table)}" if table else ""
+        return address(self.options) + named
+
+    @property
+    def server(self) -> bool:
+        """Whether it is a table of a database server."""
+        return (self.format or normal(self.options).get("format")) in SERVERS
+
+    def kind(self, default: str | None = None) -> str:
+        """Tell the format: as given, else from the name.
+
+        Parameters
+        ----------
+        default
+            Where neither says it; `None`: that is an error.
+
+        Raises
+        ------
+        DataError
+            If neither says what the file is.
+
+        Examples
+        --------
+        >>> SourceSpec(Path("a.edges.gz")).kind(), SourceSpec(Path("out.moreno_blogs")).kind()
+        ('edges', 'konect')
+        """
+        name = self.path.name.lower().removesuffix(".gz")
+        given = self.format or normal(self.options).get("format")
+        if given is None and self.query is None and name.endswith(_SHEETS):
+            raise DataError(self.place, "spreadsheets are not read", hint=_SAVE)
+        if given is not None:
+            if given not in FORMATS:
+                raise DataError(
+                    self.place,
+                    f"{given!r} is not a format kgreason reads",
+                    hint=f"one of {', '.join(FORMATS)}",
+                )
+            return given
+        if name.endswith((".bods.json", ".bods.jsonl")):
+            return "bods"
+        known = EXTENSIONS.get(name.rpartition(".")[2], default)
+        if known is None and name.startswith("out."):
+            return "konect"
+        if known is None and os.path.isdir(self.path):
+            from kgreason.data.raw_table import no_file
+
+            raise no_file(self.path)
+        if known is None:
+            raise DataError(
+                self.place,
+                "the name does not tell the format",
+                hint=f"say format=, one of {', '.join(FORMATS)}",
+            )
+        return known
+
+
+def parse_source(text: str) -> tuple[str, SourceSpec]:
+    """Read ``PRED=FILE`` or ``PRED=FILE?option=value&option=value``.
+
+    Raises
+    ------
+    DataError
+        If the text has another form.
+
+    Examples
+    --------
+    >>> predicate, source = parse_source("own=shares.csv?percent=true&delimiter=;")
+    >>> predicate, source.path.name, dict(source.options)
+    ('own', 'shares.csv', {'percent': 'true', 'delimiter': ';'})
+    """
+    predicate, equals, rest = text.partition("=")
+    if not equals or not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate) or not rest:
+        raise DataError(
+            hidden(text),
+            "expected PRED=FILE or PRED=FILE?option=value&option=value",
+            hint="write for instance own=register.csv, or 'own=register.csv?delimiter=;'"
+            if equals
+            else f"write which predicate the facts are of, as in own={hidden(text)}",
+        )
+    return predicate, parse_file(rest)
+
+
+def parse_file(text: str) -> SourceSpec:
+    """Read ``FILE`` or ``FILE?option=value&option=value``, or so the address of a database server.
+
+    Raises
+    ------
+    DataError
+        If an option has no value, or an address holds a password.
+
+    Examples
+    --------
+    >>> source = parse_file("postgresql://reader@db1:5433/register?table=own")
+    >>> source.kind(), source.file
+    ('postgresql', 'postgresql://db1:5433/register table own')
+    """
+    if text.lower().startswith(("postgresql://", "postgres://")):
+        return _parse_address(text)
+    path, mark, tail = text.partition("?")
+    if mark and not re.match(r"\w+=", tail):
+        path, tail = text, ""
+    return SourceSpec(Path(path), None, _parse_options(path, tail))
+
+
+def _parse_options(path: str, tail: str) -> dict[str, str]:
+    options = {}
+    for part in filter(None, _PART.findall(tail)):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise DataError(path, f"option {part!r} has no value", hint="write option=value")
+        options[name] = value
+    return options
+
+
+def _parse_address(text: str) -> SourceSpec:
+    """Read ``postgresql://user@host:port/database?option=value``; what is left out is as libpq has it."""
+    if in_address(text):
+        raise DataError(hidden(text), "the address holds a password", hint=HINT)
+    start, _, tail = text.partition("?")
+    if start.count("@") > 1 or "@" in start.split("://", 1)[1].partition("/")[2]:
+        hint = "write %40 for @ and %2F for / within a name"
+        raise DataError("postgresql://...", "this is no address of a database server", hint=hint)
+    found = _ADDRESS.fullmatch(start)
+    if found is None or "," in start:
+        hint = "write postgresql://user@host:port/database?table=name; of several hosts name one"
+        raise DataError(hidden(text), "this is no address of a database server", hint=hint)
+    parts = {name: unquote(value) for name, value in found.groupdict().items() if value}
+    if "host" in parts:
+        parts["host"] = parts["host"].strip("[]")
+    given = _parse_options(start, tail)
+    if secret := next(filter(names_password, given), None):
+        raise DataError(start, f"option {secret} would hold a password", hint=HINT)
+    options = {**parts, **{name: unquote(value) for name, value in given.items()}}
+    return SourceSpec(Path(start), "postgresql", options)
+
+
+def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec | Raw]:
+    """Files and tables of one predicate.
+
+    Raises
+    ------
+    DataError
+        If that is no table, as one row without a list around it.
+    """
+    from kgreason.data.exchange import is_table
+
+    several = isinstance(given, (list, tuple)) and len(given) > 0
+    if several and arity not in (None, 1) and _is_row(given, arity):
+        shown = repr(tuple(given))
+        raise DataError(
+            f"<{predicate}>", f"{shown} is one row, not a table", hint=f"put it into a list: [{shown}]"
+        )
+    values = arity == 1 and several and any(isinstance(g, str) for g in given)
+    files = (
+        several and not values and all(isinstance(g, (str, Path, SourceSpec)) or is_table(g) for g in given)
+    )
+    return [_source(predicate, g) for g in (given if files else (given,))]
+
+
+def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool:
+    """Whether a collection holds the values of one row, and not rows nor tables nor names of files."""
+    from kgreason.data.exchange import is_table
+
+    if all(isinstance(g, str) for g in given):
+        return len(given) == arity and not any("." in str(g) or "/" in str(g) for g in given)
+    return all(
+        isinstance(g, str) or not (isinstance(g, Iterable | Path | SourceSpec) or is_table(g)) for g in given
+    )
+
+
+def _source(predicate: str, given: object) -> SourceSpec | Raw:
+    if isinstance(given, str):
+        return parse_file(given)
+    if isinstance(given, Path):
+        return SourceSpec(given)
+    if isinstance(given, SourceSpec):
+        return given
+    from kgreason.data.exchange import as_raw
+
+    return as_raw(given, f"<{predicate}>")

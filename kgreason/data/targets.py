@@ -1,0 +1,237 @@
+"""Targets: where facts are written to, and how, with the names of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgreason.base.errors import DataError
+from kgreason.base.printable import HINT, names_password
+from kgreason.data.source_options import check_value, delimiter_of, normal
+from kgreason.data.sources import SourceSpec, parse_file
+from kgreason.language.check.checked_program import Bind, CheckedProgram
+from kgreason.language.check.file_access import OPTIONS, address, connection, table_of
+from kgreason.language.syntax.syntax_tree import Variable
+from kgreason.language.vocabulary import FILES, SERVERS, suggest
+
+
+def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[str, ...]:
+    """Name columns by ``@mapping``, else by the first rule that has a new variable there, else by number.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> program = load_text("r(X, Y) :- e(X, Y). r(X, Z) :- r(X, Y), e(Y, Z).")
+    >>> column_names(program, "r", 2)
+    ('X', 'Y')
+    """
+    mapped = {m.position: m.column for m in program.mappings if m.predicate == predicate}
+    heads = [rule.head for rule in program.rules if rule.head.predicate == predicate]
+    names: list[str] = []
+    for position in range(arity):
+        terms = [head.terms[position] for head in heads if len(head.terms) == arity]
+        found = (t.name for t in terms if isinstance(t, Variable) and not t.anonymous and t.name not in names)
+        name = mapped.get(position) or next(found, f"c{position + 1}")
+        names.append(free(name, names))
+    return tuple(names)
+
+
+def free(name: str, taken: Sequence[str]) -> str:
+    """Number a name if another column has it; databases do not tell cases apart.
+
+    Examples
+    --------
+    >>> free("share", ["Share"])
+    'share_2'
+    """
+    lower = {t.lower() for t in taken}
+    number, free = 1, name
+    while free.lower() in lower:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+FORMATS: dict[str, str] = {
+    name: {"json": "jsonl", "neo4j": "csv", "rdf": "nt", "bods": "bods.json"}.get(name, name)
+    for name in FILES
+}
+"""Formats that can be written, with the extension each gives a file without one of its own."""
+
+DECLARING = frozenset({"gml", "graphml", "net", "mtx", "neo4j"})
+"""Formats that hold vertices beside the edges."""
+
+_UNPACKED = ("parquet", "sqlite", "duckdb", "neo4j")
+_DELIMITED = ("useHeaders", "delimiter", "quoteMode", "nullString", "recordSeparator")
+_OPTIONS = {
+    "csv": _DELIMITED,
+    "tsv": _DELIMITED,
+    "sqlite": ("table",),
+    "duckdb": ("table",),
+    "edges": ("delimiter",),
+    "konect": ("labels",),
+    "mtx": ("labels",),
+    "neo4j": ("type", "label"),
+    "postgresql": ("table", "schema", *OPTIONS),
+    "rdf": ("base", "literals"),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file that facts are written to.
+
+    Attributes
+    ----------
+    path
+        The file.
+    format
+        One of `FORMATS`.
+    options
+        Names in lower case; see docs/data.md.
+    table
+        Of a database; `None`: named as the predicate.
+    vertices
+        Names of vertices that need not be on an edge; formats that declare vertices write them, too.
+    """
+
+    path: Path
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    table: str | None = None
+    vertices: Sequence[str] = ()
+
+    @property
+    def labels(self) -> Path | None:
+        """Second file, for the names of vertices, beside one that holds their numbers alone."""
+        named = self.options.get("labels")
+        return None if named is None else self.path.parent / named
+
+    @property
+    def declares(self) -> bool:
+        """Whether vertices without edges have a place."""
+        return self.format in DECLARING or self.labels is not None
+
+    @property
+    def nodes(self) -> Path:
+        """Second file of Neo4j's import, with the nodes of the relationships."""
+        return self.path.with_name(f"{self.path.stem}-nodes{self.path.suffix}")
+
+    def beside(self, arity: int) -> Path | None:
+        """File that is written along with that of the facts, if there is one.
+
+        Parameters
+        ----------
+        arity
+            Number of arguments of the predicate.
+        """
+        return self.nodes if self.format == "neo4j" and arity > 1 else self.labels
+
+    @property
+    def server(self) -> bool:
+        """Whether it is a table of a database server; `path` says nothing then."""
+        return self.format in SERVERS
+
+    @property
+    def connection(self) -> Mapping[str, str]:
+        """Options of the connection to a server."""
+        return connection(self.options)
+
+    @property
+    def address(self) -> str:
+        """Address of a server, without user and password."""
+        return address(self.options)
+
+    @property
+    def file(self) -> str:
+        """What messages call it."""
+        if not self.server:
+            return str(self.path)
+        return self.address + (f" table {table_of(self.options, self.table)}" if self.table else "")
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """Read ``FILE`` or ``FILE?option=value&option=value``; the extension tells the format.
+
+        Raises
+        ------
+        DataError
+            If the format cannot be written, or an option is unknown.
+
+        Examples
+        --------
+        >>> Target.parse("control.jsonl").format, Target.parse("out.db?table=t").table
+        ('json', 't')
+        """
+        return cls.at(parse_file(text))
+
+    @classmethod
+    def at(cls, spec: SourceSpec) -> Target:
+        """Take a file and its options for a target.
+
+        Raises
+        ------
+        DataError
+            As `parse`.
+        """
+        format = spec.kind()
+        if format not in FORMATS and not spec.server:
+            raise no_format(spec.place, format)
+        options = {name: value for name, value in normal(spec.options).items() if name != "format"}
+        known = {name.lower(): name for name in _OPTIONS.get(format, ())}
+        for name in options:
+            if name not in known:
+                if names_password(name):
+                    raise DataError(spec.place, f"option {name} would hold a password", hint=HINT)
+                near = suggest(name, known)
+                means = f"did you mean {known[near]}? " if near else ""
+                there = f"there are {', '.join(known.values())}" if known else "it has none"
+                raise DataError(
+                    spec.place, f"unknown option {name!r} of a {format} output", hint=means + there
+                )
+            check_value(spec.place, name, options[name])
+        if format in _UNPACKED and spec.path.name.lower().endswith(".gz"):
+            message = f"a file of the format {format} is not packed with gzip"
+            raise DataError(spec.place, message, hint=f"write {spec.path.name[:-3]}, or say another format")
+        if "delimiter" in options:
+            delimiter_of(spec.place, options["delimiter"])
+        return cls(spec.path, format, options, options.get("table"))
+
+    @classmethod
+    def of(cls, bind: Bind) -> Target:
+        """Target of the ``@bind`` of an output.
+
+        Raises
+        ------
+        DataError
+            As `parse`.
+        """
+        path, source, options = Path(bind.path), bind.source, dict(normal(bind.options))
+        if source == "csv" and path.suffix.lower() in (".tsv", ".tab"):
+            source = "tsv"
+        if bind.table and "table" not in options:
+            if path.is_dir() and source not in SERVERS:  # folder and file, as for other sources
+                path = path / bind.table
+            else:
+                options["table"] = bind.table
+        return cls.at(SourceSpec(path, source, options, span=bind.span))
+
+    @classmethod
+    def within(cls, folder: Path, predicate: str, format: str = "csv") -> Target:
+        """File of a predicate in a folder.
+
+        Raises
+        ------
+        DataError
+            If the format cannot be written.
+        """
+        if format not in FORMATS:
+            raise no_format(str(folder), format)
+        name = f"out.{predicate}" if format == "konect" else f"{predicate}.{FORMATS[format]}"
+        return cls(folder / name, format)
+
+
+def no_format(file: str, format: str) -> DataError:
+    """Build the error for a format that cannot be written."""
+    return DataError(file, f"facts cannot be written as {format!r}", hint=f"one of {', '.join(FORMATS)}")

@@ -1,0 +1,1 @@
+"""Aggregates by group, and their compiled loops."""

@@ -1,0 +1,265 @@
+"""Grouped aggregation: the state of one rule, fed by batches of contributions."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.aggregates import total_kernels as totals
+from kgreason.engine.aggregates.value_aggregates import Gathered, Unfit, exact_mean, exact_product, exact_sum
+from kgreason.engine.expressions.scalars import Refusal
+from kgreason.engine.plan.ir import plain
+from kgreason.engine.plan.static_kinds import COLLECTING
+from kgreason.engine.relations import hash_kernels
+from kgreason.engine.relations.fact_tables import Kind, doubles
+from kgreason.engine.relations.keyed_relation import NO_RANKS
+from kgreason.engine.relations.rows import CHUNK, Keys, Rows, grown
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.language.check.checked_program import Aggregation
+
+FUNCTIONS = {
+    "sum": totals.SUM,
+    "avg": totals.SUM,
+    "median": totals.SUM,
+    "prod": totals.PROD,
+    "count": totals.COUNT,
+    "min": totals.EXTREME,
+    "max": totals.EXTREME,
+}
+KEEP = {"min": hash_kernels.LEAST, "count": hash_kernels.ANY, "prod": hash_kernels.FACTOR}
+"""Which of several values of one contributor counts, where that is not the greatest."""
+EXACT = {"sum": exact_sum, "prod": exact_product, "avg": exact_mean}
+"""Functions of finite doubles, rounded once."""
+
+NOTHING = np.empty(0, dtype=np.int64)
+
+
+def grouping(
+    aggregation: Aggregation,
+    width: int,
+    contributors: int,
+    kind: Kind,
+    symbols: Symbols,
+    double: bool = False,
+) -> Groups | Gathered:
+    """Where an aggregate keeps its contributions.
+
+    The parameters are those of `Groups`; `double` says that numbers of kind ANY are doubles.
+    """
+    if plain(aggregation) in COLLECTING or (kind is Kind.ANY and plain(aggregation) != "count"):
+        return Gathered(aggregation, width, contributors, kind, symbols, double and kind is Kind.ANY)
+    return Groups(aggregation, width, contributors, kind, symbols)
+
+
+class Groups:
+    """Contributions by group.
+
+    Each contributor counts with its best value: the least for a minimum, and for a product if a value is below 1,
+    else the greatest. In recursion, `add` keeps the totals up to date and `changes` gives those that changed;
+    otherwise `totals` computes all at the end, so that no total depends on the order of the contributions.
+
+    Parameters
+    ----------
+    width, contributors
+        Number of group columns and of contributor columns; a batch holds them first, and the value last.
+    kind
+        Of the values.
+    """
+
+    def __init__(
+        self, aggregation: Aggregation, width: int, contributors: int, kind: Kind, symbols: Symbols
+    ) -> None:
+        self.name = plain(aggregation)
+        self.kind = kind
+        self.symbols = symbols
+        self.keep = KEEP.get(self.name, hash_kernels.GREATEST)
+        self.contributors = Keys(width + contributors)
+        self.groups = Keys(width)
+        self.values = self.owner = NOTHING  # of each contributor: best value, number of its group
+        self.high = self.low = np.empty(0)  # of each group: see `total_kernels.tally`
+        self.whole = self.stamps = self.changed = NOTHING
+        self.touched = self.olds = self.news = self.fresh = NOTHING  # changes of one batch
+        self.now = self.n_changed = 0
+        self.unsure = np.empty(0, dtype=np.bool_)  # groups whose total could depend on the order
+
+    def group(self, number: int) -> npt.NDArray[np.int64]:
+        """Coded variables of a group."""
+        row: npt.NDArray[np.int64] = self.groups.rows[number]
+        return row
+
+    def below(self, values: npt.NDArray[np.int64], floor: int) -> npt.NDArray[np.bool_]:
+        """Which coded values are less than `floor`."""
+        return np.asarray((values.view(np.float64) if self.kind is Kind.DOUBLE else values) < floor)
+
+    def add(self, batch: Rows) -> int:
+        """Take in contributions, a chunk at most; returns the number of changes, which `track` may use."""
+        self._reserve(len(batch))
+        ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
+        many, one = self.contributors, self.groups
+        many.count, one.count, changes = totals.contribute(
+            batch,
+            self.keep,
+            int(self.kind),
+            ranks,
+            many.rows,
+            many.slots.array,
+            many.key,
+            many.count,
+            self.values,
+            self.owner,
+            one.rows,
+            one.slots.array,
+            one.key,
+            one.count,
+            self.touched,
+            self.olds,
+            self.news,
+            self.fresh,
+        )
+        return int(changes)
+
+    def track(self, changes: int) -> None:
+        """Carry the changes of the last `add` into the totals."""
+        if changes:
+            self._tally(self.touched[:changes], self.olds, self.news, self.fresh)
+
+    def changes(self) -> tuple[Rows, npt.NDArray[np.int64]]:
+        """Groups whose total changed since the last call, and the coded totals.
+
+        Raises
+        ------
+        Unfit
+            If a total leaves 64 bits, or the range of doubles.
+        """
+        changed = self.changed[: self.n_changed].copy()
+        self.n_changed = 0
+        self.now += 1
+        return self.groups.rows[changed], self._totals(changed)
+
+    def totals(self) -> tuple[Rows, npt.NDArray[np.int64]]:
+        """All groups and their coded totals, where nothing was tracked.
+
+        Raises
+        ------
+        Unfit
+            If a total leaves 64 bits, or the range of doubles.
+        """
+        count = self.contributors.count
+        if self.name == "median":
+            return self.groups.rows[: self.groups.count], self._medians()
+        for start in range(0, count, CHUNK):
+            stop = min(start + CHUNK, count)
+            touched = np.arange(start, stop)
+            values = self.values[start:stop]
+            self._tally(touched, values, values, np.ones_like(touched))
+        if self.kind is Kind.DOUBLE and self.name in EXACT:
+            self.unsure = self._unsure()
+        return self.changes()
+
+    def _totals(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        if self.name == "avg":
+            sizes = np.bincount(self.owner[: self.contributors.count], minlength=self.groups.count)[groups]
+            with np.errstate(invalid="ignore"):
+                means = self.high[groups] / sizes
+            return doubles(self._finite(groups, means))
+        if self.name in ("min", "max"):
+            return self.whole[groups]
+        if self.kind is Kind.DOUBLE and self.name != "count":
+            return doubles(self._finite(groups, self.high[groups]))
+        apart = np.abs(self.high[groups] - self.whole[groups]) > 2.0**62
+        if apart.any():
+            raise Unfit(int(groups[np.argmax(apart)]), Refusal("integer overflow"))
+        return self.whole[groups]
+
+    def _finite(
+        self, groups: npt.NDArray[np.int64], totals: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Totals of doubles, found exactly where they left the range of doubles on the way or are unsure."""
+        lost = ~np.isfinite(totals)
+        if len(self.unsure):
+            lost |= self.unsure[groups]
+        if not lost.any():
+            return totals
+        owner = self.owner[: self.contributors.count]
+        order = np.argsort(owner, kind="stable")
+        starts = np.searchsorted(owner[order], groups)
+        ends = np.searchsorted(owner[order], groups, side="right")
+        for i in np.flatnonzero(lost).tolist():
+            values = self.values[order[starts[i] : ends[i]]].view(np.float64).tolist()
+            try:
+                totals[i] = EXACT[self.name](values)
+            except Refusal as refusal:
+                raise Unfit(int(groups[i]), refusal) from None
+        return totals
+
+    def _unsure(self) -> npt.NDArray[np.bool_]:
+        """Of each group, whether `high + low` is too rough to tell how the exact total rounds."""
+        owner, count = self.owner[: self.contributors.count], self.groups.count
+        values = self.values[: self.contributors.count].view(np.float64)
+        high, low = self.high[:count], self.low[:count]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.name == "prod":
+                _, exponents = np.frexp(values)
+                deep = np.bincount(owner, np.maximum(-exponents, 0), minlength=count)
+                far = np.bincount(owner, np.maximum(exponents, 0), minlength=count)
+                rough = (deep > 900) | (far > 900)  # in some order, `low` may be no normal double
+                scale = np.abs(high)
+            else:
+                rough = np.zeros(count, dtype=np.bool_)
+                scale = np.bincount(owner, np.abs(values), minlength=count)
+            error = np.bincount(owner, minlength=count) * scale * 2.0**-100
+            return np.asarray(rough | (high + (low + error) != high) | (high + (low - error) != high))
+
+    def _medians(self) -> npt.NDArray[np.int64]:
+        owner, values = self.owner[: self.contributors.count], self.values[: self.contributors.count]
+        numbers = values.view(np.float64) if self.kind is Kind.DOUBLE else values
+        order = np.lexsort((numbers, owner))
+        sizes = np.bincount(owner, minlength=self.groups.count)
+        starts = np.cumsum(sizes) - sizes
+        lower = numbers[order[starts + (sizes - 1) // 2]]
+        upper = numbers[order[starts + sizes // 2]]
+        with np.errstate(over="ignore"):
+            middle = (lower.astype(np.float64) + upper.astype(np.float64)) / 2
+        middle = np.where(np.isfinite(middle), middle, lower / 2 + upper / 2)
+        medians = np.where(lower == upper, lower.astype(np.float64), middle)
+        return doubles(medians)
+
+    def _tally(
+        self,
+        touched: npt.NDArray[np.int64],
+        olds: npt.NDArray[np.int64],
+        news: npt.NDArray[np.int64],
+        fresh: npt.NDArray[np.int64],
+    ) -> None:
+        self.n_changed = totals.tally(
+            touched,
+            self.owner,
+            olds,
+            news,
+            fresh,
+            FUNCTIONS[self.name],
+            int(self.kind),
+            self.high,
+            self.low,
+            self.whole,
+            self.stamps,
+            self.now,
+            self.changed,
+            self.n_changed,
+        )
+
+    def _reserve(self, rows: int) -> None:
+        room = self.contributors.reserve(rows)
+        if room > len(self.values):
+            self.values = grown(self.values, room)
+            self.owner = grown(self.owner, room)
+        room = self.groups.reserve(rows)
+        if room > len(self.stamps):
+            self.high = grown(self.high, room, 0)
+            self.low = grown(self.low, room, 0)
+            self.whole = grown(self.whole, room, 0)
+            self.stamps = grown(self.stamps, room, -1)
+            self.changed = grown(self.changed, room)
+        if rows > len(self.touched):
+            buffers = [np.empty(rows, dtype=np.int64) for _ in range(4)]
+            self.touched, self.olds, self.news, self.fresh = buffers

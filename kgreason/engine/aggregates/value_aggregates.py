@@ -1,0 +1,235 @@
+"""Aggregates over Python values: those that gather their contributions, and all of values of any type."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.expressions.scalars import (
+    Refusal,
+    checked,
+    described,
+    make_list,
+    make_set,
+    no_null,
+    number,
+)
+from kgreason.engine.plan.expression_kinds import COLLECTIONS, kind_of, remedy
+from kgreason.engine.plan.ir import plain
+from kgreason.engine.plan.static_kinds import COLLECTING
+from kgreason.engine.relations.fact_tables import Codes, Kind, decode
+from kgreason.engine.relations.rows import Rows
+from kgreason.engine.relations.symbols import Symbols, key, rank, to_doubles
+from kgreason.engine.relations.value_columns import encoded
+from kgreason.language.check.checked_program import Aggregation
+from kgreason.language.values import Value
+
+NUMERIC = frozenset({"sum", "prod", "avg", "median"})
+
+
+class Unfit(Exception):
+    """A group has no total: its number, and what is wrong with it."""
+
+    def __init__(self, group: int, refusal: Refusal) -> None:
+        super().__init__(refusal.what)
+        self.group = group
+        self.what = refusal.what
+        self.hint = refusal.hint
+
+
+def misfit(aggregation: Aggregation, values: Codes, symbols: Symbols) -> tuple[int, Refusal] | None:
+    """First value, of kind ANY, that an aggregate does not take, and why."""
+    name = plain(aggregation)
+    if name not in NUMERIC and name not in ("min", "max"):
+        return None
+    found, first = np.unique(values, return_index=True)
+    for at, value in sorted(
+        zip(first.tolist(), symbols.values(found.tolist()), strict=True), key=lambda x: x[0]
+    ):
+        try:
+            no_null(aggregation.function, value)
+        except Refusal as refusal:
+            return at, refusal
+        if not number(value) if name in NUMERIC else kind_of(value) in COLLECTIONS:
+            takes = "takes numbers" if name in NUMERIC else "compares values"
+            what = f"type clash: {aggregation.function} {takes}, not {described(value)}"
+            return at, Refusal(what, remedy(Kind.DOUBLE, kind_of(value)))
+    return None
+
+
+class Gathered:
+    """Contributions by group, as Python values; with the interface of `grouped_aggregates.Groups`.
+
+    Totals are computed anew from all contributions of a group that changed; only a union grows in place.
+    """
+
+    def __init__(
+        self,
+        aggregation: Aggregation,
+        width: int,
+        contributors: int,
+        kind: Kind,
+        symbols: Symbols,
+        double: bool = False,
+    ) -> None:
+        self.name = plain(aggregation)
+        self.kind = kind
+        self.symbols = symbols
+        self.double = double  # whether numbers are doubles, where the kind does not tell
+        self.width = width
+        self.contributors = contributors
+        self.numbers: dict[tuple[int, ...], int] = {}  # of the groups
+        self.held: list[dict[Hashable, Value]] = []  # by group: contributor or element -> value
+        self.changed: dict[int, None] = {}
+        self.result = Kind.DOUBLE if self.name in ("avg", "median") else COLLECTING.get(self.name, kind)
+
+    def group(self, number: int) -> npt.NDArray[np.int64]:
+        """Coded variables of a group."""
+        return np.array(list(self.numbers)[number], dtype=np.int64)
+
+    def below(self, values: Codes, floor: int) -> npt.NDArray[np.bool_]:
+        """Which coded values are less than `floor`."""
+        numbers: list[Any] = decode(self.kind, values, self.symbols)
+        return np.array([number < floor for number in numbers], dtype=np.bool_)
+
+    def add(self, batch: Rows) -> int:
+        """Take in contributions; returns 0, since nothing needs to be tracked.
+
+        Raises
+        ------
+        Unfit
+            If two values of one contributor do not compare.
+        """
+        values = decode(self.kind, np.ascontiguousarray(batch[:, -1]), self.symbols)
+        values = to_doubles(values) if self.double else values
+        width = self.width
+        for row, value in zip(batch.tolist(), values, strict=True):
+            number = self.numbers.setdefault(tuple(row[:width]), len(self.numbers))
+            if number == len(self.held):
+                self.held.append({})
+                self.changed[number] = None
+            self._keep(number, tuple(row[:-1]), value)
+        return 0
+
+    def track(self, changes: int) -> None:
+        """Do nothing."""
+
+    def changes(self) -> tuple[Rows, Codes]:
+        """Groups whose total may have changed since the last call, and the coded totals.
+
+        Raises
+        ------
+        Unfit
+            If a group has no total.
+        """
+        changed, self.changed = list(self.changed), {}
+        groups = list(self.numbers) if changed else []
+        rows = np.array([groups[n] for n in changed], dtype=np.int64).reshape(len(changed), self.width)
+        totals: list[Value] = []
+        for group in changed:
+            try:
+                totals.append(checked(TOTALS[self.name](list(self.held[group].values()))))
+            except Refusal as refusal:
+                raise Unfit(group, refusal) from None
+        coded = encoded(totals, self.result, self.symbols)
+        return rows, np.ascontiguousarray(coded).view(np.int64)
+
+    def totals(self) -> tuple[Rows, Codes]:
+        """All groups and their coded totals."""
+        return self.changes()
+
+    def _keep(self, group: int, contributor: tuple[int, ...], value: Value) -> None:
+        held = self.held[group]
+        if self.name == "union":
+            for element in value if isinstance(value, frozenset) else (value,):
+                self._put(group, key(element), element)
+            return
+        at = key(value) if self.name == "set" else contributor
+        old = held.get(at)
+        if old is None or self.name == "set":
+            self._put(group, at, value)
+            return
+        if self.name != "list" and not _comparable(old, value):
+            raise Unfit(group, _meeting(old, value))
+        falls = self.name == "min" or (self.name == "prod" and min(rank(old), rank(value)) < rank(1))
+        if rank(value) < rank(old) if falls else rank(old) < rank(value):
+            held[at] = value
+            self.changed[group] = None
+
+    def _put(self, group: int, at: Hashable, value: Value) -> None:
+        held = self.held[group]
+        if at not in held or (isinstance(value, float) and not isinstance(held[at], float)):
+            held[at] = value  # of 1 and 1.0 the double stays, whichever comes first
+            self.changed[group] = None
+
+
+def _comparable(a: Value, b: Value) -> bool:
+    return type(a) is type(b) or (number(a) and number(b))
+
+
+def _meeting(a: Value, b: Value) -> Refusal:
+    return Refusal(f"type clash: {described(a)}, meets {described(b)}", remedy(kind_of(a), kind_of(b)))
+
+
+def exact_sum(values: Sequence[float | int]) -> float:
+    """Sum of finite numbers, rounded once."""
+    try:
+        return math.fsum(values)
+    except OverflowError:  # perhaps only on the way
+        return _rounded(sum(map(Fraction, values)))
+
+
+def exact_product(values: Sequence[float | int]) -> float:
+    """Product of finite numbers, rounded once."""
+    return _rounded(math.prod(map(Fraction, values)))
+
+
+def exact_mean(values: Sequence[float | int]) -> float:
+    """Mean of finite numbers: that of their rounded sum, or of the exact one where that is no double."""
+    try:
+        return exact_sum(values) / len(values)
+    except Refusal:
+        return float(sum(map(Fraction, values)) / len(values))
+
+
+def _exact_median(values: Sequence[float | int]) -> float:
+    low, high = statistics.median_low(values), statistics.median_high(values)
+    middle = float(statistics.median(values))
+    return middle if math.isfinite(middle) else low / 2 + high / 2
+
+
+def _rounded(exact: Fraction | int) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        raise Refusal("double overflow") from None
+
+
+def _whole(values: Sequence[Any]) -> bool:
+    return all(isinstance(v, int) for v in values)
+
+
+def _extreme(values: Sequence[Value], pick: Callable[..., Value]) -> Value:
+    other = next((v for v in values if not _comparable(values[0], v)), None)
+    if other is not None:
+        raise _meeting(values[0], other)
+    return pick(values)
+
+
+TOTALS: Mapping[str, Callable[[list[Any]], Any]] = {
+    "sum": lambda values: sum(values) if _whole(values) else exact_sum(values),
+    "prod": lambda values: math.prod(values) if _whole(values) else exact_product(values),
+    "min": lambda values: _extreme(values, min),
+    "max": lambda values: _extreme(values, max),
+    "avg": exact_mean,
+    "median": _exact_median,
+    "set": make_set,
+    "list": lambda values: make_list(sorted(values, key=rank)),
+    "union": make_set,
+}

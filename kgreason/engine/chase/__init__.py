@@ -1,0 +1,1 @@
+"""The chase: labelled nulls, equality-generating dependencies, constraints."""

@@ -1,0 +1,263 @@
+"""Equality-generating dependencies and constraints: what must hold of the facts of a finished stratum."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from kgreason.base.errors import EvaluationError, InexactError
+from kgreason.engine.chase.nulls import Nulls
+from kgreason.engine.relations.fact_tables import Codes, Kind, any_codes, decode
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows
+from kgreason.engine.relations.symbols import Symbols, rank, whole
+from kgreason.engine.relations.value_columns import sought
+from kgreason.language.check.checked_program import (
+    CheckedAtom,
+    CheckedProgram,
+    CheckedRule,
+    Denial,
+    Stratum,
+    Unification,
+)
+from kgreason.language.syntax.syntax_tree import Constant, Variable
+from kgreason.language.values import Value, source
+
+SHOWN = 10
+"""Violations of one constraint that a message lists."""
+
+Relations = Mapping[str, Relation]
+Kinds = Mapping[str, Sequence[Kind]]
+
+
+def hidden(program: CheckedProgram) -> frozenset[str]:
+    """Predicates of unifications and constraints, which no user knows."""
+    unified = frozenset(u.predicate for u in program.unifications)
+    return unified | frozenset(d.predicate for d in program.denials)
+
+
+def promptly(strata: Sequence[Stratum], early: Collection[str]) -> tuple[Stratum, ...]:
+    """Order strata so that those of some predicates come as soon as what they read is complete.
+
+    A unification then acts before anything is concluded, by negation or aggregation, from facts that it changes.
+    """
+    ordered: list[Stratum] = []
+    waiting = [s for s in strata if s.predicates & set(early)]
+    derived = {p for s in strata for p in s.predicates}
+    complete: set[str] = set()
+    for stratum in (None, *(s for s in strata if s not in waiting)):
+        if stratum is not None:
+            ordered.append(stratum)
+            complete |= stratum.predicates
+        reads = [{a.predicate for r in s.rules for a in (*r.positives, *r.negatives)} for s in waiting]
+        ready = [
+            s for s, read in zip(waiting, reads, strict=True) if read & derived - s.predicates <= complete
+        ]
+        ordered += ready
+        waiting = [s for s in waiting if s not in ready]
+    return (*ordered, *waiting)
+
+
+def unify(
+    unification: Unification, relations: Relations, kinds: Kinds, nulls: Nulls, *, double: bool = False
+) -> bool:
+    """Merge the values that a dependency says are one; tells whether any were different.
+
+    Parameters
+    ----------
+    double
+        Whether numbers among them are doubles.
+
+    Raises
+    ------
+    EvaluationError
+        If two different constants should be one value, face to face or through nulls.
+    """
+    rows, types = _facts(unification.predicate, relations, kinds)
+    left, right = (any_codes(rows[:, i], types[i], nulls.symbols) for i in range(2))
+    if double:
+        try:
+            left, right = nulls.symbols.doubled(left), nulls.symbols.doubled(right)
+        except InexactError as error:
+            rule = unification.rule
+            raise EvaluationError(error.message, rule.text, rule.span, error.hint) from None
+    different = np.flatnonzero(left != right)
+    for done, i in enumerate(different.tolist()):
+        a, b = int(left[i]), int(right[i])
+        if not nulls.identities.merge(a, b):
+            before = different[:done]
+            chain = _chain(left[before], right[before], (a, b), nulls)
+            matched = rows[[*before[chain].tolist(), i]]
+            raise _clash(
+                unification.rule,
+                nulls.identities.roots(a, b),
+                matched,
+                types,
+                relations,
+                kinds,
+                nulls.symbols,
+            )
+        if nulls.merges is not None:
+            nulls.merges.link(a, b, unification.predicate, rows[i])
+    return len(different) > 0
+
+
+def _chain(left: Codes, right: Codes, ends: tuple[int, int], nulls: Nulls) -> list[int]:
+    """Which equalities made constants of two values: a shortest way from each of them to its constant."""
+    links = list(zip(left.tolist(), right.tolist(), strict=True))
+    roots = nulls.identities.roots(*ends)
+    ways = (shortest_chain(links, end, root) or [] for end, root in zip(ends, roots, strict=True))
+    return list(dict.fromkeys(number for way in ways for number in way))
+
+
+def shortest_chain(links: Sequence[tuple[int, int]], start: int, end: int) -> list[int] | None:
+    """Numbers of links that lead from one value to another one, as few as possible; `None` if none do.
+
+    Examples
+    --------
+    >>> shortest_chain([(1, 2), (3, 2), (4, 5)], 1, 3), shortest_chain([(1, 2)], 1, 3)
+    ([0, 1], None)
+    """
+    import networkx as nx
+
+    graph: nx.Graph[int] = nx.Graph()
+    for number, (one, other) in reversed(
+        list(enumerate(links))
+    ):  # of links of the same values the first counts
+        graph.add_edge(one, other, number=number)
+    if start not in graph or end not in graph or not nx.has_path(graph, start, end):
+        return None
+    path = nx.shortest_path(graph, start, end)
+    return [graph.edges[pair]["number"] for pair in pairwise(path)]
+
+
+def deny(denials: Iterable[Denial], relations: Relations, kinds: Kinds, symbols: Symbols) -> None:
+    """See to it that nothing violates some constraints.
+
+    Raises
+    ------
+    EvaluationError
+        With the first violations of each.
+    """
+    errors = []
+    for denial in denials:
+        rows, types = _facts(denial.predicate, relations, kinds)
+        if len(rows):
+            errors.append(_violation(denial.rule, rows, types, relations, kinds, symbols))
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        each = "".join(f"\n\n{error}" for error in errors)
+        raise EvaluationError(f"{len(errors)} constraints are violated{each}")
+
+
+def _violation(
+    rule: CheckedRule, rows: Rows, types: Sequence[Kind], relations: Relations, kinds: Kinds, symbols: Symbols
+) -> EvaluationError:
+    count = len(rows)
+    name = f' "{rule.label}"' if rule.label else ""
+    message = f"the constraint{name} is violated" + (f" {count} times" if count > 1 else "")
+    message += "".join(f"\n  {line}" for line in rule.documentation.splitlines())
+    for row in rows[:SHOWN]:
+        binding = _binding(rule, row, types, symbols)
+        message += f"\n  with {_written(binding)}" if binding else ""
+        message += _matched(rule, binding, relations, kinds, symbols, "    " if binding else "  ")
+    if count > SHOWN:
+        message += f"\n  and {count - SHOWN} more"
+    return EvaluationError(message, rule.text, rule.span)
+
+
+def _facts(predicate: str, relations: Relations, kinds: Kinds) -> tuple[Rows, Sequence[Kind]]:
+    relation = relations[predicate]
+    return relation.buffer[: relation.count], kinds[predicate]
+
+
+def _clash(
+    rule: CheckedRule,
+    constants: tuple[int, int],
+    rows: Rows,
+    types: Sequence[Kind],
+    relations: Relations,
+    kinds: Kinds,
+    symbols: Symbols,
+) -> EvaluationError:
+    """Error for two constants that some rows of a dependency, one after another, make one."""
+    left, right = sorted((whole(symbols.value(c)) for c in constants), key=rank)
+    message = f"{source(left)} and {source(right)} cannot be one value"
+    shown = [*rows[:SHOWN], *rows[-1:]] if len(rows) > SHOWN else list(rows)
+    for i, row in enumerate(shown):
+        binding = _binding(rule, row, types, symbols)
+        message += f", with {_written(binding)}" if i == 0 else f"\n  and with {_written(binding)}"
+        message += _matched(rule, binding, relations, kinds, symbols)
+    hint = "correct one of the facts, or derive a difference instead of demanding equality"
+    return EvaluationError(message, rule.text, rule.span, hint)
+
+
+def _binding(rule: CheckedRule, row: Rows, types: Sequence[Kind], symbols: Symbols) -> dict[str, Value]:
+    return {
+        term.name: decode(kind, row[i : i + 1], symbols)[0]
+        for i, (term, kind) in enumerate(zip(rule.head.terms, types, strict=True))
+        if isinstance(term, Variable)
+    }
+
+
+def _matched(
+    rule: CheckedRule,
+    binding: Mapping[str, Value],
+    relations: Relations,
+    kinds: Kinds,
+    symbols: Symbols,
+    indent: str = "  ",
+) -> str:
+    """Facts of the body; of an aggregate all that contribute, if these are simply those that fit its one atom."""
+    more, atoms, most = "", rule.positives, 1
+    plain = len(atoms) == 1 and not rule.negatives and not rule.before and not _repeats(atoms[0])
+    if rule.aggregation is not None and plain:
+        most = SHOWN
+        count = len(_fitting(atoms[0], binding, relations, kinds, symbols))
+        more = f"\n{indent}and {count - most} more facts" if count > most else ""
+    elif rule.aggregation is not None:
+        atoms = tuple(a for a in atoms if all(v in binding or v.startswith("_") for v in a.variables))
+        more = f"\n{indent}(the facts that contribute to {rule.aggregation.variable} are not listed)"
+    facts = [f for atom in atoms for f in _instances(atom, binding, relations, kinds, symbols, most)]
+    return "".join(f"\n{indent}fact: {fact}" for fact in dict.fromkeys(facts)) + more
+
+
+def _written(binding: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name} = {source(value)}" for name, value in binding.items())
+
+
+def _repeats(atom: CheckedAtom) -> bool:
+    return len(atom.variables) < sum(isinstance(term, Variable) for term in atom.terms)
+
+
+def _instances(
+    atom: CheckedAtom,
+    binding: Mapping[str, Value],
+    relations: Relations,
+    kinds: Kinds,
+    symbols: Symbols,
+    most: int,
+) -> list[str]:
+    """The first facts that an atom stands for under a binding."""
+    rows, types = _fitting(atom, binding, relations, kinds, symbols)[:most], kinds[atom.predicate]
+    if not len(rows):
+        return [str(atom)]
+    if not types:
+        return [atom.predicate]
+    columns = [decode(kind, rows[:, i], symbols) for i, kind in enumerate(types)]
+    return [f"{atom.predicate}({', '.join(map(source, row))})" for row in zip(*columns, strict=True)]
+
+
+def _fitting(
+    atom: CheckedAtom, binding: Mapping[str, Value], relations: Relations, kinds: Kinds, symbols: Symbols
+) -> Rows:
+    types, relation = kinds[atom.predicate], relations[atom.predicate]
+    rows = relation.buffer[: relation.count]
+    for i, (term, kind) in enumerate(zip(atom.terms, types, strict=True)):
+        if isinstance(term, Constant) or term.name in binding:
+            value = term.value if isinstance(term, Constant) else binding[term.name]
+            rows = rows[rows[:, i] == sought(value, kind, symbols)]
+    return rows

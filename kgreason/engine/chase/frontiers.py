@@ -1,0 +1,250 @@
+"""Activations of a rule by frontier, their isomorphism, and what is nested in a null."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.relations.fact_tables import Codes, Kind
+from kgreason.engine.relations.rows import Keys, Rows, grown
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.language.values import Null, Value, ordered
+
+Pattern = tuple[object, tuple[Null, ...]]
+"""What isomorphic frontiers share, and the nulls of this one in order of position."""
+
+
+def pattern(values: Sequence[Value]) -> Pattern:
+    """Pattern of a frontier.
+
+    Examples
+    --------
+    >>> one, other = pattern([Null(1), "a", Null(2)]), pattern([Null(5), "a", Null(1)])
+    >>> one[0] == other[0], one[0] == pattern([Null(1), "a", Null(1)])[0]
+    (True, False)
+    """
+    nulls = tuple(null for value in values for null in nulls_in(value))
+    names = {null: i for i, null in enumerate(dict.fromkeys(nulls))}
+    return tuple(_shape(value, names) for value in values), nulls
+
+
+def alike(one: Pattern, other: Pattern) -> bool:
+    """Whether frontiers are isomorphic and the nulls common to both stand at the same positions.
+
+    Examples
+    --------
+    >>> a, b, c = Null(1), Null(2), Null(3)
+    >>> alike(pattern([a, b]), pattern([a, c])), alike(pattern([a, b]), pattern([b, c]))
+    (True, False)
+    """
+    if one[0] != other[0]:
+        return False
+    common = set(one[1]) & set(other[1])
+    return all(a == b for a, b in zip(one[1], other[1], strict=True) if a in common or b in common)
+
+
+def nulls_in(value: Value) -> Iterator[Null]:
+    """Nulls of a value, those within lists and sets included."""
+    if isinstance(value, Null):
+        yield value
+    elif isinstance(value, tuple | frozenset):
+        for element in value if isinstance(value, tuple) else ordered(value):
+            yield from nulls_in(element)
+
+
+def _shape(value: Value, names: dict[Null, int]) -> object:
+    if isinstance(value, Null):
+        return ("null", names[value])
+    if isinstance(value, tuple | frozenset):
+        elements = value if isinstance(value, tuple) else ordered(value)
+        return (type(value).__name__, *(_shape(element, names) for element in elements))
+    return (type(value).__name__, value)
+
+
+OPEN, MADE, SKIPPED = 0, 1, 2
+NONE = np.empty(0, dtype=np.int64)
+NESTING = (Kind.ANY, Kind.LIST, Kind.SET)
+"""Kinds of columns in which nulls can stand, alone or inside a collection."""
+
+
+@dataclass
+class Activations:
+    """All activations of one rule, or all applications of one Skolem function, by number.
+
+    Attributes
+    ----------
+    name
+        Number of the rule, or the Skolem function: what is nested when it stands inside itself.
+    kinds
+        Of the frontier's columns.
+    state
+        Of each activation: `OPEN` until it is decided, then `MADE` or `SKIPPED`.
+    nesting
+        Of each activation's nulls (see `kgreason.engine.chase.nulls.Nulls`).
+    nulls
+        By function: the null of each activation, -1 where there is none yet.
+    """
+
+    name: int | str
+    kinds: tuple[Kind, ...]
+    frontiers: Keys = field(init=False)
+    state: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
+    nesting: Codes = field(default_factory=lambda: np.zeros(16, dtype=np.int64))
+    nulls: dict[str, Codes] = field(default_factory=dict)
+    seen: set[object] = field(default_factory=set)
+    patterns: dict[int, Pattern] = field(default_factory=dict)
+    above: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.frontiers = Keys(len(self.kinds))
+        self.nested = [i for i, kind in enumerate(self.kinds) if kind in NESTING]
+
+    def number(self, batch: Rows, functions: Sequence[str]) -> Codes:
+        """Number the activation of each frontier."""
+        numbers = self.frontiers.number(batch)
+        room = len(self.frontiers.rows)
+        if room > len(self.state):
+            self.state, self.nesting = grown(self.state, room, OPEN), grown(self.nesting, room, 0)
+        for function in functions:
+            known = self.nulls.get(function)
+            if known is None or len(known) < room:
+                self.nulls[function] = grown(NONE if known is None else known, room, -1)
+        return numbers
+
+    def frontier(self, number: int) -> Codes:
+        """Frontier of an activation."""
+        row: Codes = self.frontiers.rows[number]
+        return row
+
+    def made(self, function: str, frontiers: Rows) -> Codes:
+        """Null of a function for each of some frontiers, -1 where there is none."""
+        at = self.frontiers.find(frontiers)
+        known = self.nulls.get(function, NONE)
+        return np.where(at < 0, -1, known[at]) if len(known) else at * 0 - 1
+
+    @property
+    def rows(self) -> Rows:
+        """All frontiers, by number."""
+        return self.frontiers.rows[: self.frontiers.count]
+
+
+Name = int | str
+"""Number of a rule, or a Skolem function."""
+
+Nesting = tuple[tuple[Name, int], ...]
+"""How deep each name is nested in a value, sorted; empty for constants and for nulls of the data."""
+
+
+class Nestings:
+    """Nesting of every value, by code; equal ones have one number.
+
+    Examples
+    --------
+    >>> nestings = Nestings(Symbols())
+    >>> levels, numbers = nestings.around("#f", np.empty((1, 0), dtype=np.int64))
+    >>> nestings.record(np.array([0]), numbers)  # code 0 is #f()
+    >>> nestings.around("#f", np.array([[0]]))[0].tolist()  # within #f(#f()) it is nested once already
+    [1]
+    """
+
+    def __init__(self, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self._all: list[Nesting] = [()]
+        self._numbers: dict[Nesting, int] = {(): 0}
+        self._of: Codes = np.empty(0, dtype=np.int64)  # number for each code, -1 where it is not known yet
+        self._found: dict[tuple[Name, tuple[int, ...]], tuple[int, int]] = {}
+
+    def record(self, codes: Codes, numbers: Codes) -> None:
+        """Say how new nulls are nested."""
+        self._reserve(int(codes.max()) + 1 if len(codes) else 0)
+        self._of[codes] = numbers
+
+    def level(self, name: Name, arguments: Rows) -> Codes:
+        """How deep a name is nested in each row of arguments.
+
+        Examples
+        --------
+        >>> nestings = Nestings(Symbols())
+        >>> nestings.record(np.array([0]), nestings.around("#f", np.empty((1, 0), dtype=np.int64))[1])
+        >>> nestings.level("#f", np.array([[0, 0]])).tolist(), nestings.level("#g", np.array([[0, 0]])).tolist()
+        ([1], [0])
+        """
+        inside = self._look_up(arguments)
+        depths = np.array([dict(nesting).get(name, 0) for nesting in self._all], dtype=np.int64)
+        levels: Codes = depths[inside].max(axis=1, initial=0)
+        return levels
+
+    def around(self, name: Name, arguments: Rows) -> tuple[Codes, Codes]:
+        """How deep a name is nested in each row of arguments, and the number of the nesting of a null made of it."""
+        if not arguments.shape[1]:
+            level, number = self._around(name, ())
+            return np.full(len(arguments), level), np.full(len(arguments), number)
+        inside = self._look_up(arguments)
+        if inside.shape[1] == 1:
+            distinct, which = np.unique(inside[:, 0], return_inverse=True)
+            distinct = distinct[:, None]
+        else:
+            distinct, which = np.unique(inside, axis=0, return_inverse=True)
+        found = np.array([self._around(name, tuple(row)) for row in distinct.tolist()], dtype=np.int64)
+        both = found[which.ravel()]
+        return both[:, 0], both[:, 1]
+
+    def flat(self, numbers: Codes) -> npt.NDArray[np.bool_]:
+        """Whether nothing is nested in itself, in nestings given by number.
+
+        Examples
+        --------
+        >>> nestings = Nestings(Symbols())
+        >>> once = nestings.around("#f", np.empty((1, 0), dtype=np.int64))[1]
+        >>> nestings.record(np.array([0]), once)
+        >>> twice = nestings.around("#f", np.array([[0]]))[1]
+        >>> nestings.flat(np.concatenate((once, twice))).tolist()
+        [True, False]
+        """
+        flat = np.array([all(depth == 1 for _, depth in nesting) for nesting in self._all])
+        among: npt.NDArray[np.bool_] = flat[numbers]
+        return among
+
+    def _around(self, name: Name, inside: tuple[int, ...]) -> tuple[int, int]:
+        found = self._found.get((name, inside))
+        if found is None:
+            depths = self._deepest(inside)
+            level = depths.get(name, 0)
+            found = self._found[name, inside] = (level, self._number({**depths, name: level + 1}))
+        return found
+
+    def _deepest(self, numbers: Iterable[int]) -> dict[Name, int]:
+        depths: dict[Name, int] = {}
+        for number in numbers:
+            for name, depth in self._all[number]:
+                depths[name] = max(depths.get(name, 0), depth)
+        return depths
+
+    def _number(self, depths: Mapping[Name, int]) -> int:
+        nesting = tuple(sorted(depths.items(), key=str))
+        number = self._numbers.setdefault(nesting, len(self._all))
+        if number == len(self._all):
+            self._all.append(nesting)
+        return number
+
+    def _look_up(self, codes: Rows) -> Rows:
+        self._reserve(len(self.symbols))
+        unknown = np.unique(codes[self._of[codes] < 0])
+        if len(unknown):
+            self._of[unknown] = [self._of_value(value) for value in self.symbols.values(unknown.tolist())]
+        return self._of[codes]
+
+    def _of_value(self, value: Value) -> int:
+        """Nesting of a value that is no null of ours: only lists and sets can hold some."""
+        if not isinstance(value, tuple | frozenset):
+            return 0
+        codes = [self.symbols.intern(null) for null in nulls_in(value)]
+        self._reserve(len(self.symbols))
+        return self._number(self._deepest(max(0, int(self._of[code])) for code in codes))
+
+    def _reserve(self, codes: int) -> None:
+        if codes > len(self._of):
+            self._of = grown(self._of, max(codes, 2 * len(self._of)), -1)

@@ -1,0 +1,210 @@
+"""What values have become by equality-generating dependencies, and which facts made them so (for explanations)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.errors import EvaluationError
+from kgreason.engine.chase.frontiers import Activations, nulls_in
+from kgreason.engine.expressions.scalars import Refusal, make_set
+from kgreason.engine.relations.fact_tables import Codes, Kind
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.language.values import Null, Value, source
+
+
+class Identities:
+    """Values that are one, by code: a forest in which each null points to what it became.
+
+    Examples
+    --------
+    >>> symbols = Symbols()
+    >>> one, other, known = (symbols.intern(value) for value in (Null(1), Null(2), "a"))
+    >>> identities = Identities(symbols)
+    >>> identities.merge(one, other), identities.merge(other, known)
+    (True, True)
+    >>> symbols.values(identities.find(np.array([one, other, known])).tolist())
+    ['a', 'a', 'a']
+    """
+
+    def __init__(self, symbols: Symbols, links: Mapping[int, int] | None = None) -> None:
+        self.symbols = symbols
+        self._links = dict(links or {})
+        self._roots: Codes = np.empty(0, dtype=np.int64)
+
+    @property
+    def links(self) -> Mapping[int, int]:
+        """What unified values became, perhaps in several steps."""
+        return self._links
+
+    @property
+    def unified(self) -> bool:
+        """Whether anything has become something else."""
+        return bool(self._links)
+
+    def find(self, codes: Codes) -> Codes:
+        """What the values of a column of kind ANY, LIST or SET have become, also inside of collections.
+
+        Raises
+        ------
+        EvaluationError
+            If that is no set: of booleans and numbers, for instance.
+        """
+        found = self.shallow(codes)
+        if not self._links or not len(found):
+            return found
+        distinct, which = np.unique(found, return_inverse=True)
+        values = self.symbols.values(distinct.tolist())
+        for i, value in enumerate(values):
+            if isinstance(value, tuple | frozenset) and next(nulls_in(value), None) is not None:
+                distinct[i] = self._became(value)
+        return distinct[which].reshape(found.shape)
+
+    def merge(self, a: int, b: int) -> bool:
+        """Make two values one; tells whether that can be: two constants cannot.
+
+        A null becomes the constant, the younger of two nulls the older one. Inside of collections, nulls become
+        doubles where the code is that of a double, even of one that equals an integer.
+        """
+        a, b = self.root(a), self.root(b)
+        if a == b:
+            return True
+        one, other = self.symbols.value(a), self.symbols.value(b)
+        if isinstance(other, Null) and (not isinstance(one, Null) or one.number < other.number):
+            self._links[b] = a
+        elif isinstance(one, Null):
+            self._links[a] = b
+        else:
+            return False
+        self._roots = np.empty(0, dtype=np.int64)
+        return True
+
+    def roots(self, a: int, b: int) -> tuple[int, int]:
+        """What two values have become."""
+        return self.root(a), self.root(b)
+
+    def root(self, code: int) -> int:
+        """What one value has become."""
+        while code in self._links:
+            code = self._links[code]
+        return code
+
+    def shallow(self, codes: Codes) -> Codes:
+        """What values have become, without a look into lists and sets."""
+        if not self._links:
+            return codes
+        if len(self._roots) < len(self.symbols):
+            self._roots = np.arange(len(self.symbols), dtype=np.int64)
+            nulls = np.fromiter(self._links, dtype=np.int64)
+            roots = np.fromiter(map(self.root, self._links), dtype=np.int64, count=len(nulls))
+            self._roots[nulls] = self.symbols.unified(roots)
+        return self._roots[codes]
+
+    def _became(self, value: Value) -> int:
+        try:
+            return self.symbols.intern(self.became(value))
+        except Refusal as refusal:
+            nulls = sorted(set(nulls_in(value)), key=lambda null: null.number)
+            became = ", ".join(f"{null} = {source(self.became(null))}" for null in nulls)
+            hint = "values cannot become equal (X = Y :- ...) that no set holds side by side"
+            raise EvaluationError(f"{refusal.what}, in {source(value)} with {became}", hint=hint) from None
+
+    def became(self, value: Value) -> Value:
+        """What one value has become, also inside of collections."""
+        if isinstance(value, tuple):
+            return tuple(map(self.became, value))
+        if isinstance(value, frozenset):
+            return make_set(list(map(self.became, value)))
+        known = isinstance(value, Null) and self.symbols.known(value)
+        return self.symbols.value(self.root(self.symbols.intern(value))) if known else value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """Two values that became one in a run.
+
+    Attributes
+    ----------
+    left, right
+        Codes of the values.
+    run
+        Counted from 0.
+    predicate, row
+        The hidden predicate of the dependency and its fact. Both are `None` for nulls of one function whose arguments
+        had become equal.
+    """
+
+    left: int
+    right: int
+    run: int
+    predicate: str | None = None
+    row: Codes | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """A null: the function that made it (of the rule or the Skolem term `name`), and from what."""
+
+    name: int | str
+    function: str
+    kinds: tuple[Kind, ...]
+    frontier: Codes
+
+
+@dataclass
+class Merges:
+    """All unifications of one evaluation.
+
+    Attributes
+    ----------
+    links
+        In the order in which they were made.
+    made
+        By the code of the null.
+    relations
+        Of each run that ended with unifications; what it had not come to yet is empty.
+    roots
+        Of each run but the first, the last one included: what values had become when it began.
+    """
+
+    links: list[Link] = field(default_factory=list)
+    made: dict[int, Made] = field(default_factory=dict)
+    relations: list[Mapping[str, Relation]] = field(default_factory=list)
+    roots: list[Identities] = field(default_factory=list)
+
+    def forget(self) -> None:
+        """Forget everything: the evaluation begins anew, with new nulls."""
+        self.links.clear()
+        self.made.clear()
+        self.relations.clear()
+        self.roots.clear()
+
+    def make(
+        self,
+        activations: Activations,
+        numbers: Codes,
+        functions: Sequence[str],
+        codes: Rows,
+        new: npt.NDArray[np.bool_],
+    ) -> None:
+        """Write down the new ones among the nulls of some activations."""
+        frontiers = activations.rows[numbers]
+        for i, j in np.argwhere(new).tolist():
+            made = Made(activations.name, functions[j], activations.kinds, frontiers[i])
+            self.made[int(codes[i, j])] = made
+
+    def link(self, left: int, right: int, predicate: str | None = None, row: Codes | None = None) -> None:
+        """Write down that two values became one."""
+        self.links.append(
+            Link(left, right, len(self.relations), predicate, None if row is None else row.copy())
+        )
+
+    def again(self, relations: Mapping[str, Relation], identities: Identities) -> None:
+        """End a run; with what values are when the next one begins."""
+        self.relations.append(relations)
+        self.roots.append(Identities(identities.symbols, identities.links))

@@ -1,0 +1,407 @@
+"""Labelled nulls: their invention, and where the chase is cut off.
+
+A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an explicit
+``#f(X)``. It is *cyclic* if its rule or function occurs inside its arguments already. All other nulls are made,
+and there are finitely many of them. All rules are tried in full at first: chases that end by themselves before they
+have made many cyclic nulls are carried out as they are. If that does not work (`Endless`) the evaluation starts again,
+and an activation that would make a cyclic null is decided upon once:
+
+- Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic frontier
+  was made before. All that follows from it has an isomorphic copy then.
+- Warded rules with harmful joins, q atoms at most: nulls of q isomorphic copies can meet in a join, so it is skipped
+  only below q activations of the rule that are isomorphic to it and to each other, or beyond `Limits.cyclic`,
+  with a warning.
+- Other rules, and explicit Skolem terms: it is skipped if it would nest `Limits.depth` times or beyond
+  `Limits.cyclic`, with a warning.
+
+Negation and aggregates over nulls count as harmful joins. Where they see a chase that was cut off there is a warning,
+since what they say of nulls that are missing is not certain.
+
+References
+----------
+L. Bellomarini, E. Sallinger, G. Gottlob: The Vadalog system: Datalog-based reasoning for knowledge graphs, PVLDB
+11(9), 2018, §3 (termination by isomorphism of facts with one ward, harmful joins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.errors import Diagnostic
+from kgreason.engine.chase.frontiers import (
+    MADE,
+    OPEN,
+    SKIPPED,
+    Activations,
+    Nestings,
+    Pattern,
+    alike,
+    nulls_in,
+    pattern,
+)
+from kgreason.engine.chase.identities import Identities, Merges
+from kgreason.engine.limits import Limits
+from kgreason.engine.relations.fact_tables import Codes, Kind, any_codes
+from kgreason.engine.relations.rows import CHUNK, Rows, grown
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.language.check.checked_program import CheckedRule, Invention, Wardedness
+from kgreason.language.values import Null, Value
+
+CUT = -1
+"""Stands for the null of a Skolem term that is nested too deep: the binding is to be dropped."""
+
+DEEP = 50
+"""Most levels of cyclic nulls that a chase may have when it is tried in full."""
+
+
+class Endless(Exception):
+    """A chase is not known to end by itself: it has to be cut off."""
+
+
+class Nulls:
+    """The nulls of one evaluation, kept when it starts again after a unification.
+
+    Parameters
+    ----------
+    symbols
+        Where nulls get their codes.
+    limits
+        Bounds for what is not known to end, or not soon.
+    earlier
+        Nulls of an evaluation of other data: the same Skolem terms get the same nulls again.
+
+    Examples
+    --------
+    >>> symbols = Symbols()
+    >>> nulls = Nulls(symbols)
+    >>> codes = nulls.invent("#f", np.array([[1], [2], [1]]), [Kind.INT])
+    >>> [str(symbols.value(code)) for code in codes]
+    ['_:n1', '_:n2', '_:n1']
+    """
+
+    def __init__(
+        self,
+        symbols: Symbols,
+        wardedness: Wardedness = Wardedness(),  # noqa: B008
+        limits: Limits = Limits(),  # noqa: B008
+        earlier: Nulls | None = None,
+    ) -> None:
+        self.symbols = symbols
+        self.wardedness = wardedness
+        self.limits = limits
+        self.cyclic = 0  # cyclic activations made in this run
+        self.plain = 0  # those without a cyclic null in them: no more than the data allow
+        self.whole = True  # whether the chase is tried in full
+        self.last: int = 0 if earlier is None else earlier.last  # number of the newest null
+        self.earlier = earlier
+        self.identities = Identities(symbols)
+        self.merges: Merges | None = None  # where explanations are wanted
+        self.warnings: dict[int | str, Diagnostic] = {}
+        self._activations: list[Activations] = []
+        self._places: dict[object, int] = {}  # rule or function -> position among the activations
+        self._nestings = Nestings(symbols)
+        self._given: set[int] = set()  # codes of the nulls in the data
+        self._owner: npt.NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)  # of each null: its activation
+
+    # --- invention ------------------------------------------------------------------
+
+    def leave_out(self, codes: Codes) -> None:
+        """Let the numbers of new nulls begin behind those among some values."""
+        for value in self.symbols.values(np.unique(codes).tolist()):
+            for null in nulls_in(value):
+                self._given.add(self.symbols.intern(null))
+                self.last = max(self.last, null.number)
+
+    def invent(
+        self, function: str, arguments: Rows, kinds: Sequence[Kind], rule: CheckedRule | None = None
+    ) -> Codes:
+        """Nulls of an explicit Skolem term, `CUT` where it would be nested too deep.
+
+        Parameters
+        ----------
+        arguments
+            A row for each null, coded by `kinds`.
+        rule
+            Where the term stands, for the warning.
+        """
+        rows = np.empty(arguments.shape, dtype=np.int64)
+        for i, kind in enumerate(kinds):
+            rows[:, i] = any_codes(arguments[:, i], kind, self.symbols)
+        place = self._place((function, len(kinds)), function, (Kind.ANY,) * len(kinds))
+        codes = np.full(len(rows), CUT, dtype=np.int64)
+        for start in range(0, len(rows), CHUNK):
+            codes[start : start + CHUNK] = self._run(place, rows[start : start + CHUNK], [function], rule)[1][
+                :, 0
+            ]
+        return codes
+
+    def activate(
+        self, rule: CheckedRule, inventions: Sequence[Invention], frontier: Rows, kinds: Sequence[Kind]
+    ) -> tuple[npt.NDArray[np.bool_], Rows]:
+        """Nulls of a rule's existential variables, all of which have one frontier.
+
+        Parameters
+        ----------
+        frontier
+            That of each binding, coded by `kinds`; a chunk at most.
+
+        Returns
+        -------
+        keep
+            Whether the activation is carried out: the other bindings are to be dropped.
+        codes
+            For each binding the null of each invention, in order; `CUT` where it is to be dropped.
+        """
+        name = rule.number or inventions[0].function
+        place = self._place((name, inventions[0].frontier), name, tuple(kinds))
+        return self._run(place, frontier, [i.function for i in inventions], rule)
+
+    def _place(self, key: object, name: int | str, kinds: tuple[Kind, ...]) -> int:
+        place = self._places.setdefault(key, len(self._activations))
+        if place == len(self._activations):
+            self._activations.append(Activations(name, kinds))
+        return place
+
+    def _run(
+        self, place: int, batch: Rows, functions: Sequence[str], rule: CheckedRule | None
+    ) -> tuple[npt.NDArray[np.bool_], Rows]:
+        activations = self._activations[place]
+        if self._full(activations.name):
+            open_ = self._known_or_plain(activations, batch)
+            if not open_.all():
+                keep, codes = np.zeros(len(batch), dtype=np.bool_), np.full((len(batch), len(functions)), CUT)
+                if open_.any():
+                    keep[open_], codes[open_] = self._run(place, batch[open_], functions, rule)
+                return keep, codes
+        numbers = activations.number(batch, functions)
+        undecided = np.unique(numbers[activations.state[numbers] == OPEN])
+        if len(undecided):
+            self._decide(place, undecided, rule)
+        keep = activations.state[numbers] == MADE
+        self._complete(place, np.unique(numbers[keep]), functions)
+        codes = np.full((len(batch), len(functions)), CUT, dtype=np.int64)
+        for j, function in enumerate(functions):
+            codes[keep, j] = self.identities.shallow(activations.nulls[function][numbers[keep]])
+        return keep, codes
+
+    def _full(self, name: int | str) -> bool:
+        """Whether no cyclic activation of a rule or function can be made any more."""
+        bound = not self.wardedness.warded or self.wardedness.harmful_joins > 0 or isinstance(name, str)
+        return bound and self.cyclic > self._room()
+
+    def _room(self) -> int:
+        """How many cyclic activations are made at most; the more data, the more."""
+        return self.limits.cyclic + 2 * self.plain
+
+    def _known_or_plain(self, activations: Activations, batch: Rows) -> npt.NDArray[np.bool_]:
+        """Which frontiers were decided upon or are not cyclic; the others are not even to be remembered."""
+        known = activations.frontiers.find(batch) >= 0
+        fresh = np.flatnonzero(~known)
+        if len(fresh):
+            known[fresh] = self._nestings.level(activations.name, batch[fresh][:, activations.nested]) == 0
+        return known
+
+    def _complete(self, place: int, numbers: Codes, functions: Sequence[str]) -> None:
+        """Make the nulls that activations lack, those of one activation one after another."""
+        activations = self._activations[place]
+        known = np.column_stack([activations.nulls[function][numbers] for function in functions])
+        missing = known < 0
+        if not missing.any():
+            return
+        if self.earlier is not None:
+            known[missing] = self._again(self.earlier, place, numbers, functions)[missing]
+        fresh = known < 0
+        count = int(fresh.sum())
+        first, self.last = self.last + 1, self.last + count
+        known[fresh] = self.symbols.nulls(first, count)
+        codes = known[missing]
+        for j, function in enumerate(functions):
+            activations.nulls[function][numbers] = known[:, j]
+        if self.merges is not None:
+            self.merges.make(activations, numbers, functions, known, missing)
+        owners = np.broadcast_to(numbers[:, None], known.shape)[missing]
+        self._nestings.record(codes, activations.nesting[owners])
+        if len(self.symbols) > len(self._owner):
+            self._owner = grown(self._owner, max(len(self.symbols), 2 * len(self._owner)), -1)
+        self._owner[codes, 0] = place
+        self._owner[codes, 1] = owners
+
+    def _again(self, earlier: Nulls, place: int, numbers: Codes, functions: Sequence[str]) -> Rows:
+        """Nulls of the same terms in an earlier evaluation, -1 where it had none, or the data have the same."""
+        here = self._activations[place]
+        key = next(key for key, number in self._places.items() if number == place)
+        there = earlier._places.get(key)
+        if there is None or earlier._activations[there].kinds != here.kinds:
+            return np.full((len(numbers), len(functions)), -1)
+        frontiers = here.frontiers.rows[numbers]
+        codes = np.column_stack([earlier._activations[there].made(f, frontiers) for f in functions])
+        codes[np.isin(codes, list(self._given))] = -1
+        return codes
+
+    # --- decisions ------------------------------------------------------------------
+
+    def _decide(self, place: int, numbers: Codes, rule: CheckedRule | None) -> None:
+        """Decide on activations: all that are not cyclic are made."""
+        activations = self._activations[place]
+        inside = activations.frontiers.rows[numbers][:, activations.nested]
+        levels, activations.nesting[numbers] = self._nestings.around(activations.name, inside)
+        activations.state[numbers] = MADE
+        self.plain += int(self._nestings.flat(activations.nesting[numbers]).sum())
+        for i in np.flatnonzero(levels).tolist():  # cyclic ones
+            if not self._admits(place, int(numbers[i]), int(levels[i]), rule):
+                activations.state[numbers[i]] = SKIPPED
+
+    def _admits(self, place: int, number: int, level: int, rule: CheckedRule | None) -> bool:
+        activations = self._activations[place]
+        if self.whole:
+            self.cyclic += 1
+            if level > max(DEEP, self.limits.depth) or self.cyclic > self._room():
+                raise Endless
+            return True
+        if not self.wardedness.warded or isinstance(activations.name, str):
+            if level >= self.limits.depth:
+                self._warn(
+                    activations.name, rule, f"those nested more than {self.limits.depth} deep", "--depth"
+                )
+                return False
+            return self._counted(activations.name, rule)
+        here = self._pattern(place, number)
+        if self.wardedness.harmful_joins > 0:
+            if self._repeats(place, number, [here], self.wardedness.harmful_joins):
+                if self.wardedness.closed:
+                    self._warn(activations.name, rule, "those like others before them", None)
+                return False
+            return self._counted(activations.name, rule)
+        if here[0] in activations.seen:
+            return False
+        activations.seen.add(here[0])
+        return True
+
+    def _counted(self, name: int | str, rule: CheckedRule | None) -> bool:
+        """Whether there is room for one more cyclic activation."""
+        self.cyclic += 1
+        if self.cyclic <= self._room():
+            return True
+        self._warn(name, rule, f"those behind the first {self._room()}", "Limits.cyclic in Python")
+        return False
+
+    def _repeats(self, place: int, number: int, chosen: list[Pattern], need: int) -> bool:
+        """Whether a chain of `need` ancestors is isomorphic to the `chosen` activations and to itself."""
+        if need == 0:
+            return True
+        for ancestor in self._ancestors(place, number):
+            one = self._pattern(place, ancestor)
+            fits = all(alike(one, other) for other in chosen)
+            if fits and self._repeats(place, ancestor, [*chosen, one], need - 1):
+                return True
+        return False
+
+    def _ancestors(self, place: int, number: int) -> frozenset[int]:
+        """Isomorphic activations of the same rule whose nulls lead to the frontier of one."""
+        known = self._activations[place].above.get(number)
+        if known is not None:
+            return known
+        reached: set[tuple[int, int]] = set()
+        waiting = [(place, number)]
+        while waiting:
+            here, i = waiting.pop()
+            for null in self._pattern(here, i)[1]:
+                owner = self._made_by(null)
+                if owner is not None and owner not in reached:
+                    reached.add(owner)
+                    waiting.append(owner)
+        shape = self._pattern(place, number)[0]
+        above = frozenset(i for p, i in reached if p == place and self._pattern(p, i)[0] == shape)
+        self._activations[place].above[number] = above
+        return above
+
+    def _made_by(self, null: Null) -> tuple[int, int] | None:
+        """Activation that made a null; `None` if it came with the data."""
+        code = self.symbols.intern(null)
+        place, number = self._owner[code].tolist() if code < len(self._owner) else (-1, -1)
+        return (place, number) if place >= 0 else None
+
+    def _pattern(self, place: int, number: int) -> Pattern:
+        activations = self._activations[place]
+        found = activations.patterns.get(number)
+        if found is None:
+            frontier: list[Value] = list(activations.frontier(number).tolist())
+            for i in activations.nested:
+                frontier[i] = self.symbols.value(int(activations.frontier(number)[i]))
+            found = activations.patterns[number] = pattern(frontier)
+        return found
+
+    def _warn(self, name: int | str, rule: CheckedRule | None, left_out: str, bound: str | None) -> None:
+        if name in self.warnings:
+            return
+        what = f"{name}(...)" if isinstance(name, str) else "this rule"
+        text = f"\n  rule: {rule.text}" if rule else ""
+        uncertain = "what rules negate or aggregate over nulls is not certain"
+        effect = (
+            f"results can be missing, and {uncertain}" if self.wardedness.closed else "results can be missing"
+        )
+        note = "nulls that can be nested without end need a bound where rules are not warded, or join nulls"
+        mended = "bound the recursion by a condition" if self.wardedness.warded else "make the rules warded"
+        shown = "" if self.wardedness.warded else " (kgreason check --explain shows what they lack)"
+        hint = f"{mended}{shown} or raise the bound ({bound})"
+        if bound is None:
+            effect = uncertain
+            note = "nulls that can be nested without end have no number, and the last ones lack what follows from them"
+            hint = "negate and aggregate values that are no nulls only: test is_not_null(...) first"
+        self.warnings[name] = Diagnostic(
+            "W506",
+            f"{what} makes nulls from its own nulls; {left_out} are left out, so {effect}{text}",
+            rule.span if rule else None,
+            note=note,
+            hint=hint,
+        )
+
+    # --- unification ----------------------------------------------------------------
+
+    def restart(self) -> None:
+        """Forget all decisions, and carry the unifications into the arguments of all nulls.
+
+        Nulls whose arguments have become the same become one, until there are no more of them.
+        """
+        self.cyclic = self.plain = 0
+        self.warnings.clear()
+        changed = self.identities.unified
+        while changed:
+            changed = False
+            for place in range(len(self._activations)):
+                changed |= self._rebuild(place)
+        for activations in self._activations:
+            activations.state[:] = OPEN
+            activations.seen.clear()
+            activations.patterns.clear()
+            activations.above.clear()
+
+    def _rebuild(self, place: int) -> bool:
+        """Number the activations of a rule by what their frontiers have become; tells whether nulls merged."""
+        old = self._activations[place]
+        rows = old.rows.copy()
+        for i in old.nested:
+            rows[:, i] = self.identities.find(rows[:, i])
+        new = self._activations[place] = Activations(old.name, old.kinds)
+        numbers = np.empty(len(rows), dtype=np.int64)
+        functions = list(old.nulls)
+        for start in range(0, len(rows), CHUNK):
+            numbers[start : start + CHUNK] = new.number(rows[start : start + CHUNK], functions)
+        merged = False
+        for function in functions:
+            codes = old.nulls[function][: len(rows)]
+            for number, code in zip(numbers[codes >= 0].tolist(), codes[codes >= 0].tolist(), strict=True):
+                known = int(new.nulls[function][number])
+                if known < 0:
+                    new.nulls[function][number] = code
+                elif self.identities.root(known) != self.identities.root(code):
+                    self.identities.merge(known, code)
+                    if self.merges is not None:
+                        self.merges.link(known, code)
+                    merged = True
+        mine = np.flatnonzero(self._owner[:, 0] == place)
+        self._owner[mine, 1] = numbers[self._owner[mine, 1]]
+        return merged

@@ -1,0 +1,1 @@
+"""Expressions and functions, evaluated over columns."""

@@ -1,0 +1,334 @@
+"""Functions on single Python values (what is faster on columns: `kgreason.engine.expressions.function_calls`)."""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.arrays import as_numpy, pa, pc, strings
+from kgreason.engine.expressions.scalars import (
+    Refusal,
+    checked,
+    clash,
+    compare,
+    described,
+    make_set,
+    member,
+    no_null,
+)
+from kgreason.engine.plan.expression_kinds import TYPES, kind_of, remedy
+from kgreason.engine.relations.symbols import Symbols, form, tidy
+from kgreason.language.functions import Signature, told
+from kgreason.language.values import Null, Value, date_text, read_date, source
+
+WHOLE = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "#t": True, "#f": False, "1": True, "0": False}
+
+
+# --- casts -----------------------------------------------------------------------
+
+
+def _misfit(name: str, value: Value) -> Refusal:
+    no_null(name, value)
+    what = {"as_int": "an integer", "as_double": "a double", "as_boolean": "a boolean", "as_date": "a date"}[
+        name
+    ]
+    return Refusal(f"{source(value)} is not {what}")
+
+
+def as_string(value: Value) -> str:
+    """Text of a value."""
+    if isinstance(value, str):
+        return value
+    return date_text(value) if isinstance(value, datetime) else source(value)
+
+
+def as_int(value: Value) -> int:
+    """Integer of a value; of a double without its fraction."""
+    if isinstance(value, str) and WHOLE.fullmatch(value):
+        return int(checked(int(value[:400])))
+    if isinstance(value, int | float):
+        return int(checked(int(value)))
+    raise _misfit("as_int", value)
+
+
+def as_double(value: Value) -> float:
+    """Double of a value."""
+    if isinstance(value, int | float) or (isinstance(value, str) and NUMBER.fullmatch(value)):
+        return float(checked(float(value)))
+    raise _misfit("as_double", value)
+
+
+def as_boolean(value: Value) -> bool:
+    """Boolean of a value."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in BOOLEANS:
+        return BOOLEANS[value.lower()]
+    if isinstance(value, int | float) and value in (0, 1):
+        return bool(value)
+    raise _misfit("as_boolean", value)
+
+
+def as_date(value: Value) -> datetime:
+    """Date of a value."""
+    if isinstance(value, datetime):
+        return value
+    made = read_date(value) if isinstance(value, str) else None
+    if made is None:
+        raise _misfit("as_date", value)
+    return made
+
+
+# --- numbers ---------------------------------------------------------------------
+
+
+def _sqrt(x: float) -> float:
+    if x < 0:
+        raise Refusal(f"sqrt of the negative number {x}")
+    return math.sqrt(x)
+
+
+def _log(x: float) -> float:
+    if x <= 0:
+        raise Refusal(f"log of {x}, which is not above 0")
+    return math.log(x)
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        raise Refusal("double overflow") from None
+
+
+def _pow(x: float, y: float) -> float:
+    if x == 0 and y < 0:
+        raise Refusal("division by zero")
+    try:
+        return float(checked(math.pow(x, y)))
+    except ValueError:
+        raise Refusal("not a number") from None
+    except OverflowError:
+        raise Refusal("double overflow") from None
+
+
+def _round(x: float, digits: int | None = None) -> float:
+    """Half away from zero, of the decimal that is written."""
+    if digits is not None:
+        return _digits(float(x), digits)
+    if isinstance(x, int):
+        return x
+    whole = math.trunc(x)
+    return int(checked(whole + (int(math.copysign(1, x)) if abs(x - whole) >= 0.5 else 0)))
+
+
+def _digits(x: float, digits: int) -> float:
+    exact = Decimal(repr(x))
+    exponent = exact.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if digits >= -exponent:
+        return x
+    if -digits > exact.adjusted() + 1:
+        return 0.0
+    unit = Decimal(1).scaleb(-digits)
+    rounded = float(exact.quantize(unit, ROUND_HALF_UP, Context(prec=800, Emin=-999, Emax=999)))
+    return float(checked(rounded))
+
+
+def _extreme(name: str, *values: Any) -> Value:
+    no_null(name, *values)
+    order = "<" if name == "min" else ">"
+    best = values[0]
+    for value in values[1:]:
+        best = value if compare(order, value, best) else best
+    if any(isinstance(v, float) for v in values):
+        best = float(best)
+    result: Value = best
+    return result
+
+
+# --- strings, lists, dates -------------------------------------------------------
+
+
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    return text[max(start, 0) : len(text) if end is None else max(end, 0)]
+
+
+def _split(text: str, separator: str) -> tuple[Value, ...]:
+    if not separator:
+        raise Refusal("split by an empty separator")
+    return tuple(text.split(separator))
+
+
+def matches(texts: Sequence[str], pattern: str) -> npt.NDArray[np.bool_]:
+    """Which texts have a match of a regular expression, in time linear in their length.
+
+    Examples
+    --------
+    >>> matches(["IT0012", "x"], "[A-Z]{2}[0-9]+").tolist()
+    [True, False]
+    """
+    try:
+        found = pc.match_substring_regex(strings(texts), pattern)
+    except pa.ArrowInvalid as error:
+        why = str(error).removeprefix("Invalid regular expression: ")
+        raise Refusal(
+            f"{source(pattern)} is no regular expression: {why}",
+            "the syntax is that of RE2, which has no backreferences and does not look around",
+        ) from None
+    return as_numpy(found)
+
+
+def _contains(whole: Value, part: Value) -> bool:
+    if isinstance(whole, tuple | frozenset):
+        return member(part, whole)
+    if isinstance(whole, str) and isinstance(part, str):
+        return part in whole
+    raise clash("contains", whole, part)
+
+
+def _diff(later: datetime, earlier: datetime) -> int:
+    day = timedelta(days=1)
+    return (later - earlier) // day if later >= earlier else -((earlier - later) // day)
+
+
+def _between(value: Value, low: Value, high: Value) -> bool:
+    return compare(">=", value, low) and compare("<=", value, high)
+
+
+SCALARS: Mapping[str, Callable[..., Any]] = {
+    "substring": _substring,
+    "contains": _contains,
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "concat": lambda *texts: "".join(texts),
+    "string_length": len,
+    "index_of": str.find,
+    "to_lower": str.lower,
+    "to_upper": str.upper,
+    "split": _split,
+    "replace": str.replace,
+    "rlike": lambda text, pattern: bool(matches([text], pattern)[0]),
+    "between": _between,
+    "is_null": lambda value: isinstance(value, Null),
+    "is_not_null": lambda value: not isinstance(value, Null),
+    "as_string": as_string,
+    "as_int": as_int,
+    "as_double": as_double,
+    "as_boolean": as_boolean,
+    "as_date": as_date,
+    "abs": abs,
+    "sqrt": _sqrt,
+    "pow": _pow,
+    "exp": _exp,
+    "log": _log,
+    "round": _round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "min": lambda *values: _extreme("min", *values),
+    "max": lambda *values: _extreme("max", *values),
+    "year": lambda date: date.year,
+    "month": lambda date: date.month,
+    "day": lambda date: date.day,
+    "diff": _diff,
+}
+"""All functions but ``if`` and ``coalesce``, which do not need the values of all their arguments."""
+
+OPEN = frozenset({"is_null", "is_not_null", "as_string"})
+"""Functions that take nulls."""
+NESTED = 100
+"""Most levels of lists and sets in the result of a user's function: what walks over values is recursive."""
+
+
+def call(name: str, given: Signature, arguments: Sequence[Value]) -> Value:
+    """Value of a function of the language; arguments of kind ANY are looked at here."""
+    if name not in OPEN:
+        _fits(name, given, arguments)
+    value: Value = checked(SCALARS[name](*arguments))
+    return value
+
+
+def _fits(name: str, given: Signature, arguments: Sequence[Value]) -> None:
+    no_null(name, *arguments)
+    for i, value in enumerate(arguments):
+        expected = given.parameter(i)
+        if kind_of(value) not in TYPES[expected]:
+            article = "an" if expected[0] in "aeiou" else "a"
+            what = f"type clash: {name} takes {article} {expected}, not {described(value)}"
+            raise Refusal(what, remedy(TYPES[expected][0], kind_of(value)))
+
+
+def call_user(name: str, given: Signature, arguments: Sequence[Value], symbols: Symbols) -> Value:
+    """Value of a user's function, which is called once for the same arguments."""
+    function = given.call
+    assert function is not None
+    _fits(name, given, arguments)
+    passed = [
+        float(v) if given.parameter(i) == "double" and isinstance(v, int) else v
+        for i, v in enumerate(arguments)
+    ]
+    remembered = (function, *map(form, passed))
+    if remembered in symbols.calls:
+        return symbols.calls[remembered]
+    try:
+        result = function(*passed)
+    except (Exception, SystemExit) as error:  # whatever a user's code raises is an error of the rule
+        raise Refusal(f"{name} fails with {told(error)}") from error
+    value = symbols.calls[remembered] = _result(name, given, result)
+    return value
+
+
+def _result(name: str, given: Signature, result: Any) -> Value:
+    if given.result == "double" and isinstance(result, int) and not isinstance(result, bool):
+        try:
+            result = float(result)
+        except OverflowError:
+            raise Refusal("double overflow") from None
+    try:
+        value = _accepted(name, result)
+    except TypeError:
+        raise Refusal(f"{name} gives {_shown(result)}, which is no value of the rule language") from None
+    fits = TYPES[given.result]
+    if kind_of(value) not in fits:
+        article = "an" if given.result[0] in "aeiou" else "a"
+        raise Refusal(f"{name} gives {described(value)}, but promises {article} {given.result}")
+    return value
+
+
+def _shown(result: Any) -> str:
+    try:
+        return reprlib.repr(result)
+    except ValueError:  # Python writes no integers of thousands of digits
+        return f"a {type(result).__name__}"
+
+
+def _accepted(name: str, result: Any, depth: int = 0) -> Value:
+    """A result, and all that is in it, as values of the language; TypeError if one is none."""
+    if isinstance(result, Null):
+        hint = "rules alone make nulls: leave a variable of the head unbound, or write #f(...)"
+        raise Refusal(f"{name} gives {result}, a labelled null", hint)
+    if depth > NESTED:
+        raise Refusal(f"{name} gives a value that is nested more than {NESTED} levels deep")
+    if isinstance(result, tuple | list):
+        return tuple(_accepted(name, v, depth + 1) for v in result)
+    if isinstance(result, frozenset | set):
+        return make_set([_accepted(name, v, depth + 1) for v in result])
+    if not isinstance(result, int | float | str | date):
+        raise TypeError
+    value: Value = checked(tidy(result))  # type: ignore[arg-type]  # dates without a time are for tidy, too
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Refusal(f"{name} gives {value!a}, which is no Unicode text") from None
+    return value

@@ -1,0 +1,223 @@
+"""Delete and rederive: a stratum without aggregates in recursion follows the changes of the facts that it reads.
+
+What might not hold any more is deleted first, by the rules at work on the facts before; of that, what the facts that
+are left still derive comes back; then what is new is added, semi-naively. Totals of aggregates are found anew for the
+groups that a change touches.
+
+References
+----------
+A. Gupta, I. S. Mumick, V. S. Subrahmanian: Maintaining views incrementally, SIGMOD 1993, §7 (the DRed algorithm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from kgreason.engine.incremental.changing_relations import Change, Deltas, distinct
+from kgreason.engine.incremental.database import Database
+from kgreason.engine.incremental.rule_queries import Question, Touching, admissible, bound, touching
+from kgreason.engine.plan import ir
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows, chunks
+from kgreason.engine.relations.value_columns import sought
+from kgreason.language.check.checked_program import Keyed
+from kgreason.language.syntax.syntax_tree import Constant, Variable
+
+LEAST = 1 << 10
+"""Facts that may be deleted at first however few there are."""
+
+
+def rederivable(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> bool:
+    """Whether `Rederiving` can keep a stratum up to date."""
+    if plan.inventive or not all(admissible(rule.rule) for rule in plan.rules):
+        return False
+    aggregating = [rule for rule in plan.rules if rule.rule.aggregation is not None]
+    if aggregating and (plan.recursive or not all(_grouped(rule, database) for rule in aggregating)):
+        return False
+    if not plan.predicates & keyed.keys():
+        return True
+    # of one rule without a recursion each group has one value, so there is nothing to choose from
+    return len(plan.rules) == len(aggregating) == 1 and not plan.predicates & database.base.keys()
+
+
+def _grouped(rule: ir.RulePlan, database: Database) -> bool:
+    """Whether the facts of a group can be found by the values of its variables."""
+    assert rule.rule.aggregation is not None
+    head, kinds = rule.rule.head, database.context.kinds[rule.rule.head.predicate]
+    known = {t.name: kind for t, kind in zip(head.terms, kinds, strict=True) if isinstance(t, Variable)}
+    return all(known.get(v) is rule.kinds[v] for v in rule.rule.aggregation.group)
+
+
+class Rederiving:
+    """A stratum that is kept up to date by deletion and rederivation.
+
+    Loop invariant of the deletion: what follows, before the update, from a changed fact or from a fact among the
+    doomed that was asked for is doomed. Loop invariant of the insertion: what follows, after it, from what is left and
+    from the inserted facts that were asked for is there.
+    """
+
+    def __init__(self, plan: ir.StratumPlan, database: Database) -> None:
+        self.plan = plan
+        self.database = database
+        self.predicates = sorted(p for p in plan.predicates if p in database.stores)
+        self.rules = [_Group(r, database) if r.rule.aggregation else _Rule(r, database) for r in plan.rules]
+        self.within = [(r, t) for r in self.rules for t in r.touching if t.predicate in plan.predicates]
+
+    def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
+        """Deltas of the stratum's facts, carried out; `None`, and nothing is done, if they are too many."""
+        read = {t.predicate for rule in self.rules for t in rule.touching}
+        below = {p: change for p, change in changes.items() if p in read and p not in self.plan.predicates}
+        doomed = {p: Relation(self.database.stores[p].arity) for p in self.predicates}
+        for rule in self.rules:
+            rule.begin()
+        self.database.rewind(below)
+        few = self._doom_all(doomed, below, given)
+        self.database.replay(below)
+        if not few:
+            return None
+        self._doom_groups(doomed, below)
+        gone = {p: relation.buffer[: relation.count] for p, relation in doomed.items()}
+        for predicate, rows in gone.items():
+            self.database.remove(self.database.stores[predicate], rows)
+        came = self._insert_all(gone, below, given)
+        return {p: Change.between(gone[p], came[p]) for p in self.predicates}
+
+    # --- deletion -------------------------------------------------------------------
+
+    def _doom_all(self, doomed: Mapping[str, Relation], below: Deltas, given: Deltas) -> bool:
+        for predicate, change in given.items():
+            self._doom(doomed, predicate, change.removed)
+        for rule in self.rules:
+            for way in rule.touching:
+                for rows in way.lost(below):
+                    rule.lose(rows)
+            self._doom(doomed, rule.head, rule.lost)
+        asked = dict.fromkeys(self.predicates, 0)
+        while any(doomed[p].count > asked[p] for p in self.predicates):
+            fresh = {p: doomed[p].buffer[asked[p] : doomed[p].count].copy() for p in self.predicates}
+            asked = {p: doomed[p].count for p in self.predicates}
+            for rule, way in self.within:
+                if len(fresh[way.predicate]):
+                    self._doom(doomed, rule.head, way.question.ask(fresh[way.predicate]))
+            if any(doomed[p].count > LEAST + self.database.stores[p].live // 2 for p in self.predicates):
+                return False
+        return True
+
+    def _doom(self, doomed: Mapping[str, Relation], predicate: str, rows: Rows) -> None:
+        if not len(rows):
+            return
+        rows = rows[self.database.stores[predicate].holds(rows)]
+        rows = rows[~self.database.is_given(predicate, rows)]
+        for piece in chunks(np.ascontiguousarray(rows)):
+            doomed[predicate].insert(piece)
+
+    def _doom_groups(self, doomed: Mapping[str, Relation], below: Deltas) -> None:
+        """The facts of all groups that anything touched; there is no recursion where there are groups."""
+        for rule in self.rules:
+            if isinstance(rule, _Group):
+                for way in rule.touching:
+                    for rows in way.won(below):
+                        rule.lose(rows)
+                self._doom(doomed, rule.head, rule.facts())
+
+    # --- insertion ------------------------------------------------------------------
+
+    def _insert_all(self, gone: Mapping[str, Rows], below: Deltas, given: Deltas) -> dict[str, Rows]:
+        came: dict[str, list[Rows]] = {p: [rows[:0]] for p, rows in gone.items()}
+        for predicate, change in given.items():
+            self._insert(came, predicate, change.added)
+        for rule in self.rules:
+            for rows in rule.again(gone[rule.head], below):
+                self._insert(came, rule.head, rows)
+        asked = dict.fromkeys(self.predicates, 0)
+        while any(len(came[p]) > asked[p] for p in self.predicates):
+            fresh = {p: np.concatenate([came[p][0][:0], *came[p][asked[p] :]]) for p in self.predicates}
+            asked = {p: len(came[p]) for p in self.predicates}
+            for rule, way in self.within:
+                if len(fresh[way.predicate]):
+                    self._insert(came, rule.head, way.question.ask(fresh[way.predicate]))
+        return {p: np.concatenate(pieces) for p, pieces in came.items()}
+
+    def _insert(self, came: dict[str, list[Rows]], predicate: str, rows: Rows) -> None:
+        store = self.database.stores[predicate]
+        rows = rows[~store.holds(rows)]
+        if len(rows):
+            self.database.append(store, rows)
+            came[predicate].append(rows)
+
+
+class _Rule:
+    touching: list[Touching]
+    bound: Question
+
+    def __init__(self, plan: ir.RulePlan, database: Database) -> None:
+        self.plan = plan
+        self.database = database
+        self.head = plan.rule.head.predicate
+        self.lost: Rows = np.empty((0, len(plan.rule.head.terms)), dtype=np.int64)
+        self._prepare(plan, database)
+
+    def _prepare(self, plan: ir.RulePlan, database: Database) -> None:
+        context = database.context
+        self.touching = touching(plan.rule, context, plan.kinds)
+        self.bound = bound(plan.rule, context, plan.kinds, plan.rule.head.terms, context.kinds[self.head])
+
+    def begin(self) -> None:
+        self.lost = self.lost[:0]
+
+    def lose(self, rows: Rows) -> None:
+        """Take in facts that might not hold any more."""
+        self.lost = np.concatenate([self.lost, rows])
+
+    def again(self, gone: Rows, below: Deltas) -> Iterator[Rows]:
+        """Facts that the rule still derives among those gone, and those that changed facts lead to."""
+        if len(gone):
+            yield self.bound.ask(gone)
+        for way in self.touching:
+            yield from way.won(below)
+
+
+class _Group(_Rule):
+    def _prepare(self, plan: ir.RulePlan, database: Database) -> None:
+        context, rule = database.context, plan.rule
+        assert rule.aggregation is not None
+        group = tuple(Variable(v) for v in rule.aggregation.group)
+        kinds = [plan.kinds[v.name] for v in group]
+        self.touching = touching(rule, context, plan.kinds, group)
+        self.bound = bound(rule, context, plan.kinds, group, kinds)
+        names = [t.name if isinstance(t, Variable) else "" for t in rule.head.terms]
+        self.places = [names.index(v.name) for v in group]
+        constants = [
+            (i, sought(t.value, kind, context.nulls.symbols))
+            for i, (t, kind) in enumerate(zip(rule.head.terms, context.kinds[self.head], strict=True))
+            if isinstance(t, Constant)
+        ]
+        self.columns = tuple(sorted([*self.places, *(i for i, _ in constants)]))
+        self.constants = constants
+        self.index = database.stores[self.head].index(self.columns)
+        self.groups: Rows = np.empty((0, len(group)), dtype=np.int64)
+
+    def begin(self) -> None:
+        super().begin()
+        self.groups = self.groups[:0]
+
+    def lose(self, rows: Rows) -> None:
+        """Take in groups that are not as they were."""
+        self.groups = distinct(np.concatenate([self.groups, rows]))
+
+    def facts(self) -> Rows:
+        """Facts of the head that the touched groups may have led to."""
+        keys = np.empty((len(self.groups), len(self.columns)), dtype=np.int64)
+        for i, place in enumerate(self.places):
+            keys[:, self.columns.index(place)] = self.groups[:, i]
+        for place, value in self.constants:
+            keys[:, self.columns.index(place)] = value
+        return distinct(self.index.matching(keys))
+
+    def again(self, gone: Rows, below: Deltas) -> Iterator[Rows]:  # noqa: ARG002
+        """Facts of the touched groups, and of those that facts gone belong to."""
+        self.lose(gone[:, self.places])
+        if len(self.groups):
+            yield self.bound.ask(self.groups)

@@ -1,0 +1,339 @@
+"""A program and its facts, which follow the edits of the given ones, or are evaluated anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from kgreason.base import memory
+from kgreason.engine.chase.constraints import deny
+from kgreason.engine.incremental.changing_relations import Change, Deltas, Flags, Store, distinct
+from kgreason.engine.incremental.database import Base, Database
+from kgreason.engine.incremental.delete_rederive import Rederiving, rederivable
+from kgreason.engine.incremental.recomputation import Dividing, Recomputing, divisible
+from kgreason.engine.incremental.rule_queries import Context, used
+from kgreason.engine.limits import Costly
+from kgreason.engine.plan import ir
+from kgreason.engine.plan.expression_kinds import join
+from kgreason.engine.plan.static_kinds import Kinds
+from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table, any_codes, converted, decode
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows, first_rows
+from kgreason.engine.relations.symbols import Symbols, key
+from kgreason.engine.relations.value_columns import stated
+from kgreason.engine.seminaive.evaluation import Chase, table
+from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Keyed
+from kgreason.language.syntax.syntax_tree import Constant
+from kgreason.language.values import Value
+
+Strategy = Dividing | Rederiving | Recomputing
+"""How a stratum follows changes."""
+
+
+class Updating:
+    """A program whose strata, in order, follow the changes of the facts below them.
+
+    Parameters
+    ----------
+    chase
+        A finished evaluation without nulls.
+    own
+        The given facts, before vertices were completed by the ends of edges.
+    """
+
+    def __init__(self, chase: Chase, kinds: Kinds, program: CheckedProgram, own: Facts) -> None:
+        self.program = program
+        self.denials = chase.program.denials
+        self.kinds = kinds
+        self.plan = chase.plan
+        self.symbols: Symbols = chase.facts.symbols
+        keyed = chase.program.keyed
+        apart = [s.separable for s in self.plan.strata if s.separable is not None and divisible(s)]
+        first = {p: (at,) for separable in apart for p, at in separable.fixed.items()}
+        self.nulls = chase.nulls
+        held = chase.relations  # taken over one by one, for the sake of memory
+        stores = {p: _store(held.pop(p), first.get(p)) for p in list(held)}
+        context = Context(stores, self.plan.kinds, chase.nulls, chase.limits)
+        self.needed = {*used(chase.program.rules), *chase.program.heads, *chase.program.outputs}
+        self.database = Database(context, {})
+        self._tables = frozenset(own.tables)
+        self._give(own)
+        self.strata = [(s, _strategy(s, self.database, keyed)) for s in self.plan.strata]
+        self.general = {
+            id(s): Recomputing(s, self.database, keyed)
+            for s, how in self.strata
+            if not isinstance(how, Recomputing)
+        }
+
+    # --- given facts ----------------------------------------------------------------
+
+    def _give(self, own: Facts) -> None:
+        """Set up what is given, apart from what is derived."""
+        derived = {p for s in self.plan.strata for p in s.predicates}
+        facts: dict[str, list[CheckedAtom]] = {}
+        for fact in self.program.facts:
+            facts.setdefault(fact.predicate, []).append(fact)
+        ends = self._ends(own)
+        nodes = [n for n in self.program.nodes if self.program.arities.get(n, 1) == 1]
+        self.base_kinds: dict[str, tuple[Kind, ...]] = {}
+        held = {p: table.kinds for p, table in own.tables.items()} | dict(self.plan.kinds)
+        for predicate in {*own.tables, *facts, *nodes}:
+            if predicate not in held and predicate not in nodes:  # stated, but of no use
+                continue
+            kinds = self.base_kinds[predicate] = held.get(predicate, (Kind.STRING,))
+            shown = distinct(stated(facts.get(predicate, ()), kinds, self.symbols))
+            store = self.database.stores.get(predicate)
+            alone = predicate not in derived and predicate not in nodes and not len(shown)
+            if not alone or store is None or predicate not in self.needed:
+                store = Store(len(kinds), _rows(own.tables.get(predicate), kinds, self.symbols))
+            counted = ends.copy() if predicate in nodes else None
+            self.database.base[predicate] = Base(store, shown, counted)
+
+    def _ends(self, own: Facts) -> Codes:
+        columns = [own.tables[e].columns[i] for e in self.program.edges if e in own.tables for i in (0, 1)]
+        names = [
+            str(t.value)
+            for fact in self.program.facts
+            if fact.predicate in self.program.edges
+            for t in fact.terms[:2]
+            if isinstance(t, Constant)
+        ]
+        codes = np.concatenate([np.empty(0, dtype=np.int64), *columns, self.symbols.encode(names)])
+        return np.bincount(codes, minlength=len(self.symbols)).astype(np.int64)
+
+    def fitting(self, predicate: str, given: Table) -> bool:
+        """Whether the rules are planned for such facts of a predicate."""
+        if predicate not in self.database.base:
+            return False
+        if predicate in self.needed and any(
+            (predicate, i) not in self.kinds.positions for i in range(given.arity)
+        ):
+            return False
+        kinds = self.base_kinds[predicate]
+        return all(join(a, b) is b for a, b in zip(given.kinds, kinds, strict=True))
+
+    def rows(self, predicate: str, given: Table) -> Rows:
+        """Rows of a table of a predicate that it is `fitting` for."""
+        return _rows(given, self.base_kinds[predicate], self.symbols)
+
+    @property
+    def size(self) -> int:
+        """Number of given facts."""
+        return sum(base.data.live for base in self.database.base.values())
+
+    def own(self) -> Facts:
+        """The given facts, as they are now."""
+        tables = {}
+        for predicate, base in self.database.base.items():
+            rows = base.data.rows(ir.Part.ALL)
+            if predicate in self._tables or len(rows):
+                tables[predicate] = Table.of(self.base_kinds[predicate], rows)
+        return Facts(tables, self.symbols)
+
+    # --- updates --------------------------------------------------------------------
+
+    def update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas | None:
+        """Add or remove given facts; returns the changes of all facts.
+
+        All is as before if that fails, or does more than evaluating everything anew would: then there is no answer.
+        """
+        database, done = self.database, False
+        database.begin()
+        database.context.work.begin(sum(store.live for store in database.stores.values()))
+        try:
+            changes = self._update(edits, add=add)
+            done = True
+        except Costly:
+            return None
+        finally:
+            if not done:
+                with memory.unlimited():
+                    database.undo()
+        return changes
+
+    def _update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas:
+        changes: Deltas = {}
+        self.edited = 0
+        given = dict(self._edit(edits, add=add))
+        derived = {p for stratum, _ in self.strata for p in stratum.predicates}
+        for predicate in given.keys() - derived:
+            if predicate in self.needed and predicate in self.database.stores:
+                changes[predicate] = given[predicate]
+                if self.database.base[predicate].data is not self.database.stores[predicate]:
+                    self.database.change(predicate, given[predicate])
+        for stratum, strategy in self.strata:
+            here = {p: given[p] for p in stratum.predicates if p in given}
+            reads = set(used([rule.rule for rule in stratum.rules]))
+            if not here and reads.isdisjoint(changes):
+                continue
+            found = strategy.update(changes, here)
+            if found is None:
+                found = self.general[id(stratum)].update(changes, here)
+            changes.update({p: change for p, change in found.items() if change})
+        self._deny(changes)
+        return changes
+
+    def _edit(self, edits: Mapping[str, Rows], *, add: bool) -> Iterator[tuple[str, Change]]:
+        """Edit what is given; tells the facts that are given now and were not, and the other way round."""
+        vertices: list[Codes] = [np.empty(0, dtype=np.int64)]
+        nodes = {p: base for p, base in self.database.base.items() if base.ends is not None}
+        found: dict[str, list[Change]] = {}
+        for predicate, given in edits.items():
+            self.database.context.work.pay(len(given))
+            base, rows = self.database.base[predicate], distinct(given)
+            rows = rows[base.data.holds(rows) != add]
+            self.edited += len(rows)
+            (self.database.append if add else self.database.remove)(base.data, rows)
+            if predicate in self.program.edges:
+                vertices += [rows[:, 0], rows[:, 1]]
+            free = rows[~base.otherwise(rows)]
+            change = Change(free, free[:0]) if add else Change(free[:0], free)
+            found.setdefault(predicate, []).append(change)
+        codes, by = np.concatenate(vertices), 1 if add else -1
+        if len(codes):
+            for predicate, base in nodes.items():
+                came, went = base.count_ends(codes, by)
+                self.database.later(lambda base=base: base.count_ends(codes, -by))  # type: ignore[misc]
+                found.setdefault(predicate, []).append(Change(came, went))
+        for predicate, changes in found.items():
+            added = np.concatenate([change.added for change in changes])
+            removed = np.concatenate([change.removed for change in changes])
+            if len(added) or len(removed):
+                yield predicate, Change(added, removed)
+
+    def _deny(self, changes: Deltas) -> None:
+        denials = [d for d in self.denials if d.predicate in changes]
+        if any(self.database.stores[d.predicate].live for d in denials):
+            plain = {p: store.plain() for p, store in self.database.stores.items()}
+            deny(denials, plain, self.plan.kinds, self.symbols)
+
+    def table_kinds(self, predicate: str) -> tuple[Kind, ...]:
+        """Kinds of the columns of a predicate."""
+        return self.plan.kinds[predicate]
+
+    def count(self, predicate: str) -> int:
+        """Count the facts of a predicate."""
+        return self.database.stores[predicate].live
+
+    def table(self, predicate: str) -> Table:
+        """Facts of a predicate."""
+        store = self.database.stores[predicate]
+        return table(predicate, store.plain(), self.plan.kinds[predicate], self.kinds, self.symbols)
+
+
+def _strategy(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> Strategy:
+    if divisible(plan):
+        return Dividing(plan, database)
+    if rederivable(plan, database, keyed):
+        return Rederiving(plan, database)
+    return Recomputing(plan, database, keyed)
+
+
+def _store(relation: Relation, key: Sequence[int] | None) -> Store:
+    columns = [relation.column(i) for i in range(relation.arity)]
+    rows = np.column_stack(columns) if columns else np.empty((relation.count, 0), dtype=np.int64)
+    return Store(relation.arity, rows, key)
+
+
+def _rows(given: Table | None, kinds: Sequence[Kind], symbols: Symbols) -> Rows:
+    if given is None or not given.length:
+        return np.empty((0, len(kinds)), dtype=np.int64)
+    rows = given.converted(kinds, symbols).matrix()
+    return rows if given.kinds == tuple(kinds) else distinct(rows)
+
+
+class Anew:
+    """A finished evaluation, of which the given facts and those of the goals are kept.
+
+    Without nulls the others are kept, too, for small edits, which want them in another form.
+    """
+
+    def __init__(
+        self, chase: Chase, kinds: Kinds, program: CheckedProgram, own: Facts, goals: Iterable[str]
+    ) -> None:
+        self.given = own
+        self.tables = {
+            g: table(g, chase.relations[g], chase.plan.kinds[g], kinds, own.symbols) for g in goals
+        }
+        self.nulls = chase.nulls
+        self.nulls.earlier = None  # one before is enough
+        self._kept = (chase, kinds, program) if without_nulls(chase.plan) else None
+
+    @property
+    def size(self) -> int:
+        """Number of given facts."""
+        return sum(table.length for table in self.given.tables.values())
+
+    def own(self) -> Facts:
+        """The given facts."""
+        return self.given
+
+    def count(self, predicate: str) -> int:
+        """Count the facts of a goal."""
+        return self.tables[predicate].length
+
+    def table(self, predicate: str) -> Table:
+        """Facts of a goal."""
+        return self.tables[predicate]
+
+    def updating(self) -> Updating | None:
+        """The same facts in the form that can be edited; `None` if there are nulls."""
+        if self._kept is None:
+            return None
+        (chase, kinds, program), self._kept = self._kept, None  # facts are taken over one by one
+        return Updating(chase, kinds, program, self.given)
+
+
+def without_nulls(plan: ir.Plan) -> bool:
+    """Whether no value can be a labelled null, or of a type that only the value tells."""
+    kinds = [*plan.kinds.values(), *(rule.kinds.values() for s in plan.strata for rule in s.rules)]
+    return not any(Kind.ANY in some for some in kinds)
+
+
+def together(old: Table, new: Table, symbols: Symbols) -> Table:
+    """Rows of both tables, whose types fit, each once."""
+    joined = map(join, old.kinds, new.kinds)
+    kinds = tuple(kind for kind in joined if kind is not None)
+    one, other = (_rewritten(given, kinds, symbols) for given in (old, new))
+    columns = tuple(np.concatenate(same) for same in zip(one, other, strict=True))
+    return _some(kinds, columns, first_rows(columns)) if columns else max(old, new, key=lambda t: t.length)
+
+
+def apart(old: Table, new: Table, symbols: Symbols, same: Callable[[Value], Hashable] = key) -> Table:
+    """Rows of the old table that are not in the new one; values are compared by what `same` makes of them."""
+    if old.kinds == new.kinds and (same is not key or Kind.ANY not in old.kinds):
+        return unlike(old, new)
+    mine, others = (
+        [tuple(map(same, row)) for row in Facts({"": given}, symbols).rows("")] for given in (old, new)
+    )
+    gone = set(others)
+    return _some(old.kinds, old.columns, np.array([row not in gone for row in mine], dtype=np.bool_))
+
+
+def unlike(old: Table, new: Table) -> Table:
+    """Rows of the old table that are not in the new one; both are coded alike."""
+    if not old.columns:
+        return Table((), (), 0 if new.length else old.length)
+    columns = [np.concatenate(same) for same in zip(new.columns, old.columns, strict=True)]
+    return _some(old.kinds, old.columns, first_rows(columns)[new.length :])
+
+
+def _some(kinds: tuple[Kind, ...], columns: Sequence[Codes], keep: Flags) -> Table:
+    return Table(kinds, tuple(column[keep] for column in columns), int(keep.sum()))
+
+
+def _rewritten(given: Table, kinds: Sequence[Kind], symbols: Symbols) -> list[Codes]:
+    return [
+        column if kind is target else _in_data(column, kind, target, symbols)
+        for column, kind, target in zip(given.columns, given.kinds, kinds, strict=True)
+    ]
+
+
+def _in_data(column: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
+    """Codes of another kind; in data a double stays one among values of any type."""
+    if target is Kind.ANY and kind is Kind.DOUBLE:
+        return np.array([symbols.intern(v) for v in decode(kind, column, symbols)], dtype=np.int64)
+    return (
+        any_codes(column, kind, symbols) if target is Kind.ANY else converted(column, kind, target, symbols)
+    )

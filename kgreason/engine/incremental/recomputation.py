@@ -1,0 +1,183 @@
+"""Strata whose facts are derived anew and compared with those before: all of them, or those of single values.
+
+In a separable stratum the facts of one fixed value (`engine.plan.separable_strata`) rest on no facts of another one. A
+change concerns the fixed values of the matches that it takes away or makes: their facts are derived again, and all
+others are as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from kgreason.base.errors import EvaluationError
+from kgreason.base.progress import SILENT
+from kgreason.engine.incremental.changing_relations import Change, Deltas
+from kgreason.engine.incremental.database import Database
+from kgreason.engine.incremental.rule_queries import GIVEN, Touching, admissible, bound_by, given, touching
+from kgreason.engine.limits import ANEW
+from kgreason.engine.plan import ir
+from kgreason.engine.plan.planner import compile_rule
+from kgreason.engine.relations.fact_tables import Codes
+from kgreason.engine.relations.keyed_relation import KeyedRelation
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows
+from kgreason.engine.seminaive.fixpoint import Fixpoint
+from kgreason.language.check.checked_program import Keyed
+from kgreason.language.syntax.syntax_tree import Variable
+
+
+class Recomputing:
+    """The general way: right for every stratum, whatever its rules."""
+
+    def __init__(self, plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> None:
+        self.plan = plan
+        self.database = database
+        self.keyed = keyed
+
+    def update(self, changes: Deltas, given: Deltas) -> Deltas:  # noqa: ARG002
+        """Deltas of the stratum's facts, carried out; `changes` of other facts and of `given` ones are done."""
+        database, context = self.database, self.database.context
+        context.work.pay(
+            sum(context.stores[p].live for p in self.plan.predicates if p in context.stores) // ANEW
+        )
+        anew = {p: self._empty(p) for p in self.plan.predicates if p in context.stores}
+        for predicate, relation in anew.items():
+            relation.load(database.given(predicate), distinct=True)
+        relations: dict[str, Relation] = {**context.stores, **anew}
+        Fixpoint(self.plan, context.kinds, relations, context.nulls, context.limits).run(SILENT)
+        found = {p: Change.towards(r.buffer[: r.count], context.stores[p]) for p, r in anew.items()}
+        for predicate, change in found.items():
+            database.change(predicate, change)
+        return found
+
+    def _empty(self, predicate: str) -> Relation:
+        context, keyed = self.database.context, self.keyed.get(predicate)
+        arity = context.stores[predicate].arity
+        if keyed is None:
+            return Relation(arity)
+        kind = context.kinds[predicate][keyed.position]
+        return KeyedRelation(arity, keyed, kind, context.nulls.symbols, context.limits)
+
+
+def divisible(plan: ir.StratumPlan) -> bool:
+    """Whether `Dividing` can keep a stratum up to date."""
+    if plan.separable is None or not all(admissible(rule.rule) for rule in plan.rules):
+        return False
+    if any(steps.doubling for steps in plan.separable.steps):  # it reads facts of other fixed values
+        return False
+    for rule in (r.rule for r in plan.rules if r.rule.aggregation is not None):
+        assert rule.aggregation is not None
+        term = rule.head.terms[plan.separable.fixed[rule.head.predicate]]
+        if not isinstance(term, Variable) or term.name not in rule.aggregation.group:
+            return False
+    return True
+
+
+class Dividing:
+    """A separable stratum of which the facts of single fixed values are derived again."""
+
+    def __init__(self, plan: ir.StratumPlan, database: Database) -> None:
+        assert plan.separable is not None
+        self.database = database
+        stores = database.stores
+        self.fixed = {p: at for p, at in plan.separable.fixed.items() if p in stores}
+        (self.kind,) = {database.context.kinds[p][at] for p, at in self.fixed.items()}
+        self.ways: list[tuple[Touching, str]] = []
+        rules = tuple(map(self._guarded, plan.rules))
+        self.plan = replace(plan, predicates=frozenset(self.fixed), rules=rules, separable=None)
+        for rule in plan.rules:
+            head, aggregates = rule.rule.head, rule.rule.aggregation is not None and not rule.recursive
+            terms = (head.terms[plan.separable.fixed[head.predicate]],) if aggregates else None
+            for way in touching(rule.rule, database.context, rule.kinds, terms):
+                if way.predicate not in plan.predicates:
+                    self.ways.append((way, "" if aggregates else head.predicate))
+
+    def _guarded(self, plan: ir.RulePlan) -> ir.RulePlan:
+        """A rule without a recursion reads, first, the fixed values that are wanted, if these are of one kind."""
+        rule, term = plan.rule, plan.rule.head.terms[self.fixed[plan.rule.head.predicate]]
+        if plan.recursive or not isinstance(term, Variable) or term.name not in bound_by(rule.positives):
+            return plan
+        if plan.kinds[term.name] is not self.kind:
+            return plan
+        asked = replace(rule, positives=(given((term,), rule), *rule.positives))
+        sizes = {p: store.live for p, store in self.database.stores.items()} | {GIVEN: 1}
+        return compile_rule(asked, (), (), plan.kinds, sizes)
+
+    def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
+        """Changes of the stratum's facts, carried out; `None`, and no fact has changed, where a rule fails."""
+        try:
+            values = self._concerned(changes, given)
+            found = self._derived(values)
+        except EvaluationError:  # perhaps of a match that no fact leads to
+            return None
+        result = {}
+        for predicate, at in self.fixed.items():
+            old = self.database.stores[predicate].index((at,))
+            gone = old.matching(values)
+            result[predicate] = Change.between(gone, found[predicate])
+            self.database.change(predicate, result[predicate])
+        return result
+
+    def _concerned(self, changes: Deltas, given: Deltas) -> Rows:
+        """Fixed values of the matches that changes take away or make, as rows."""
+        below = {p: changes[p] for p in {way.predicate for way, _ in self.ways} if p in changes}
+        values: list[Codes] = [np.empty(0, dtype=np.int64)]
+
+        def note(predicate: str, rows: Rows, *, there: bool) -> None:
+            """Take in the fixed values of facts that go if they are there, or of those that come if they are not."""
+            rows = rows[self.database.stores[predicate].holds(rows) == there]
+            values.append(rows[:, self.fixed[predicate]])
+
+        def touch(head: str, answers: Iterator[Rows], *, there: bool) -> None:
+            for found in answers:
+                if head:
+                    note(head, found, there=there)
+                else:  # a total may rise or fall, whether matches come or go
+                    values.append(found[:, 0])
+
+        for predicate, change in given.items():
+            note(predicate, change.removed, there=True)
+            note(predicate, change.added, there=False)
+        self.database.rewind(below)
+        try:
+            for way, head in self.ways:
+                touch(head, way.lost(below), there=True)
+        finally:
+            self.database.replay(below)
+        for way, head in self.ways:
+            touch(head, way.won(below), there=False)
+        return np.unique(np.concatenate(values)).reshape(-1, 1)
+
+    def _derived(self, values: Rows) -> Mapping[str, Rows]:
+        """Facts of some fixed values, derived from what is given."""
+        database, context = self.database, self.database.context
+        wanted = Relation(1)
+        wanted.load(values, distinct=True)
+        wanted.settle()
+        anew = {predicate: Relation(2) for predicate in self.fixed}
+        for predicate, at in self.fixed.items():
+            base = database.base.get(predicate)
+            for store in (base.data, base.stated) if base else ():
+                anew[predicate].load(store.index((at,)).matching(values), distinct=False)
+        paid = 0
+
+        def watch(relations: Mapping[str, Relation]) -> None:
+            nonlocal paid
+            counted = sum(relation.count for relation in relations.values())
+            context.work.pay((counted - paid) // ANEW)
+            paid = counted
+
+        relations: dict[str, Relation] = {**context.stores, **anew, GIVEN: wanted}
+        kinds = {**context.kinds, GIVEN: (self.kind,)}
+        Fixpoint(self.plan, kinds, relations, context.nulls, context.limits, watch).run(SILENT)
+        found = {}
+        for predicate, relation in anew.items():
+            rows, at = relation.buffer[: relation.count], self.fixed[predicate]
+            rows = rows[np.isin(rows[:, at], values)]
+            found[predicate] = rows[
+                np.argsort(rows[:, at], kind="stable")
+            ]  # value by value, as they are told
+        return found

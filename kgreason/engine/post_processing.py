@@ -1,0 +1,122 @@
+"""What ``@post`` says is done with the facts of an output before they are given out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgreason.engine.chase.frontiers import nulls_in
+from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.language.check.checked_program import CheckedProgram, Post
+
+
+def apply_posts(program: CheckedProgram, facts: Facts) -> Facts:
+    """Carry out the post-processing of a program on its outputs, in the order of its text.
+
+    Facts that are processed come out in the order of their values, unless an ``orderby`` gives another one.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> program = load_text("t(X, Y) :- s(X, Y).")
+    >>> posts = tuple(Post("t", o, a, program.rules[0].span) for o, a in [("max", (2,)), ("orderby", (-2,))])
+    >>> facts = Facts.from_rows({"t": [("a", 1), ("a", 3), ("b", 7)]})
+    >>> list(apply_posts(replace(program, posts=posts), facts).rows("t"))
+    [('b', 7), ('a', 3)]
+    """
+    tables = dict(facts.tables)
+    for predicate in dict.fromkeys(post.predicate for post in program.posts):
+        if predicate in tables and tables[predicate].length:
+            posts = [post for post in program.posts if post.predicate == predicate]
+            tables[predicate] = _processed(tables[predicate], posts, facts.symbols)
+    return Facts(tables, facts.symbols)
+
+
+def _processed(table: Table, posts: Sequence[Post], symbols: Symbols) -> Table:
+    """Loop invariant: `rows` are the rows kept so far, in their order."""
+    columns = _Columns(table, symbols)
+    rows = np.arange(table.length)
+    rows = rows[columns.sorted(rows, range(1, table.arity + 1))]
+    for post in sorted(posts, key=lambda p: p.operation != "prelimit"):
+        rows = rows[_kept(columns, rows, post)]
+    return Table(table.kinds, tuple(c[rows] for c in table.columns), len(rows))
+
+
+def _kept(columns: _Columns, rows: Codes, post: Post) -> Codes:
+    """Places in `rows` of those that an operation leaves, in their new order."""
+    operation, arguments = post.operation, post.arguments
+    every = range(1, columns.table.arity + 1)
+    if operation == "orderby":
+        return columns.sorted(rows, arguments)
+    if operation in ("limit", "prelimit"):
+        return np.arange(min(arguments[0], len(rows)))
+    if operation == "certain":
+        return np.flatnonzero(columns.certain(rows))
+    if operation == "unique":
+        first = np.unique(columns.numbers(rows, arguments or every), return_index=True)[1]
+        return np.sort(first)
+    if operation in ("argmin", "argmax"):
+        values, group = arguments[:1], arguments[1:]
+    else:
+        values, group = arguments, tuple(p for p in every if p not in arguments)
+    best = _best(
+        columns.numbers(rows, group), columns.numbers(rows, values), greatest=operation.endswith("max")
+    )
+    return np.flatnonzero(best)
+
+
+def _best(group: Codes, value: Codes, *, greatest: bool) -> Codes:
+    """Mark the rows whose value is the greatest (least) of its group."""
+    value = value if greatest else -value
+    top = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(top, group, value)
+    return np.asarray(value == top[group])
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of a table as numbers that compare like their values; positions count from 1."""
+
+    table: Table
+    symbols: Symbols
+
+    def _order(self, position: int, rows: Codes) -> Codes:
+        """Dense numbers of the values of a column, the other way round for a negative position."""
+        kind, data = self.table.kinds[abs(position) - 1], self.table.columns[abs(position) - 1][rows]
+        if kind is Kind.DOUBLE:
+            dense = np.unique(np.ascontiguousarray(data).view(np.float64), return_inverse=True)[1]
+        elif kind in (Kind.INT, Kind.BOOL, Kind.DATE):
+            dense = np.unique(data, return_inverse=True)[1]
+        else:
+            dense = np.unique(self.symbols.ranks()[data], return_inverse=True)[1]
+        dense = dense.reshape(-1)
+        return -dense if position < 0 else dense
+
+    def sorted(self, rows: Codes, positions: Sequence[int]) -> Codes:
+        """Places in `rows` in the order of some columns, the first of them leading; equal rows keep theirs."""
+        if not positions:
+            return np.arange(len(rows))
+        return np.lexsort([self._order(p, rows) for p in reversed(positions)])
+
+    def numbers(self, rows: Codes, positions: Sequence[int]) -> Codes:
+        """Number each combination of values, in their order."""
+        found = np.zeros(len(rows), dtype=np.int64)
+        for position in positions:
+            dense = self._order(position, rows)
+            combined = found * (int(dense.max(initial=0)) + 1) + dense
+            found = np.unique(combined, return_inverse=True)[1].reshape(-1)
+        return found
+
+    def certain(self, rows: Codes) -> Codes:
+        """Mark the rows that hold no labelled null."""
+        marks = np.ones(len(rows), dtype=bool)
+        for kind, data in zip(self.table.kinds, self.table.columns, strict=True):
+            if kind in (Kind.ANY, Kind.LIST, Kind.SET):
+                codes, where = np.unique(data[rows], return_inverse=True)
+                whole = [next(nulls_in(v), None) is None for v in self.symbols.values(codes.tolist())]
+                marks &= np.array(whole, dtype=bool)[where.reshape(-1)]
+        return marks

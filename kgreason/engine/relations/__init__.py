@@ -1,0 +1,1 @@
+"""Relations as columns of coded values: symbols, rows, hash tables, indexes."""

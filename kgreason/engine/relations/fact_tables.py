@@ -1,0 +1,272 @@
+"""Facts as typed columns over dictionary-coded values: what goes into an engine and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base import memory
+from kgreason.base.printable import Displayed
+from kgreason.engine.relations.symbols import Symbols, to_doubles, whole
+from kgreason.language.values import EXACT, Null, Value, inexact
+
+Codes = npt.NDArray[np.int64]
+
+PIECE = 1 << 16
+"""Rows that become objects of Python at once."""
+
+AMBIGUOUS = frozenset({bool, tuple, frozenset, Null, date, datetime})
+"""Types of which Python's equality is not that of the language, or which can stand in such columns."""
+
+
+class Kind(IntEnum):
+    """Type of a column. The data of every kind is an int64 array, so that kernels see one type.
+
+    INT holds the integer, DOUBLE the bit pattern of the double (never that of -0.0 or NaN), STRING the code
+    of the string in the table's `Symbols`, BOOL 0 or 1, DATE microseconds since 1970-01-01, SET and LIST the code
+    of the collection in the `Symbols`.
+
+    ANY is for columns that can hold labelled nulls, alone or beside values of any type: codes of values in
+    the `Symbols`. There a string has the same code as in a STRING column. While rules are at work, a double that
+    equals an integer has the code of the integer; in data and results, each has its own.
+    """
+
+    INT = 0
+    DOUBLE = 1
+    STRING = 2
+    BOOL = 3
+    DATE = 4
+    SET = 5
+    LIST = 6
+    ANY = 7
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one predicate, column by column, each row once.
+
+    Attributes
+    ----------
+    kinds
+        One per column.
+    columns
+        int64 arrays of the same length, coded as `Kind` says.
+    length
+        Number of rows; needed because a predicate may have no columns.
+    """
+
+    kinds: tuple[Kind, ...]
+    columns: tuple[Codes, ...]
+    length: int
+
+    @classmethod
+    def of(cls, kinds: Sequence[Kind], rows: Codes) -> Table:
+        """Table of coded rows, shape (length, arity)."""
+        return cls(tuple(kinds), tuple(np.ascontiguousarray(c) for c in rows.T), len(rows))
+
+    @property
+    def arity(self) -> int:
+        """Number of columns."""
+        return len(self.kinds)
+
+    def matrix(self) -> Codes:
+        """Coded rows, shape (length, arity)."""
+        rows = np.empty((self.length, self.arity), dtype=np.int64)
+        for i, column in enumerate(self.columns):
+            rows[:, i] = column
+        return rows
+
+    def converted(self, kinds: Sequence[Kind], symbols: Symbols) -> Table:
+        """The same rows in columns of kinds that hold all of their values; see the function `converted`."""
+        columns = zip(self.columns, self.kinds, kinds, strict=True)
+        return Table(tuple(kinds), tuple(converted(c, k, t, symbols) for c, k, t in columns), self.length)
+
+
+@dataclass(frozen=True)
+class Facts(Displayed):
+    """A set of facts: a table for each predicate, and the symbols that its strings are coded by."""
+
+    tables: Mapping[str, Table]
+    symbols: Symbols = field(default_factory=Symbols)
+
+    def __repr__(self) -> str:
+        return f"<Facts: {', '.join(f'{p} {self.count(p):,}' for p in self.tables) or 'none'}>"
+
+    @classmethod
+    def from_rows(cls, rows: Mapping[str, Iterable[Sequence[Value]]]) -> Facts:
+        """Build from Python values; repeated rows count once.
+
+        Raises
+        ------
+        TypeError
+            If a column mixes types (integers and doubles may meet: the column is then DOUBLE).
+        InexactError
+            If no double equals an integer in a column of doubles.
+
+        Examples
+        --------
+        >>> facts = Facts.from_rows({"own": [("a", "b", 0.6), ("b", "c", 1)]})
+        >>> sorted(facts.rows("own"))
+        [('a', 'b', 0.6), ('b', 'c', 1.0)]
+        """
+        symbols = Symbols()
+        tables = {}
+        for predicate, given in rows.items():
+            tables[predicate] = _table([tuple(row) for row in given], symbols)
+        return cls(tables, symbols)
+
+    def rows(self, predicate: str) -> Iterator[tuple[Value, ...]]:
+        """Iterate over the facts of a predicate as Python values."""
+        return self._decoded(self.tables[predicate])
+
+    def _decoded(self, table: Table) -> Iterator[tuple[Value, ...]]:
+        if not table.kinds:
+            yield from [()] * table.length
+        for start in range(0, table.length if table.kinds else 0, PIECE):
+            memory.look()
+            data = [column[start : start + PIECE] for column in table.columns]
+            yield from zip(
+                *(decode(k, d, self.symbols) for k, d in zip(table.kinds, data, strict=True)), strict=True
+            )
+
+    def count(self, predicate: str) -> int:
+        """Count the facts of a predicate, 0 if it has none."""
+        table = self.tables.get(predicate)
+        return table.length if table else 0
+
+
+def _table(rows: list[tuple[Value, ...]], symbols: Symbols) -> Table:
+    loose = {type(v) for row in rows for v in row} & AMBIGUOUS
+    if not loose:
+        rows = list(dict.fromkeys(rows))
+    coded = [column(values, symbols) for values in zip(*rows, strict=True)]
+    kinds, columns, length = tuple(k for k, _ in coded), tuple(c for _, c in coded), len(rows)
+    if loose:  # Python takes 1 and True for equal, so the codes decide which rows are
+        matrix = np.column_stack(columns)
+        first = np.sort(np.unique(matrix, axis=0, return_index=True)[1])
+        columns, length = tuple(np.ascontiguousarray(c[first]) for c in columns), len(first)
+    return Table(kinds, columns, length)
+
+
+def column(values: Sequence[Value], symbols: Symbols) -> tuple[Kind, Codes]:
+    """Code Python values as one column; strings, lists, sets and nulls enter `symbols`.
+
+    Raises
+    ------
+    TypeError
+        If the column mixes types, or holds what is no value. Integers may meet doubles, and labelled nulls
+        may meet anything.
+    """
+    types = {type(v) for v in values}
+    if types <= {int}:
+        return Kind.INT, np.array(values, dtype=np.int64)
+    if types <= {int, float}:
+        return Kind.DOUBLE, doubles(np.array(to_doubles(values), dtype=np.float64))
+    if types == {bool}:
+        return Kind.BOOL, np.array(values, dtype=np.int64)
+    if types == {str}:
+        return Kind.STRING, symbols.encode([str(v) for v in values])
+    if types <= {datetime, date}:
+        return Kind.DATE, dates(values)
+    if types in ({tuple}, {frozenset}) or Null in types:
+        if Null in types and float in types:
+            values = to_doubles(values)
+        codes = np.fromiter(map(symbols.intern, values), dtype=np.int64, count=len(values))
+        return Kind.ANY if Null in types else Kind.LIST if types == {tuple} else Kind.SET, codes
+    raise TypeError(f"a column mixes values of types {', '.join(sorted(t.__name__ for t in types))}")
+
+
+def dates(values: Sequence[Value]) -> Codes:
+    """Code dates as microseconds since 1970-01-01.
+
+    Raises
+    ------
+    TypeError
+        If a date has a time zone.
+    """
+    if any(isinstance(v, datetime) and v.tzinfo is not None for v in values):
+        raise TypeError("a date of the rule language has no time zone")
+    return np.array(values, dtype="datetime64[us]").view(np.int64)
+
+
+def doubles(values: npt.NDArray[np.float64]) -> Codes:
+    """Code doubles as bit patterns; -0.0 becomes 0.0 so that equal values have equal codes."""
+    return np.ascontiguousarray(values + 0.0).view(np.int64)
+
+
+def as_doubles(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Doubles that equal some numbers.
+
+    Raises
+    ------
+    InexactError
+        If no double equals an integer among them.
+    """
+    found = values.astype(np.float64)
+    if values.dtype == np.int64 and values.size and not _small(values):
+        wrong = _unequal(values, found)
+        if wrong.any():
+            raise inexact(int(values[wrong][0]))
+    return found
+
+
+def _small(values: npt.NDArray[np.int64]) -> bool:
+    """Whether all integers are doubles because they are small."""
+    return bool(values.max() <= EXACT and values.min() >= -EXACT)
+
+
+def _unequal(values: npt.NDArray[np.int64], found: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which doubles, the nearest ones to some integers, do not equal them."""
+    most = found == 2.0**63  # of which there is no integer of 64 bits
+    return np.asarray(most | (np.where(most, 0.0, found).astype(np.int64) != values))
+
+
+def decode(kind: Kind, data: Codes, symbols: Symbols) -> list[Value]:
+    """Python values of a column."""
+    if kind is Kind.INT:
+        return list(data.tolist())
+    if kind is Kind.DOUBLE:
+        return list(np.ascontiguousarray(data).view(np.float64).tolist())
+    if kind is Kind.BOOL:
+        return [bool(v) for v in data.tolist()]
+    if kind is Kind.DATE:
+        return list(np.ascontiguousarray(data).view("datetime64[us]").tolist())
+    return symbols.values(data.tolist())
+
+
+def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
+    """Codes of the same values in a column of kind ANY, where a double that equals an integer is that integer.
+
+    Examples
+    --------
+    >>> symbols = Symbols()
+    >>> any_codes(np.array([7, 8, 7]), Kind.INT, symbols).tolist(), symbols.value(0)
+    ([0, 1, 0], 7)
+    """
+    if kind in (Kind.STRING, Kind.SET, Kind.LIST, Kind.ANY):
+        return data
+    distinct, inverse = np.unique(data, return_inverse=True)
+    values = decode(kind, distinct, symbols)
+    codes = np.fromiter((symbols.intern(whole(v)) for v in values), dtype=np.int64, count=len(values))
+    return codes[inverse].reshape(data.shape)
+
+
+def converted(data: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
+    """The same column as one of the kind `target`, which holds all values of `kind`: itself, DOUBLE or ANY.
+
+    Raises
+    ------
+    InexactError
+        If an integer should be a double, and none equals it.
+    """
+    if target is Kind.ANY:
+        return symbols.unified(data) if kind is Kind.ANY else any_codes(data, kind, symbols)
+    if kind is target:
+        return data
+    return doubles(as_doubles(data))

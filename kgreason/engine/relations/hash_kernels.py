@@ -1,0 +1,276 @@
+"""Compiled inner loops of the engine: hashing, duplicate elimination.
+
+Rows are int64 arrays of shape (rows, columns), C-contiguous. A hash table is an int64 array `slots` whose
+length is a power of two: -1 marks a free slot, any other entry holds the 31-bit hash of a key in its upper
+half (the *tag*: most probes end without touching the row) and a row number in its lower half. Callers reserve
+room before a call, so no kernel grows anything. Tables of packed rows are different (see `insert_packed`).
+
+All kernels take the same array types whatever the rule, so that each is compiled once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgreason.base.jit import Flags, Ints, Rows, kernel
+
+LOW = 0xFFFFFFFF
+GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
+
+DOUBLE, STRING = 1, 2  # as in table.Kind
+ANY, GREATEST, LEAST, FACTOR = 0, 1, 2, 3
+
+
+@kernel
+def hashed(rows: Rows, i: int, key: Ints, constants: Ints) -> int:
+    """Hash of 31 bits of the key of row i; entries of `key` below 0 are -1 - position in `constants`."""
+    h = 0
+    for j in range(len(key)):
+        column = key[j]
+        value = rows[i, column] if column >= 0 else constants[-1 - column]
+        h = (h ^ value) * GOLDEN
+        h ^= h >> 32
+    h *= GOLDEN
+    return (h >> 32) & 0x7FFFFFFF
+
+
+@kernel
+def _equal(rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, r: int, other_key: Ints) -> bool:
+    for j in range(len(key)):
+        column = key[j]
+        value = rows[i, column] if column >= 0 else constants[-1 - column]
+        if value != other[r, other_key[j]]:
+            return False
+    return True
+
+
+@kernel
+def find(
+    rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, other_key: Ints, slots: Ints, tag: int
+) -> int:
+    """Slot of the key of row i, or of the free place where it belongs."""
+    mask = len(slots) - 1
+    s = tag & mask
+    while True:
+        entry = slots[s]
+        if entry < 0 or (
+            entry >> 32 == tag and _equal(rows, i, key, constants, other, entry & LOW, other_key)
+        ):
+            return s
+        s = (s + 1) & mask
+
+
+@kernel
+def before(a: int, b: int, kind: int, ranks: Ints) -> bool:
+    """Whether coded value a is less than b."""
+    if kind == STRING:
+        a, b = ranks[a], ranks[b]
+    elif kind == DOUBLE:  # flipping the lower bits of negative patterns puts doubles into integer order
+        if a < 0:
+            a ^= 0x7FFFFFFFFFFFFFFF
+        if b < 0:
+            b ^= 0x7FFFFFFFFFFFFFFF
+    return a < b
+
+
+@kernel
+def _place(packed: int, size: int) -> int:
+    """Slot of a packed row in a table of any size: its hash, as a fraction of 2^32, times the size."""
+    # Mixed twice, as one product leaves rows of even distance side by side. Two products with the size, as
+    # one would have more than 64 bits in a table of 2^31 slots.
+    h = packed * GOLDEN
+    h = (h ^ h >> 32) * GOLDEN >> 32 & LOW
+    return (h * (size >> 16) >> 16) + (h * (size & 0xFFFF) >> 32)
+
+
+@kernel
+def rehash(old: Ints, new: Ints, packed: bool) -> None:
+    """Move all entries of a hash table into a larger, empty one."""
+    size = len(new)
+    for i in range(len(old)):
+        entry = old[i]
+        if entry >= 0:
+            s = _place(entry, size) if packed else entry >> 32 & size - 1
+            while new[s] >= 0:
+                s = s + 1 if s + 1 < size else 0
+            new[s] = entry
+
+
+@kernel
+def spread(slots: Ints, before: int, spare: Ints) -> int:
+    """Let a table of packed rows of `before` slots take up all of `slots`, where it stands; the rest of them is free.
+
+    Places keep their order, so from the last on each row moves behind those that have yet to move. The few that do not
+    go to `spare` and come back in the end; returns -1, or how many stand there if there is no room for another one.
+    """
+    size = len(slots)
+    waiting = 0
+    for i in range(before - 1, -1, -1):
+        entry = slots[i]
+        if entry < 0:
+            continue
+        s = _place(entry, size)
+        if s < i:
+            s = size
+        while s < size and s != i and slots[s] >= 0:
+            s += 1
+        if s == size and waiting == len(spare):
+            return waiting
+        slots[i] = -1
+        if s < size:
+            slots[s] = entry
+        else:
+            spare[waiting] = entry
+            waiting += 1
+    for i in range(waiting):
+        s = _place(spare[i], size)
+        while slots[s] >= 0:
+            s = s + 1 if s + 1 < size else 0
+        slots[s] = spare[i]
+    return -1
+
+
+@kernel
+def insert(batch: Rows, buffer: Rows, slots: Ints, key: Ints, count: int) -> int:
+    """Append the rows of `batch` that `buffer[:count]` lacks; returns the new count."""
+    width = batch.shape[1]
+    for i in range(len(batch)):
+        tag = hashed(batch, i, key, key)
+        s = find(batch, i, key, key, buffer, key, slots, tag)
+        if slots[s] < 0:
+            slots[s] = tag << 32 | count
+            for j in range(width):
+                buffer[count, j] = batch[i, j]
+            count += 1
+    return count
+
+
+@kernel
+def insert_packed(batch: Rows, buffer: Rows, slots: Ints, bits: Ints, i: int, count: int) -> tuple[int, int]:
+    """Append the rows of `batch`, from row i on, that `buffer[:count]` lacks, as `insert` does.
+
+    Here `slots` holds whole rows, packed into one number by giving `bits[j]` bits to column j: a look-up
+    touches one place of memory, and the length of the table is any. Stops at a row that does not fit; returns its
+    number and the new count.
+    """
+    width = batch.shape[1]
+    size = len(slots)
+    while i < len(batch):
+        packed = 0
+        excess = 0
+        for j in range(width):
+            excess |= batch[i, j] >> bits[j]  # not 0 for negative values too
+            packed = packed << bits[j] | batch[i, j]
+        if excess != 0:
+            return i, count
+        s = _place(packed, size)
+        while slots[s] >= 0 and slots[s] != packed:
+            s = s + 1 if s + 1 < size else 0
+        if slots[s] < 0:
+            slots[s] = packed
+            for j in range(width):
+                buffer[count, j] = batch[i, j]
+            count += 1
+        i += 1
+    return i, count
+
+
+@kernel
+def improve(
+    batch: Rows,
+    buffer: Rows,
+    slots: Ints,
+    key: Ints,
+    count: int,
+    position: int,
+    keep: int,
+    kind: int,
+    ranks: Ints,
+    told: Ints,
+    growth: float,
+    stamps: Ints,
+    now: int,
+    changed: Ints,
+    n_changed: int,
+) -> tuple[int, int]:
+    """Insert rows of which one per key survives: the one with the greatest or least value at `position`.
+
+    `changed[:n_changed]` lists the rows that changed since `now` began by more than the fraction `growth` of
+    the value `told` before. Returns the new count and the new n_changed.
+    """
+    width = batch.shape[1]
+    doubles = batch.view(np.float64)
+    told_doubles = told.view(np.float64)
+    for i in range(len(batch)):
+        tag = hashed(batch, i, key, key)
+        s = find(batch, i, key, key, buffer, key, slots, tag)
+        value = batch[i, position]
+        if slots[s] < 0:
+            row = count
+            slots[s] = tag << 32 | row
+            for j in range(width):
+                buffer[row, j] = batch[i, j]
+            count += 1
+        else:
+            row = slots[s] & LOW
+            old = buffer[row, position]
+            low, high = (old, value) if keep == GREATEST else (value, old)
+            if not before(low, high, kind, ranks):
+                continue
+            buffer[row, position] = value
+            if stamps[row] == now:
+                told[row] = value
+                continue
+            if kind == DOUBLE:
+                last = told_doubles[row]
+                if abs(doubles[i, position] - last) <= growth * abs(last):
+                    continue
+        told[row] = value
+        stamps[row] = now
+        changed[n_changed] = row
+        n_changed += 1
+    return count, n_changed
+
+
+@kernel
+def insert_dense(
+    batch: Rows, buffer: Rows, matrix: Rows, columns: int, i: int, count: int
+) -> tuple[int, int]:
+    """Append the rows of `batch`, from row i on, that `buffer[:count]` lacks, as `insert` does.
+
+    Rows are pairs, and `matrix` holds one bit for each pair of codes, those of the second column below `columns`.
+    Stops at a row that does not fit; returns its number and the new count.
+    """
+    while i < len(batch):
+        a, b = batch[i, 0], batch[i, 1]
+        if a < 0 or a >= len(matrix) or b < 0 or b >= columns:
+            return i, count
+        bit = 1 << (b & 63)
+        word = matrix[a, b >> 6]
+        if word & bit == 0:
+            matrix[a, b >> 6] = word | bit
+            buffer[count, 0] = a
+            buffer[count, 1] = b
+            count += 1
+        i += 1
+    return i, count
+
+
+@kernel
+def mark_first(rows: Rows, slots: Ints, key: Ints, first: Flags) -> None:
+    """Put the rows into a hash table, and mark those that it lacked."""
+    for i in range(len(rows)):
+        tag = hashed(rows, i, key, key)
+        s = find(rows, i, key, key, rows, key, slots, tag)
+        first[i] = slots[s] < 0
+        if first[i]:
+            slots[s] = tag << 32 | i
+
+
+@kernel
+def places(rows: Rows, key: Ints, held: Rows, held_key: Ints, slots: Ints, found: Ints) -> None:
+    """Set `found[i]` to the number of the row of `held` with the key of row i, or -1; `slots` as `insert` leaves it."""
+    for i in range(len(rows)):
+        tag = hashed(rows, i, key, key)
+        entry = slots[find(rows, i, key, key, held, held_key, slots, tag)]
+        found[i] = entry & LOW if entry >= 0 else -1

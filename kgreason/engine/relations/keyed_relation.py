@@ -1,0 +1,153 @@
+"""A relation with one row per key, of which the best stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.expressions.scalars import Refusal, described, make_set, number
+from kgreason.engine.limits import Limits
+from kgreason.engine.plan.ir import Part
+from kgreason.engine.relations import hash_kernels
+from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows, Slots, chunks, grown
+from kgreason.engine.relations.symbols import Symbols, rank
+from kgreason.language.check.checked_program import Keyed
+from kgreason.language.values import Null, Value
+
+NO_RANKS = np.empty(0, dtype=np.int64)
+
+
+class KeyedRelation(Relation):
+    """One row per key: a better value replaces the old one in place, and the row is recent again."""
+
+    def __init__(self, arity: int, keyed: Keyed, kind: Kind, symbols: Symbols, limits: Limits) -> None:
+        super().__init__(arity)
+        self._bits = None
+        self._slots = Slots()
+        self.keyed = keyed
+        self.kind = kind
+        self.symbols = symbols
+        self.limits = limits
+        self.key = np.array([i for i in range(arity) if i != keyed.position], dtype=np.int64)
+        self.told: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
+        self.stamps: npt.NDArray[np.int64] = np.full(16, -1, dtype=np.int64)
+        self.now = 0
+        self._places: dict[bytes, int] = {}  # keys of the rows, where Python combines their values
+        self.changed: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
+        self.n_changed = 0
+        self.recent: Rows = self.buffer[:0]
+
+    @property
+    def fluid(self) -> int | None:
+        """The aggregated position, until the relation is settled."""
+        return self.keyed.position
+
+    def load(self, rows: Rows, distinct: bool) -> None:  # noqa: ARG002
+        """Take over rows; of those with one key the best stays."""
+        super().load(rows, distinct=False)
+
+    def insert(self, batch: Rows) -> int:
+        """Add rows or better values, a chunk at most; returns how many rows changed."""
+        before = self.n_changed
+        self._reserve(len(batch))
+        if self.keyed.keep == "union" or self.kind is Kind.ANY:
+            self._combine(batch)
+            return self.n_changed - before
+        ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
+        self.count, self.n_changed = hash_kernels.improve(
+            batch,
+            self.buffer,
+            self._slots.array,
+            self.key,
+            self.count,
+            self.keyed.position,
+            hash_kernels.GREATEST if self.keyed.keep == "greatest" else hash_kernels.LEAST,
+            int(self.kind),
+            ranks,
+            self.told,
+            self.limits.growth if self.now > self.limits.patience else 0.0,
+            self.stamps,
+            self.now,
+            self.changed,
+            self.n_changed,
+        )
+        self._hashed = self.count
+        return self.n_changed - before
+
+    def _combine(self, batch: Rows) -> None:
+        """Insert rows whose values only Python can combine; `Refusal` if two of a key have no order or no union."""
+        position, symbols = self.keyed.position, self.symbols
+        for row in batch:
+            code = int(row[position])
+            at = self._places.setdefault(row[self.key].tobytes(), self.count)
+            if at == self.count:
+                self.buffer[at] = row
+                self.count += 1
+            else:
+                old = int(self.buffer[at, position])
+                code = symbols.intern(_better(symbols.value(old), symbols.value(code), self.keyed))
+                if code == old:
+                    continue
+                self.buffer[at, position] = code
+                if self.stamps[at] == self.now:
+                    self.told[at] = code
+                    continue
+                if not self._grown(symbols.value(int(self.told[at])), symbols.value(code)):
+                    continue
+            self.told[at] = code
+            self.stamps[at] = self.now
+            self.changed[self.n_changed] = at
+            self.n_changed += 1
+        self._hashed = self.count
+
+    def _grown(self, old: Value, new: Value) -> bool:
+        """Whether a value of any type has changed by more than the bound on growth."""
+        if not isinstance(old, float) or not isinstance(new, float):
+            return True
+        growth = self.limits.growth if self.now > self.limits.patience else 0.0
+        return abs(new - old) > growth * abs(old)
+
+    def _reserve(self, rows: int) -> None:
+        super()._reserve(rows)
+        if len(self.buffer) > len(self.told):
+            length = max(len(self.buffer), 2 * len(self.told))
+            self.told = grown(self.told, length)
+            self.stamps = grown(self.stamps, length, -1)
+            self.changed = grown(self.changed, length)
+
+    def turn(self) -> bool:
+        """Begin a round; tells whether there are recent rows."""
+        super().turn()
+        self.recent = self.buffer[self.changed[: self.n_changed]]
+        self.n_changed = 0
+        self.now += 1
+        return len(self.recent) > 0
+
+    def rows(self, part: Part) -> Rows:
+        """Rows of a part; those that changed in the round before are the recent ones."""
+        return self.recent if part is Part.RECENT else super().rows(part)
+
+    def batches(self, part: Part) -> Iterator[Rows]:
+        """Rows of a part in chunks."""
+        return chunks(self.recent) if part is Part.RECENT else super().batches(part)
+
+
+def _better(old: Value, new: Value, keyed: Keyed) -> Value:
+    if keyed.keep == "union":
+        parts = [v if isinstance(v, frozenset) else frozenset({v}) for v in (old, new)]
+        return make_set([*parts[0], *parts[1]])
+    if not _comparable(old, new):
+        raise Refusal(f"type clash: {described(old)}, meets {described(new)}")
+    better = rank(new) > rank(old) if keyed.keep == "greatest" else rank(new) < rank(old)
+    return new if better else old
+
+
+def _comparable(a: Value, b: Value) -> bool:
+    """Whether values have an order; a null has none, except that it is as great as itself."""
+    if isinstance(a, Null | tuple | frozenset):
+        return a == b
+    return type(a) is type(b) or (number(a) and number(b))

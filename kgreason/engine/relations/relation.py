@@ -1,0 +1,334 @@
+"""Relations that grow in rounds, and their indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base import memory
+from kgreason.engine.plan.ir import Part
+from kgreason.engine.relations import hash_kernels as kernels
+from kgreason.engine.relations import index_kernels
+from kgreason.engine.relations.rows import CHUNK, Rows, Slots, chunks, grown, lengthen
+
+FOLD = 64
+"""Fewest rows of an index that are worth being brought together."""
+
+
+class Index:
+    """The rows of a relation by the values of some columns.
+
+    Older rows with one key stand together, without the columns of the key; the newest form a chain (see
+    `index_kernels.chain`). Rows move on when they are as many as the older ones, so each moves a few times at most.
+    """
+
+    def __init__(self, relation: Relation, columns: tuple[int, ...]) -> None:
+        self.relation = relation
+        self.key = np.array(columns, dtype=np.int64)
+        self.rest = np.array([i for i in range(relation.arity) if i not in columns], dtype=np.int64)
+        self.where: npt.NDArray[np.int64] = np.empty(relation.arity, dtype=np.int64)
+        self.where[self.key] = -1 - np.arange(len(self.key))
+        self.where[self.rest] = np.arange(len(self.rest))
+        self.slots = Slots()
+        self.entries: Rows = np.empty((16, 3 + len(columns)), dtype=np.int64)
+        self.folded: Rows = np.empty((0, len(self.rest)), dtype=np.int64)
+        self.following: npt.NDArray[np.int32] = np.empty(16, dtype=np.int32)
+        self.base = self.stop = self.keys = 0
+
+    def extend(self, stop: int) -> None:
+        """Take in all rows below `stop`."""
+        while self.stop < stop:
+            end = min(stop, self.stop + CHUNK)
+            need = self.keys + end - self.stop
+            if not self.keys or self.slots.full(need):
+                self._address(self.relation.buffer[self.stop : stop])
+            if self.keys == len(self.entries):
+                self.entries = grown(self.entries, 2 * self.keys)
+            if end - self.base > len(self.following):
+                self.following = grown(self.following, max(end - self.base, 2 * len(self.following)))
+            self.stop, self.keys = index_kernels.chain(
+                self.relation.buffer,
+                self.key,
+                self.stop,
+                end,
+                self.slots.array,
+                self.entries,
+                self.following,
+                self.base,
+                self.keys,
+            )
+            if self.stop < end and self.keys < len(self.entries):
+                self._address(self.relation.buffer[self.stop : stop])
+        stable = min(self.relation.stable, self.stop)
+        if self.relation.fluid is None and stable - self.base >= max(self.base, FOLD):
+            self._fold(stable)
+
+    def _address(self, rows: Rows) -> None:
+        """Give the keys new slots, with room for those of some rows: by value where these are small, or by hash."""
+        held = self.entries[: self.keys]
+        values = (held[:, 3], rows[:, self.key[0]]) if len(self.key) == 1 else ()
+        known = [v for v in values if len(v)]
+        most = max((int(v.max()) for v in known), default=-1)
+        if 0 <= most < 2 * (self.keys + len(rows)) + CHUNK and min(int(v.min()) for v in known) >= 0:
+            self.slots = Slots.direct(most + most // 2 + 1)
+        else:
+            self.slots = Slots()
+            self.slots.reserve(self.keys + min(len(rows), CHUNK))
+        index_kernels.register(held, 3 + np.arange(len(self.key)), self.keys, self.slots.array)
+
+    def _fold(self, stop: int) -> None:
+        """Bring the rows below `stop` together, where the older ones stand if the system can make room there."""
+        lengthen(self, "folded", stop)
+        shifted = np.empty(max(self.stop - stop, 16), dtype=np.int32)
+        index_kernels.fold(
+            self.relation.buffer,
+            self.rest,
+            self.entries,
+            self.keys,
+            self.following,
+            self.base,
+            stop,
+            self.folded,
+            shifted,
+        )
+        self.following, self.base = shifted, stop
+
+
+DENSE = 14
+"""Bytes per row up to which a bit for each possible pair of values is kept instead of a hash table."""
+
+CHEAP = 1 << 24
+"""Bytes that are never too many for that; nor twice as many where rows are looked up `OFTEN` times on the average."""
+
+OFTEN = 4
+
+MANY = 1 << 14
+"""Rows from which that is worth it."""
+
+PIECE = 1 << 20
+"""Rows that are hashed at once, or turned into columns before their memory is given up."""
+
+SPARE = 16
+"""One in so many rows of a large buffer is room for more."""
+
+
+class Relation:
+    """Distinct rows in the order of their insertion.
+
+    Rows fall into three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen,
+    count)``; `turn` makes the recent ones stable and those to add recent. Joins see only stable and recent
+    rows.
+    """
+
+    def __init__(self, arity: int) -> None:
+        self._buffer: Rows | None = np.empty((16, arity), dtype=np.int64)
+        self._columns: tuple[npt.NDArray[np.int64], ...] = ()
+        self.arity = arity
+        self.stable = self.seen = self.count = 0
+        self.indexes: dict[tuple[int, ...], Index] = {}
+        self.key = np.arange(arity, dtype=np.int64)
+        self._bits: npt.NDArray[np.int64] | None = _share(np.zeros(arity, dtype=np.int64))
+        self._slots = Slots(packed=self._bits is not None)
+        self._matrix: Rows | None = None
+        self._matrix_columns = 0
+        self._hashed = self._tried = 0
+
+    @property
+    def fluid(self) -> int | None:
+        """Position whose value may change in place."""
+        return None
+
+    @property
+    def buffer(self) -> Rows:
+        """All rows, with room for more behind them."""
+        if self._buffer is None:
+            memory.claim(8 * self.count * self.arity)
+            self._buffer, self._columns = np.column_stack(self._columns), ()
+        return self._buffer
+
+    @buffer.setter
+    def buffer(self, rows: Rows) -> None:
+        self._buffer = rows
+
+    def adopt(self, columns: tuple[npt.NDArray[np.int64], ...]) -> None:
+        """Hold the distinct rows of some columns instead; nothing will be added any more."""
+        self._buffer, self._columns = None, columns
+        self.count = len(columns[0])
+        self.indexes.clear()
+        self._slots = Slots(packed=self._bits is not None)
+        self.settle()
+
+    def column(self, position: int) -> npt.NDArray[np.int64]:
+        """Values of all rows at a position, contiguous."""
+        if self._buffer is None:
+            return self._columns[position]
+        return np.ascontiguousarray(self._buffer[: self.count, position])
+
+    def transpose(self) -> None:
+        """Hold columns instead of rows, of which memory is given up piece by piece; nothing will be added any more."""
+        if self._buffer is None or not self.arity:
+            return
+        buffer, self._buffer, end = self._buffer, None, self.count
+        columns = tuple(np.empty(end, dtype=np.int64) for _ in range(self.arity))
+        while end:
+            start = (end - 1) // PIECE * PIECE
+            for i, column in enumerate(columns):
+                column[start:end] = buffer[start:end, i]
+            end = start
+            with suppress(ValueError):  # somebody looks at rows of it
+                buffer.resize((end, self.arity))
+        self.adopt(columns)
+
+    def load(self, rows: Rows, distinct: bool) -> None:
+        """Take over rows, before any others."""
+        if distinct:
+            self.buffer, self.count = rows, len(rows)
+        else:
+            for chunk in chunks(rows):
+                self.insert(chunk)
+
+    def insert(self, batch: Rows) -> int:
+        """Add rows, a chunk at most; returns how many were new."""
+        before = self.count
+        self._tried += len(batch)
+        self._reserve(len(batch))
+        self._add(batch)
+        self._hashed = self.count
+        return self.count - before
+
+    def _add(self, batch: Rows) -> None:
+        done = 0
+        while self._matrix is not None:
+            done, self.count = kernels.insert_dense(
+                batch, self.buffer, self._matrix, self._matrix_columns, done, self.count
+            )
+            if done == len(batch):
+                return
+            self._matrix = None
+            if not self._densify(batch):
+                self._slots.reserve(self.count + len(batch))
+                self._refill(self.count + len(batch))
+        while self._bits is not None:
+            done, self.count = kernels.insert_packed(
+                batch, self.buffer, self._slots.array, self._bits, done, self.count
+            )
+            if done == len(batch):
+                return
+            self._repack(batch, self.count + len(batch))
+        self.count = kernels.insert(batch[done:], self.buffer, self._slots.array, self.key, self.count)
+
+    def _repack(self, batch: Rows, room: int) -> None:
+        """Share out the bits of a packed row anew, or give up packing, so that `batch` fits; `room` is for all rows."""
+        held = self.buffer[: self.count]
+        ends = [rows for rows in (held, batch) if len(rows)]
+        least = np.min([rows.min(axis=0) for rows in ends], axis=0)
+        needs = [int(most).bit_length() for most in np.max([rows.max(axis=0) for rows in ends], axis=0)]
+        self._bits = _share(np.array(needs, dtype=np.int64)) if least.min() >= 0 else None
+        self._slots = Slots(packed=self._bits is not None)
+        self._slots.reserve(room)
+        self._refill(room)
+
+    def _refill(self, room: int) -> None:
+        """Put all rows into an empty hash table, in which there is room for more; each lands where it is."""
+        held = self.buffer[: self.count]
+        for start in range(0, self.count, PIECE):  # between pieces the user can interrupt
+            stop = min(start + PIECE, self.count)
+            if self._bits is None:
+                kernels.insert(held[start:stop], self.buffer, self._slots.array, self.key, start)
+            elif kernels.insert_packed(
+                held[:stop], self.buffer, self._slots.array, self._bits, start, start
+            ) != (stop, stop):
+                self._repack(held, room)
+                return
+
+    def _reserve(self, rows: int) -> None:
+        need = self.count + rows
+        if need > len(self.buffer):
+            # who looks at rows of the buffer may do so the next times, too
+            lengthen(self, "_buffer", need + max(need // SPARE, min(need, CHUNK)), 2 * self.count)
+        if self._matrix is not None or (self._slots.full(need) and self._densify()):
+            return
+        # loaded rows are hashed when the first others come
+        if self._hashed == self.count and self._slots.packed:
+            self._slots.reserve(need)
+        elif self._hashed < self.count or self._slots.full(need):
+            self._slots.empty(need)
+            self._refill(need)
+            self._hashed = self.count
+
+    def _densify(self, batch: Rows | None = None) -> bool:
+        """Keep a bit for each pair of values, those of a batch too, if that takes less memory than hashing."""
+        if self.arity != 2 or self._bits is None or self.count < MANY:
+            return False
+        held = self.buffer[: self.count]
+        known = [rows for rows in (held, batch) if rows is not None and len(rows)]
+        most = np.max([rows.max(axis=0) for rows in known], axis=0)
+        # with room, and with more of it the second time, so that this does not recur too often
+        share = 8 if self._matrix_columns else 64
+        height, columns = (int(m) + int(m) // share + 1 for m in most)
+        words = columns // 64 + 1
+        cheap = CHEAP << (self._tried >= OFTEN * self.count)
+        if min(int(rows.min()) for rows in known) < 0 or 8 * height * words > max(DENSE * self.count, cheap):
+            return False
+        memory.claim(8 * height * words)
+        self._matrix, self._matrix_columns = np.zeros((height, words), dtype=np.int64), columns
+        kernels.insert_dense(held, self.buffer, self._matrix, columns, 0, 0)
+        self._slots = Slots(packed=True)
+        self._hashed = self.count
+        return True
+
+    def turn(self) -> bool:
+        """Begin a round; tells whether there are recent rows."""
+        self.stable, self.seen = self.seen, self.count
+        for index in self.indexes.values():
+            index.extend(self.seen)
+        return self.seen > self.stable
+
+    def settle(self) -> None:
+        """Make all rows stable: nothing will be added any more, and so nothing looked up to see whether it is new."""
+        self._slots, self._matrix, self._hashed = Slots(packed=self._bits is not None), None, 0
+        self.stable = self.seen = self.count
+        for index in self.indexes.values():
+            index.extend(self.seen)
+
+    def rows(self, part: Part) -> Rows:
+        """Rows of a part, as a view of the buffer."""
+        if part is Part.RECENT:
+            return self.buffer[self.stable : self.seen]
+        return self.buffer[: self.limit(part)]
+
+    def batches(self, part: Part) -> Iterator[Rows]:
+        """Rows of a part in chunks, while others may be added."""
+        if self._buffer is None and part is Part.ALL:
+            for start in range(0, self.count, CHUNK):
+                yield np.column_stack([column[start : start + CHUNK] for column in self._columns])
+            return
+        first, end = (self.stable if part is Part.RECENT else 0), self.limit(part)
+        for start in range(first, end, CHUNK):
+            # a copy: who looks at the buffer itself keeps it from growing where it is
+            yield self.buffer[start : min(start + CHUNK, end)].copy()
+
+    def limit(self, part: Part) -> int:
+        """Number of the first row beyond the part."""
+        return self.stable if part is Part.STABLE else self.seen
+
+    def enough(self, columns: Sequence[int]) -> Sequence[int]:
+        """Which of some columns an index needs, in their order; the others may be compared one by one."""
+        return columns
+
+    def index(self, columns: tuple[int, ...]) -> Index:
+        """Index on some columns, made if there is none yet."""
+        found = self.indexes.get(columns)
+        if found is None:
+            found = self.indexes[columns] = Index(self, columns)
+            found.extend(self.seen)
+        return found
+
+
+def _share(needs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+    """Bits for each column of a packed row, 62 in all; `None` if that is too few."""
+    spare = 62 - int(needs.sum())
+    return needs + spare // max(len(needs), 1) if spare >= 0 and len(needs) <= 62 else None

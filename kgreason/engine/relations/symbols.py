@@ -1,0 +1,296 @@
+"""Dictionary of values: each distinct string, and whatever else has no code of its own, has a code 0, 1, 2, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import date, datetime, time
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.arrays import ArrowArray, as_arrow, as_numpy, pa, pc, strings
+from kgreason.language.values import Null, Value, as_double
+
+
+class Symbols:
+    """A growing, append-only dictionary; codes never change.
+
+    Strings that are loaded (`load`) stay with Arrow until Python asks for them.
+
+    Strings have the fast ways in and out (`code`, `encode`, `decode`); values of any type, strings among them, go
+    through `intern` and `values`. 1 and 1.0 have two codes, and so have [1] and [1.0]; columns of kind ANY, where
+    1 and 1.0 are one value, hold the code of the integer (`unified`).
+
+    Examples
+    --------
+    >>> symbols = Symbols()
+    >>> symbols.encode(["b", "a", "b"]).tolist()
+    [0, 1, 0]
+    >>> symbols.decode([1, 0])
+    ['a', 'b']
+    >>> [symbols.intern(v) for v in ("a", 1, True, 1.0, (1, "a"))]
+    [1, 2, 3, 4, 5]
+    >>> symbols.unified(np.array([1, 4])).tolist()
+    [1, 2]
+    """
+
+    def __init__(self) -> None:
+        self._texts: ArrowArray = None  # strings of the first `_loaded` codes
+        self._loaded = 0
+        self._list: list[Value] = []  # values of the first codes, at least those that are not in `_texts`
+        self._dict: dict[Hashable, int] = {}  # codes of the first values of `_list`
+        self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the values so far
+        self._mixed = False  # whether there are values other than strings
+        self._whole: dict[int, int] = {}  # code of each double that equals an integer -> code of the integer
+        self.calls: dict[Hashable, Value] = {}
+        """Results of the functions that users wrote, by function and arguments: each is called once."""
+
+    def __len__(self) -> int:
+        return max(self._loaded, len(self._list))
+
+    @property
+    def _values(self) -> list[Value]:
+        """All values by code; those that were loaded become objects of Python when first wanted."""
+        if len(self._list) < self._loaded:
+            self._list = [*self._list, *self._texts.slice(len(self._list)).to_pylist()]
+        return self._list
+
+    @property
+    def _codes(self) -> dict[Hashable, int]:
+        """All codes by value; made when a single value is first looked up."""
+        known, count = len(self._dict), len(self)
+        if known < count:
+            self._dict.update(zip(self._values[known:], range(known, count), strict=True))
+        return self._dict
+
+    def code(self, string: str) -> int:
+        """Code of one string, new if need be."""
+        count = len(self)
+        found = self._codes.setdefault(string, count)
+        if found == count:
+            self._list.append(string)
+        return found
+
+    def known(self, value: Hashable) -> bool:
+        """Whether a string or a null has a code."""
+        return value in self._codes
+
+    def encode(self, strings: Iterable[str]) -> npt.NDArray[np.int64]:
+        """Code of each string."""
+        strings = strings if isinstance(strings, list | tuple) else list(strings)
+        if not strings:
+            return np.empty(0, dtype=np.int64)
+        codes, values = self._codes, self._values
+        for string in dict.fromkeys(strings):
+            if string not in codes:
+                codes[string] = len(values)
+                values.append(string)
+        return np.fromiter(map(codes.__getitem__, strings), dtype=np.int64, count=len(strings))
+
+    def load(self, texts: Sequence[ArrowArray]) -> npt.NDArray[np.int64]:
+        """Code of each string of Arrow arrays of large strings; none of them becomes an object of Python."""
+        count = self._loaded
+        if count < len(self._list):  # some codes are of values that Arrow does not know
+            return self.encode([string for some in texts for string in some.to_pylist()])
+        parts = [self._texts, *texts] if count else texts
+        encoded = pa.chunked_array(parts, pa.large_string()).dictionary_encode().unify_dictionaries()
+        if not encoded.num_chunks:
+            return np.empty(0, dtype=np.int64)
+        self._texts = encoded.chunk(0).dictionary
+        self._loaded = len(self._texts)
+        codes = np.empty(len(encoded), dtype=np.int64)
+        np.concatenate([as_numpy(chunk.indices) for chunk in encoded.chunks], out=codes)
+        return codes[count:]
+
+    def texts(self, codes: npt.NDArray[np.int64]) -> ArrowArray:
+        """Strings of the codes, all of which are strings, as an Arrow array."""
+        if len(codes) and codes.max() < self._loaded:
+            return self._texts.take(as_arrow(codes))
+        used, where = np.unique(codes, return_inverse=True)
+        return strings(self.decode(used.tolist())).take(as_arrow(where))
+
+    def decode(self, codes: Iterable[int]) -> list[str]:
+        """Strings of the codes, all of which are strings."""
+        values = self._values
+        return [values[c] for c in codes]  # type: ignore[misc]
+
+    def intern(self, value: Value) -> int:
+        """Code of any value, new if need be."""
+        if isinstance(value, str):
+            return self.code(value)
+        if isinstance(value, frozenset | tuple):
+            value = tidy(value)
+        name = form(value)
+        found = self._codes.get(name)
+        if found is None:
+            value = tidy(value)
+            found = self._dict[name] = len(self._list)
+            self._list.append(value)
+            self._mixed = True
+            if isinstance(value, float) and isinstance(whole(value), int):
+                self._whole[found] = self.intern(whole(value))
+        return found
+
+    def recoded(self, codes: npt.NDArray[np.int64], other: Symbols) -> npt.NDArray[np.int64]:
+        """Codes here of the values that some codes of another dictionary stand for."""
+        found, which = np.unique(codes, return_inverse=True)
+        here = np.array([self.intern(v) for v in other.values(found.tolist())], dtype=np.int64)
+        return here[which].reshape(codes.shape)
+
+    def unified(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same codes, with that of the integer for each double that equals one."""
+        if not self._whole or not len(codes):
+            return codes
+        doubles = np.fromiter(self._whole, dtype=np.int64)
+        if not np.isin(codes, doubles).any():
+            return codes
+        found, which = np.unique(codes, return_inverse=True)
+        integers = np.array([self._whole.get(c, c) for c in found.tolist()], dtype=np.int64)
+        return integers[which].reshape(codes.shape)
+
+    def doubled(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same codes, with that of the double for each integer."""
+        found, which = np.unique(codes, return_inverse=True)
+        values = to_doubles(self.values(found.tolist()))
+        made = np.fromiter(map(self.intern, values), dtype=np.int64, count=len(values))
+        return made[which].reshape(codes.shape)
+
+    def nulls(self, first: int, count: int) -> npt.NDArray[np.int64]:
+        """Codes of the nulls with numbers from `first` on."""
+        made = [Null(number) for number in range(first, first + count)]
+        start = len(self)
+        if not self._codes.keys().isdisjoint(made):  # another evaluation had nulls of these numbers
+            return np.fromiter(map(self.intern, made), dtype=np.int64, count=count)
+        self._dict.update(zip(made, range(start, start + count), strict=True))
+        self._list.extend(made)
+        self._mixed = True
+        return np.arange(start, start + count, dtype=np.int64)
+
+    def value(self, code: int) -> Value:
+        """Value of a code."""
+        return self._values[code]
+
+    def values(self, codes: Iterable[int]) -> list[Value]:
+        """Values of the codes."""
+        values = self._values
+        return [values[c] for c in codes]
+
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """Position of each code in the order of strings: ``ranks[a] < ranks[b]`` compares strings.
+
+        Values of different types, or without an order, stand in the order of `rank`.
+        """
+        if len(self._ranks) == len(self):
+            return self._ranks
+        if self._mixed:
+            order = np.array(sorted(range(len(self)), key=lambda c: rank(self._values[c])), dtype=np.int64)
+        elif len(self) == self._loaded:
+            order = as_numpy(
+                pc.sort_indices(self._texts)
+            )  # bytes of UTF-8 have the order of their characters
+        else:
+            order = np.argsort(np.array(self._values, dtype=object), kind="stable")
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(len(order))
+        self._ranks = ranks
+        return ranks
+
+
+def key(value: Value) -> Hashable:
+    """What two equal values share: 1 and 1.0 are one value; 1 and ``#T`` are two, and so are [1] and [1.0].
+
+    Examples
+    --------
+    >>> key(1) == key(1.0), key(1) == key(True), key((1,)) == key((1.0,)), key(frozenset({2})) == key((2,))
+    (True, False, False, False)
+    """
+    return form(whole(value))
+
+
+def form(value: Value) -> Hashable:
+    """What values share that look the same: 1 and 1.0 do not."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, float):
+        return ("double", value + 0.0)
+    if isinstance(value, tuple):
+        return ("list", *map(form, value))
+    if isinstance(value, frozenset):
+        return ("set", frozenset(map(form, value)))
+    return value if isinstance(value, datetime) else _midnight(value)
+
+
+def whole(value: Value) -> Value:
+    """The integer that equals a double, where there is one of 64 bits; any other value as it is.
+
+    Examples
+    --------
+    >>> whole(2.0), whole(2.5), whole("a")
+    (2, 2.5, 'a')
+    """
+    if isinstance(value, float) and value.is_integer() and -(2.0**63) <= value < 2.0**63:
+        return int(value)
+    return value
+
+
+def to_doubles(values: Sequence[Value]) -> list[Value]:
+    """The same values, with a double for each integer.
+
+    Raises
+    ------
+    InexactError
+        If no double equals one.
+    """
+    return [as_double(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]
+
+
+def tidy(value: Value) -> Value:
+    """A value as it is kept: days are dates at midnight, -0.0 is 0.0, also within lists and sets.
+
+    Beside doubles in a set, integers become doubles.
+
+    Raises
+    ------
+    TypeError
+        If it is no value of the language.
+    """
+    if isinstance(value, tuple):
+        return tuple(map(tidy, value))
+    if isinstance(value, frozenset):
+        elements = list(map(tidy, value))
+        return frozenset(to_doubles(elements) if any(isinstance(v, float) for v in elements) else elements)
+    if isinstance(value, float):
+        return value + 0.0
+    value = _midnight(value)
+    if not isinstance(value, int | str | datetime | Null) or (
+        isinstance(value, datetime) and value.tzinfo is not None
+    ):
+        raise TypeError(f"{value!r} is no value of the rule language")
+    return value
+
+
+def rank(value: Value) -> tuple[object, ...]:
+    """Key that sorts values of all types: booleans, dates, lists, nulls, numbers, sets, strings.
+
+    Examples
+    --------
+    >>> sorted([Null(1), "b", 2.5, (1,), "a", 1, True], key=rank)
+    [True, (1,), Null(number=1), 1, 2.5, 'a', 'b']
+    """
+    if isinstance(value, bool):
+        return (0, value)
+    if isinstance(value, int | float):
+        return (4, value, isinstance(value, float))
+    if isinstance(value, tuple):
+        return (2, tuple(map(rank, value)))
+    if isinstance(value, frozenset):
+        return (5, tuple(sorted(map(rank, value))))
+    if isinstance(value, Null):
+        return (3, value.number)
+    return (6, value) if isinstance(value, str) else (1, value)
+
+
+def _midnight(value: Value) -> Value:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, time())
+    return value

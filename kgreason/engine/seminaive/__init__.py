@@ -1,0 +1,1 @@
+"""Semi-naive evaluation of strata."""

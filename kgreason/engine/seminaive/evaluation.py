@@ -1,0 +1,330 @@
+"""Evaluation of a checked program: its strata one after another, until all constraints hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from kgreason.base.errors import Diagnostic, EvaluationError, InexactError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.engine.chase.constraints import deny, hidden, promptly, unify
+from kgreason.engine.chase.frontiers import NESTING
+from kgreason.engine.chase.identities import Merges
+from kgreason.engine.chase.nulls import Endless, Nulls
+from kgreason.engine.expressions.scalars import Refusal
+from kgreason.engine.limits import Limits
+from kgreason.engine.plan import ir
+from kgreason.engine.plan.planner import compile_program
+from kgreason.engine.plan.separable_strata import factored
+from kgreason.engine.plan.static_kinds import Kinds, Position, infer
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table
+from kgreason.engine.relations.keyed_relation import KeyedRelation
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows, chunks
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.value_columns import stated
+from kgreason.engine.seminaive.fixpoint import Fixpoint, Watch
+from kgreason.engine.statistics import Recorder, Stats, StratumStats
+from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Unification
+from kgreason.language.vocabulary import suggest
+
+
+@dataclass(frozen=True)
+class Result:
+    """Facts of the goals, how they came about, and what a user should know about them."""
+
+    facts: Facts
+    stats: Stats
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def evaluate(
+    program: CheckedProgram,
+    facts: Facts,
+    *,
+    goals: Sequence[str] | None = None,
+    limits: Limits = Limits(),  # noqa: B008
+    progress: Progress = SILENT,
+    watch: Watch | None = None,
+    merges: Merges | None = None,
+    recorder: Recorder | None = None,
+    doubles: Collection[Position] = (),
+) -> Result:
+    """Derive the facts of some predicates.
+
+    Parameters
+    ----------
+    facts
+        Of the input predicates; any predicate may have some.
+    goals
+        Predicates wanted; by default the outputs of the program. Only what they depend on is evaluated.
+    watch
+        Called at the start of each round with the relations of the stratum, by predicate; they are new ones when
+        the evaluation starts again.
+    merges
+        Gets all unifications of nulls, for explanations.
+    recorder
+        Gets what was done, even if the evaluation fails.
+    doubles
+        Positions that hold doubles by rules or facts that are left out here.
+
+    Returns
+    -------
+    Result
+        Tables of the goals, coded by the symbols of `facts`.
+
+    Raises
+    ------
+    ProgramError
+        If the types of data and rules do not go together.
+    EvaluationError
+        On overflow of integers and of doubles, division by zero, a negative contribution to a sum in
+        recursion, where values grow beyond `limits`, when a constraint is violated and when a dependency
+        would make two constants equal.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z).")
+    >>> result = evaluate(program, Facts.from_rows({"e": [(1, 2), (2, 3)]}))
+    >>> sorted(result.facts.rows("t"))
+    [(1, 2), (1, 3), (2, 3)]
+    >>> result.stats.facts
+    3
+    """
+    start = perf_counter()
+    goals = tuple(program.outputs if goals is None else goals)
+    chase, kinds = prepare(program, facts, goals, limits, watch, doubles=doubles)
+    chase.nulls.merges = merges
+    chase.profile = recorder is not None and recorder.profile
+    try:
+        strata = chase.run(progress)
+    finally:
+        if recorder is not None:
+            recorder.stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
+    chase.relations = {g: chase.relations[g] for g in goals}  # nobody needs the others any more
+    for relation in chase.relations.values():
+        relation.transpose()
+    tables = {g: table(g, r, chase.plan.kinds[g], kinds, facts.symbols) for g, r in chase.relations.items()}
+    stats = Stats(strata, perf_counter() - start, chase.restarts)
+    if recorder is not None:
+        recorder.stats = stats
+    return Result(
+        Facts(tables, facts.symbols),
+        stats,
+        tuple(chase.nulls.warnings.values()),
+    )
+
+
+def prepare(
+    program: CheckedProgram,
+    facts: Facts,
+    goals: Sequence[str],
+    limits: Limits,
+    watch: Watch | None = None,
+    earlier: Nulls | None = None,
+    doubles: Collection[Position] = (),
+) -> tuple[Chase, Kinds]:
+    """Plan what the goals depend on; returns the evaluation, ready to run, and the kinds of rules and facts."""
+    if watch is None:  # who watches wants to see the rules as they are written
+        program = factored(program)
+    kinds = infer(
+        program, facts, doubles
+    )  # of all rules and facts: the goals must not decide what is a double
+    program = program.restricted(goals)
+    program = replace(program, strata=promptly(program.strata, hidden(program)))
+    facts = _relevant(program, facts)
+    program = replace(program, arities={p: t.arity for p, t in facts.tables.items()} | dict(program.arities))
+    kinds = replace(kinds, arities=program.arities)
+    sizes = {p: facts.count(p) for p in program.arities.keys() - program.heads}
+    plan = compile_program(program, kinds, sizes)
+    return Chase(program, facts, plan, limits, watch, earlier), kinds
+
+
+def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
+    used = {a.predicate for r in program.rules for a in (r.head, *r.positives, *r.negatives)}
+    used.update(program.outputs)
+    tables = {p: table for p, table in facts.tables.items() if p in used}
+    for predicate, table in tables.items():
+        arity = program.arities.get(predicate, table.arity)
+        if table.length and table.arity != arity:
+            raise EvaluationError(
+                f"{predicate} has {arity} arguments in the rules, but {table.arity} columns in the data",
+                hint="choose the columns of the source with columns=, or change the rules",
+            )
+    for goal in program.outputs:
+        if goal not in program.arities and goal not in tables:
+            known = {*program.arities, *facts.tables}
+            closest = suggest(goal, sorted(known))
+            raise EvaluationError(
+                f"no rule and no fact mentions the predicate {goal}",
+                hint=f"did you mean {closest}?" if closest else f"there are {', '.join(sorted(known))}",
+            )
+    return Facts(tables, facts.symbols)
+
+
+class Chase:
+    """The strata of a program, one after another, and again from the start after each unification.
+
+    Only the nulls outlive a run: they remember what they are unified with, so that in the next run every fact
+    comes about with the unified values, and what follows from them is derived like anything else.
+    """
+
+    def __init__(
+        self,
+        program: CheckedProgram,
+        facts: Facts,
+        plan: ir.Plan,
+        limits: Limits,
+        watch: Watch | None,
+        earlier: Nulls | None,
+    ) -> None:
+        self.program = program
+        self.facts = facts
+        self.plan = plan
+        self.limits = limits
+        self.watch = watch
+        self.earlier = earlier
+        self.profile = False
+        self.restarts = 0
+        self.done: list[StratumStats] = []
+        self.relations: dict[str, Relation] = {}
+        self.nulls = self._nulls()
+
+    def _nulls(self) -> Nulls:
+        nulls = Nulls(self.facts.symbols, self.program.wardedness, self.limits, self.earlier)
+        for table in self.facts.tables.values():
+            for kind, column in zip(table.kinds, table.columns, strict=True):
+                if kind in NESTING:
+                    nulls.leave_out(column)
+        return nulls
+
+    def run(self, progress: Progress) -> tuple[StratumStats, ...]:
+        """Reach the fixpoint of all strata with nothing left to unify."""
+        try:
+            return self._run(progress)
+        except Endless:  # once more, and now the chase is cut off
+            merges, self.nulls = self.nulls.merges, self._nulls()
+            if merges is not None:
+                merges.forget()
+            self.nulls.merges, self.nulls.whole = merges, False
+            self.restarts = 0
+            return self._run(progress)
+
+    def _run(self, progress: Progress) -> tuple[StratumStats, ...]:
+        known, more = self.nulls.last, 0  # more: runs that made new nulls; all others leave fewer
+        while (done := self._attempt(progress)) is None:
+            self.restarts += 1
+            more += self.nulls.last > known
+            known = self.nulls.last
+            if more > self.limits.restarts:
+                raise EvaluationError(
+                    f"unified nulls still lead to new ones after {self.restarts} runs",
+                    hint="look for a dependency (X = Y :- ...) over a recursion that makes nulls, or allow more runs "
+                    "(in Python Limits(restarts=N))",
+                )
+            self.nulls.restart()
+            if self.nulls.merges is not None:
+                self.nulls.merges.again(self.relations, self.nulls.identities)
+        return done
+
+    def _unify(self, unification: Unification) -> bool:
+        double = (unification.predicate, 0) in self.plan.doubles
+        return unify(unification, self.relations, self.plan.kinds, self.nulls, double=double)
+
+    def _attempt(self, progress: Progress) -> tuple[StratumStats, ...] | None:
+        """One run; `None` as soon as different values turn out to be one."""
+        plan, symbols = self.plan, self.facts.symbols
+        self.relations = _load(self.program, self.facts, plan.kinds, self.limits, self.nulls)
+        done = self.done = []
+        unifications, denials = list(self.program.unifications), self.program.denials
+        for stratum in plan.strata:
+            fixpoint = Fixpoint(
+                stratum, plan.kinds, self.relations, self.nulls, self.limits, self.watch, profile=self.profile
+            )
+            try:
+                fixpoint.run(progress)
+            except EvaluationError:  # a constraint that is violated already may be the reason
+                if not unifications:
+                    complete = {p for s in done for p in s.predicates}
+                    deny((d for d in denials if d.predicate in complete), self.relations, plan.kinds, symbols)
+                raise
+            finally:
+                done.append(fixpoint.stats())
+            here = [u for u in unifications if u.predicate in stratum.predicates]
+            unifications = [u for u in unifications if u not in here]
+            if sum(self._unify(u) for u in here):
+                return None
+        deny(denials, self.relations, plan.kinds, symbols)  # now that nothing can be unified away any more
+        return tuple(done)
+
+
+def _load(
+    program: CheckedProgram,
+    facts: Facts,
+    kinds: Mapping[str, Sequence[Kind]],
+    limits: Limits,
+    nulls: Nulls,
+) -> dict[str, Relation]:
+    relations: dict[str, Relation] = {}
+    for predicate, arity in program.arities.items():
+        keyed = program.keyed.get(predicate)
+        relation = relations[predicate] = (
+            Relation(arity)
+            if keyed is None
+            else KeyedRelation(arity, keyed, kinds[predicate][keyed.position], facts.symbols, limits)
+        )
+        table = facts.tables.get(predicate)
+        if table is not None and table.length:
+            try:
+                rows = _rows(table, kinds[predicate], nulls)
+            except InexactError as error:
+                raise EvaluationError(
+                    f"{error.message}, in the data of {predicate}", hint=error.hint
+                ) from None
+            same = table.kinds == tuple(kinds[predicate]) and not nulls.identities.unified
+            try:
+                relation.load(rows, distinct=same and Kind.ANY not in table.kinds)
+            except Refusal as refusal:
+                raise EvaluationError(f"{refusal.what}, in the data of {predicate}") from None
+    by_predicate: dict[str, list[CheckedAtom]] = {}
+    for fact in program.facts:
+        by_predicate.setdefault(fact.predicate, []).append(fact)
+    for predicate, atoms in by_predicate.items():
+        _state(atoms, relations[predicate], kinds[predicate], facts.symbols)
+    derived = program.heads
+    for predicate, relation in relations.items():
+        if predicate not in derived:
+            relation.settle()
+    return relations
+
+
+def _state(facts: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kind], symbols: Symbols) -> None:
+    rows = stated(facts, kinds, symbols)
+    if not isinstance(relation, KeyedRelation):
+        for piece in chunks(rows):
+            relation.insert(piece)
+        return
+    for i, fact in enumerate(facts):  # one by one, for the message
+        try:
+            relation.insert(rows[i : i + 1])
+        except Refusal as refusal:
+            raise EvaluationError(f"{refusal.what}, in the fact {fact}", span=fact.span) from None
+
+
+def _rows(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Rows:
+    rows = table.converted(kinds, nulls.symbols).matrix()
+    for i, kind in enumerate(table.kinds):
+        if kind in NESTING:
+            rows[:, i] = nulls.identities.find(rows[:, i])
+    return rows
+
+
+def table(goal: str, relation: Relation, kinds: Sequence[Kind], found: Kinds, symbols: Symbols) -> Table:
+    """Facts of a goal; where doubles can stand in a column of kind ANY, its numbers are doubles."""
+    columns = [relation.column(i) for i in range(relation.arity)]
+    for i, kind in enumerate(kinds):
+        if kind is Kind.ANY and (goal, i) in found.double_positions:
+            columns[i] = symbols.doubled(columns[i])
+    return Table(tuple(kinds), tuple(columns), relation.count)

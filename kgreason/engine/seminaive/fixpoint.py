@@ -1,0 +1,206 @@
+"""Semi-naive evaluation: the fixpoint of each stratum.
+
+References
+----------
+F. Bancilhon, R. Ramakrishnan: An amateur's introduction to recursive query processing strategies, SIGMOD
+1986, §4.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from time import perf_counter
+
+import numpy as np
+
+from kgreason.base import memory
+from kgreason.base.errors import EvaluationError
+from kgreason.base.progress import Progress
+from kgreason.engine.chase.nulls import Nulls
+from kgreason.engine.limits import Limits
+from kgreason.engine.plan import ir
+from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows
+from kgreason.engine.seminaive.rule_evaluation import Aggregating, Plain, Rule
+from kgreason.engine.separable import walks as separable
+from kgreason.engine.statistics import StratumStats, visible
+from kgreason.language.syntax.syntax_tree import Constant
+from kgreason.language.values import elements
+
+Watch = Callable[[Mapping[str, Relation]], None]
+
+
+class Fixpoint:
+    """The fixpoint of one stratum.
+
+    Loop invariant, at the start of each round: for every rule of the stratum and every way to match its body
+    with *stable* facts, the head is in the relation. Each round matches the bodies in all ways that use a
+    *recent* fact at least once, with the other atoms on stable or recent ones, and puts new heads among the
+    facts *to add*; then the recent facts become stable and those to add recent. When a round adds nothing no
+    fact is recent: all are stable, and the invariant says that the relations are closed under the rules.
+
+    A fact of a keyed relation whose value improves counts as recent again, and its older value is forgotten.
+    """
+
+    def __init__(
+        self,
+        plan: ir.StratumPlan,
+        kinds: Mapping[str, Sequence[Kind]],
+        relations: Mapping[str, Relation],
+        nulls: Nulls,
+        limits: Limits,
+        watch: Watch | None = None,
+        *,
+        profile: bool = False,
+    ) -> None:
+        self.plan = plan
+        self.limits = limits
+        self.watch = watch
+        self.profile = profile
+        self.start = perf_counter()
+        self.symbols = nulls.symbols
+        self.round = 1
+        self.walks = 0
+        self.given = 0  # codes below are of values that no recursive rule has made
+        self.by_name = relations
+        self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
+        self.rules = [
+            (Aggregating if rule.rule.aggregation else Plain)(rule, kinds, relations, nulls, plan)
+            for rule in plan.rules
+        ]
+
+    def run(self, progress: Progress) -> None:
+        """Reach the fixpoint."""
+        progress.step(f"Deriving {', '.join(visible(sorted(self.plan.predicates)))}", unit="facts")
+        self._rounds(progress)
+        for relation in self.relations:
+            relation.settle()
+
+    def stats(self) -> StratumStats:
+        """What has been done so far."""
+        predicates = tuple(sorted(self.plan.predicates))
+        rules = tuple(rule.stats() for rule in self.rules)
+        joins = tuple(join for rule in self.rules for join in rule.joins())
+        return StratumStats(predicates, self.round, perf_counter() - self.start, rules, self.walks, joins)
+
+    def _rounds(self, progress: Progress) -> None:
+        """Carry out all rules once, and the recursive ones until nothing is new."""
+        for rule in self.rules:
+            if not rule.plan.recursive:
+                progress.advance(self._apply(rule))
+        self.given = len(self.symbols)
+        recursive = [rule for rule in self.rules if rule.plan.recursive]
+        if (
+            self.plan.separable is not None
+            and self.watch is None
+            and self._separately(self.plan.separable, progress)
+        ):
+            return
+        while self._turn() and recursive:
+            if self.plan.inventive:
+                self._check(recursive, self.round + 1)
+            self.round += 1
+            progress.advance(sum(map(self._apply, recursive)))
+
+    def _separately(self, plan: ir.Separable, progress: Progress) -> bool:
+        """Complete a stratum that falls apart, value by value; tells whether the data admit that."""
+        start = perf_counter()
+        rules = {id(rule.plan.rule): rule for rule in self.rules}
+        recursive = [rules[id(steps.rule)] for steps in plan.steps]
+        tally = separable.Tally(plan, self.profile)
+        try:
+            return separable.run(tally, self.by_name, self._find, progress.advance)
+        except EvaluationError:  # of a step that perhaps nobody takes
+            return False
+        except MemoryError as error:
+            raise self._exhausted(recursive[0], error) from None
+        finally:
+            self.walks = tally.walks
+            self._count(tally, recursive, perf_counter() - start)
+
+    def _count(self, tally: separable.Tally, rules: Sequence[Rule], seconds: float) -> None:
+        """Share out among the recursive rules what walks have done."""
+        if self.profile:
+            for place, rule in enumerate(rules):
+                for number, (tried, new) in enumerate(tally.counted(place), self.round + 1):
+                    rule.count(number, tried, new, seconds * tried / max(tally.tried, 1))
+            return
+        found = tally.by_predicate or {rules[0].plan.rule.head.predicate: tally.facts}
+        tried, told = tally.tried, set[str]()
+        for rule in rules:  # the first of each predicate stands for all
+            predicate = rule.plan.rule.head.predicate
+            if predicate in found and predicate not in told:
+                rule.count(self.round, tried, found[predicate], seconds)
+                tried, seconds = 0, 0.0
+                told.add(predicate)
+
+    def _find(self, steps: ir.Steps) -> tuple[Rows, Kind]:
+        """Rows that the line of some steps finds, with what they contribute as the last column."""
+        assert steps.line is not None
+        aggregation = steps.rule.aggregation
+        argument = aggregation.argument if aggregation and aggregation.function != "mcount" else None
+        pipeline = next(r.pipeline() for r in self.rules if r.plan.rule is steps.rule)
+        for operator in steps.line.operators[:-1]:
+            pipeline.add(operator)
+        kind = pipeline.contribute(steps.columns, argument or Constant(1))
+        nothing = np.empty((0, len(steps.columns) + 1), dtype=np.int64)
+        return np.concatenate([nothing, *(batch.copy() for batch in pipeline.run())]), kind
+
+    def _apply(self, rule: Rule) -> int:
+        try:
+            return rule.apply(self.round)
+        except MemoryError as error:
+            raise self._exhausted(rule, error) from None
+
+    def _turn(self) -> bool:
+        try:
+            recent = [r.turn() for r in self.relations]  # every one of them, so not inside any()
+        except MemoryError as error:
+            raise self._exhausted(max(self.rules, key=lambda rule: rule.facts), error) from None
+        if self.watch is not None:
+            self.watch(dict(zip(sorted(self.plan.predicates), self.relations, strict=True)))
+        return any(recent)
+
+    def _check(self, rules: Sequence[Rule], rounds: int) -> None:
+        """Stop what grows for ever."""
+        if rounds > self.limits.rounds:
+            raise self._endless(rules)
+        for rule in rules:
+            if rule.longer(self.given, self.limits.length) is None:
+                continue
+            grown = rule.longer(self.given, self.limits.length + 2 * self._longest)
+            if grown is not None:
+                raise rule.error(
+                    f"values still grow after {rounds - 1} round{'s' * (rounds > 2)}{rule.example(grown)}",
+                    "bound the values that grow in the recursion, or allow longer ones "
+                    "(in Python Limits(length=N))",
+                )
+
+    @cached_property
+    def _longest(self) -> int:
+        """Elements of the longest value that was there before."""
+        given = self.symbols.values(range(self.given))
+        return max((elements(value, sys.maxsize) for value in given), default=0)
+
+    def _exhausted(self, rule: Rule, error: MemoryError) -> EvaluationError:
+        found = f", besides the {rule.facts:,} facts so far{rule.example()}" if rule.facts else ""
+        numbers = f": {error}" if isinstance(error, memory.Exhausted) else ""
+        return rule.error(
+            f"there is not enough memory for what this rule derives{found}{numbers}",
+            ("bound what grows in the recursion, " if rule.plan.recursive else "")
+            + "derive less at once, or allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
+        )
+
+    def _endless(self, rules: Sequence[Rule]) -> EvaluationError:
+        most = max(rule.facts for rule in rules)
+        growing = [rule for rule in rules if 2 * rule.facts >= most]
+        growing.sort(key=lambda rule: not rule.computes())  # a rule that only copies is not the reason
+        rule = next((rule for rule in growing if rule.example()), growing[0])
+        return rule.error(
+            f"values still change after {self.limits.rounds} rounds{rule.example()}",
+            "bound the values that grow in the recursion, or allow more rounds "
+            "(--rounds N, in Python Limits(rounds=N))",
+        )

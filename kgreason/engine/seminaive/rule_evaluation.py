@@ -1,0 +1,281 @@
+"""A rule at work."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from time import perf_counter
+
+import numpy as np
+
+from kgreason.base import memory
+from kgreason.base.errors import EvaluationError, InexactError
+from kgreason.engine.aggregates.grouped_aggregates import Groups, grouping
+from kgreason.engine.aggregates.value_aggregates import Gathered, Unfit
+from kgreason.engine.chase.nulls import Nulls
+from kgreason.engine.expressions.compiled_expressions import CODED, CONTRIBUTIONS, Scope
+from kgreason.engine.expressions.scalars import Refusal
+from kgreason.engine.plan import ir
+from kgreason.engine.plan.double_variables import gives_double
+from kgreason.engine.plan.ir import plain
+from kgreason.engine.plan.placement import inputs
+from kgreason.engine.relations.fact_tables import Kind, decode
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows, chunks
+from kgreason.engine.seminaive.operators import Batches, Looking
+from kgreason.engine.seminaive.rule_pipeline import Pipeline
+from kgreason.engine.statistics import JoinStats, RoundStats, RuleStats
+from kgreason.language.check.checked_program import Aggregation, Assign, CheckedRule
+from kgreason.language.syntax.syntax_tree import Constant, Variable
+from kgreason.language.values import Value, brief, elements, source
+
+FLOORS = {"msum": 0, "mprod": 1}
+"""Least contribution with which a total never falls, as recursion needs it."""
+
+
+class Rule(ABC):
+    """A rule at work: its lines of stages, and what became of them."""
+
+    def __init__(
+        self,
+        plan: ir.RulePlan,
+        kinds: Mapping[str, Sequence[Kind]],
+        relations: Mapping[str, Relation],
+        nulls: Nulls,
+        stratum: ir.StratumPlan,
+    ) -> None:
+        self.plan = plan
+        self.head = relations[plan.rule.head.predicate]
+        self.kinds = kinds[plan.rule.head.predicate]
+        self.growing = _growing(plan.rule, self.kinds)
+        self.symbols = nulls.symbols
+        self.facts = self.changed = self.tried = 0
+        self.rounds: list[RoundStats] = []
+        self.relations = relations
+        self.stratum = stratum
+        self._pipeline = Pipeline(
+            relations, kinds, plan.kinds, nulls.symbols, plan.rule, stratum.predicates, nulls
+        )
+
+    def pipeline(self) -> Pipeline:
+        """A line of the rule, still without stages."""
+        return self._pipeline.successor(())
+
+    @cached_property
+    def lines(self) -> list[tuple[Relation | None, Pipeline]]:
+        """Relation whose recent rows a line reads, if it does, and its stages; they make the indexes that they use."""
+        made: list[tuple[Relation | None, Pipeline]] = []
+        for line in self.plan.lines:
+            pipeline = self.pipeline()
+            self.build(line, pipeline)
+            made.append((self.relations[line.recent] if line.recent else None, pipeline))
+        return made
+
+    @abstractmethod
+    def build(self, line: ir.Line, pipeline: Pipeline) -> None:
+        """Add the stages of a line to its pipeline."""
+
+    def apply(self, number: int) -> int:
+        """Carry the rule out on recent facts, or on all if it is not recursive; returns how many are new."""
+        start = perf_counter()
+        self.changed = self.tried = 0
+        try:
+            for rows in self.derived():
+                if len(rows):
+                    self.changed += self._insert(rows)
+                    memory.look()
+        except InexactError as error:
+            raise self.error(error.message, error.hint) from None
+        finally:
+            self.count(number, self.tried, self.changed, perf_counter() - start)
+        return self.changed
+
+    def count(self, number: int, tried: int, new: int, seconds: float) -> None:
+        """Remember what the rule did in a round, if anything."""
+        if tried or new:
+            self.facts += new
+            self.rounds.append(RoundStats(number, tried, new, seconds))
+
+    def stats(self) -> RuleStats:
+        """What the rule has done so far."""
+        seconds, tried = sum(r.seconds for r in self.rounds), sum(r.tried for r in self.rounds)
+        return RuleStats(self.plan.rule.text, self.facts, seconds, tried, tuple(self.rounds))
+
+    def joins(self) -> Iterator[JoinStats]:
+        """What its joins have done so far."""
+        for _, pipeline in self.__dict__.get("lines", ()):
+            for stage in pipeline.stages:
+                if isinstance(stage, Looking) and stage.probed:
+                    yield JoinStats(
+                        self.plan.rule.text, stage.probe.text, stage.probed, stage.found, stage.seconds
+                    )
+
+    def _insert(self, rows: Rows) -> int:
+        try:
+            return self.head.insert(rows)
+        except Refusal as refusal:  # of a union of booleans and numbers, or of values that do not compare
+            clash = refusal.what.startswith("type clash")
+            hint = "the values of one key must be of one type, and no nulls" if clash else None
+            raise self.error(f"{refusal.what}, in {self.plan.rule.head}", hint) from None
+
+    def error(self, message: str, hint: str | None) -> EvaluationError:
+        """An error that the rule makes."""
+        return EvaluationError(message, self.plan.rule.text, self.plan.rule.span, hint)
+
+    @abstractmethod
+    def derived(self) -> Batches:
+        """Rows of the head from what is recent, known ones among them."""
+
+    def bindings(self) -> Iterator[tuple[Pipeline, Rows]]:
+        """What leaves the lines that have anything to read."""
+        for relation, pipeline in self.lines:
+            if relation is None or len(relation.rows(ir.Part.RECENT)):
+                for batch in pipeline.run():
+                    self.tried += len(batch)
+                    yield pipeline, batch
+
+    def computes(self) -> bool:
+        """Whether the rule makes new values."""
+        rule = self.plan.rule
+        return rule.aggregation is not None or any(isinstance(step, Assign) for step in rule.before)
+
+    def example(self, row: int = -1) -> str:
+        """A fact or group that changed in the last round, for messages."""
+        recent = self.head.rows(ir.Part.RECENT)[row:][:1]
+        values = [
+            decode(kind, recent[:, i].copy(), self.symbols)[0]
+            for i, kind in enumerate(self.kinds)
+            if len(recent)
+        ]
+        return (
+            f", for instance {self.plan.rule.head.predicate}({', '.join(map(brief, values))})"
+            if values
+            else ""
+        )
+
+    def longer(self, given: int, most: int) -> int | None:
+        """Which of the newest facts holds a value of more than `most` elements that has no code below `given`."""
+        recent = self.head.rows(ir.Part.RECENT)
+        for column, size in self.growing.items():
+            fresh = np.flatnonzero(recent[:, column] >= given)
+            for row, value in zip(fresh, self.symbols.values(recent[fresh, column].tolist()), strict=True):
+                if size(value, most) > most:
+                    return int(row)
+        return None
+
+
+def _growing(rule: CheckedRule, kinds: Sequence[Kind]) -> dict[int, Callable[[Value, int], int]]:
+    """Columns of the values that a rule computes, if they can grow, and what tells their sizes."""
+    sizes = {step.variable: elements for step in (*rule.before, *rule.after) if isinstance(step, Assign)}
+    if rule.aggregation is not None and plain(rule.aggregation) == "union":
+        sizes[rule.aggregation.variable] = _element  # there are no more elements than somebody makes
+    elif rule.aggregation is not None:
+        sizes[rule.aggregation.variable] = elements
+    return {
+        i: sizes[term.name]
+        for i, (term, kind) in enumerate(zip(rule.head.terms, kinds, strict=True))
+        if kind in CODED and isinstance(term, Variable) and term.name in sizes
+    }
+
+
+def _element(value: Value, most: int) -> int:
+    """Size of the largest element of a set."""
+    assert isinstance(value, frozenset)
+    return max((elements(element, most) for element in value), default=0)
+
+
+class Plain(Rule):
+    """A rule without an aggregate."""
+
+    def build(self, line: ir.Line, pipeline: Pipeline) -> None:
+        """Add the stages of a line to its pipeline."""
+        for operator in line.operators:
+            pipeline.add(operator)
+
+    def derived(self) -> Batches:
+        """Rows of the head from what is recent."""
+        return (batch for _, batch in self.bindings())
+
+
+class Aggregating(Rule):
+    """A rule with an aggregate: before it one pipeline per line, behind it one for all."""
+
+    groups: Groups | Gathered
+    behind: Pipeline
+    last: Rows = np.empty((0, 0), dtype=np.int64)
+    first = ""
+
+    def build(self, line: ir.Line, pipeline: Pipeline) -> None:
+        """Add the stages before the aggregate, and once those behind it."""
+        at = next(i for i, o in enumerate(line.operators) if isinstance(o, Aggregation))
+        for operator in line.operators[:at]:
+            pipeline.add(operator)
+        aggregation = line.operators[at]
+        assert isinstance(aggregation, Aggregation)
+        group, contributors = inputs(aggregation)
+        argument = aggregation.argument
+        if argument is None or aggregation.function.endswith("count"):
+            argument = Constant(1)
+        kind = pipeline.contribute((*group, *contributors), argument)
+        if not hasattr(self, "groups"):
+            self.aggregation = aggregation
+            self.scope = Scope(
+                (*group, aggregation.variable), self.plan.kinds, pipeline.symbols, self.plan.rule
+            )
+            self.floor = FLOORS.get(aggregation.function) if self.plan.recursive else None
+            double = gives_double(argument, pipeline.scope.doubles)
+            self.groups = grouping(aggregation, len(group), len(contributors), kind, pipeline.symbols, double)
+            self.behind = pipeline.successor(self.scope.layout)
+            for operator in line.operators[at + 1 :]:
+                self.behind.add(operator)
+
+    def derived(self) -> Batches:
+        """Rows of the head for the groups whose totals changed."""
+        try:
+            groups, totals = self._totals()
+        except Unfit as error:
+            row = self.groups.group(error.group)
+            hint = CONTRIBUTIONS if error.what == "integer overflow" else error.hint
+            what = f"{error.what} in {self.aggregation.function}"
+            if not len(row) and self.first:
+                what += f", whose first contribution is {self.first}"
+            raise self.scope.error(what, row, (), hint) from None
+        rows = np.empty((len(groups), groups.shape[1] + 1), dtype=np.int64)
+        rows[:, :-1] = groups
+        rows[:, -1] = totals
+        if len(rows):
+            self.last = rows[:1].copy()
+        return self.behind.flow(chunks(rows))
+
+    def _totals(self) -> tuple[Rows, Rows]:
+        for pipeline, batch in self.bindings():
+            if self.floor is not None:
+                self._check(pipeline, batch, self.floor)
+            if not self.first and len(batch):
+                value = source(decode(self.groups.kind, batch[0, -1:].copy(), self.symbols)[0])
+                shown = pipeline.scope.binding(batch[0], pipeline.scope.shown)
+                plain = isinstance(self.aggregation.argument, Variable)
+                self.first = shown if plain else value + (f" ({shown})" if shown else "")
+            changes = self.groups.add(batch)
+            if self.plan.recursive:
+                self.groups.track(changes)
+        return self.groups.changes() if self.plan.recursive else self.groups.totals()
+
+    def _check(self, pipeline: Pipeline, batch: Rows, floor: int) -> None:
+        low = self.groups.below(batch[:, -1], floor)
+        if low.any():
+            row = batch[int(np.argmax(low))]
+            value = decode(self.groups.kind, row[-1:].copy(), self.symbols)[0]
+            wrong = "negative" if floor == 0 else f"below {floor}"
+            raise pipeline.scope.error(
+                f"contribution {source(value)} to {self.aggregation.function} in recursion is {wrong}",
+                row,
+                pipeline.scope.shown,
+            )
+
+    def example(self, row: int = -1) -> str:
+        """A total or fact of the last round, for messages."""
+        if not len(self.last) or row >= 0:
+            return super().example(row)
+        return ", for instance " + self.scope.binding(self.last[0], self.scope.layout)

@@ -1,0 +1,246 @@
+"""A line of a rule at work: the stages of its operators, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.engine.expressions.compiled_expressions import CODED, Inventor, Scope, coded, has_skolem
+from kgreason.engine.plan import ir
+from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.relation import Relation
+from kgreason.engine.relations.rows import Rows
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.value_columns import sought
+from kgreason.engine.seminaive.operators import (
+    Batches,
+    Condition,
+    Joining,
+    Layout,
+    Matching,
+    Probe,
+    Stage,
+    admitting,
+    filtering,
+    gathering,
+    inventing,
+)
+from kgreason.language.check.checked_program import Aggregation, Assign, CheckedAtom, CheckedRule, Filter
+from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
+
+
+class Pipeline:
+    """Stages for a run of operators, built one after another.
+
+    Parameters
+    ----------
+    relations
+        By predicate.
+    kinds
+        Of the predicates' positions.
+    variables
+        Kinds of the rule's variables.
+    live
+        Predicates of the stratum at work.
+    nulls
+        Where existential variables and Skolem terms get their nulls.
+    """
+
+    def __init__(
+        self,
+        relations: Mapping[str, Relation],
+        kinds: Mapping[str, Sequence[Kind]],
+        variables: Mapping[str, Kind],
+        symbols: Symbols,
+        rule: CheckedRule,
+        live: frozenset[str],
+        nulls: Inventor | None = None,
+    ) -> None:
+        self.relations = relations
+        self.kinds = kinds
+        self.variables = variables
+        self.symbols = symbols
+        self.rule = rule
+        self.live = live
+        self.nulls = nulls
+        self.layout: Layout = ()
+        self.stages: list[Stage] = []
+        self.scans = False  # whether the source are the facts of an atom
+        self.source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
+
+    def run(self) -> Batches:
+        """Batches that leave the last stage."""
+        return self.flow(self.source())
+
+    def flow(self, batches: Batches) -> Batches:
+        """Send batches through the stages."""
+        for stage in self.stages:
+            batches = stage(batches)
+        return batches
+
+    def add(self, operator: ir.Operator) -> None:
+        """Append the stages of an operator."""
+        match operator:
+            case ir.Join():
+                (self._join if self.scans else self._scan)(operator)
+            case ir.AntiJoin(atom):
+                self._anti_join(atom)
+            case Filter(expression):
+                self.stages.append(filtering(self.scope.condition(expression)))
+            case Assign(variable, expression):
+                self._assign(variable, expression)
+            case ir.Invent():
+                self._invent(operator)
+            case ir.Project(atom):
+                self._project(atom)
+            case Aggregation():
+                raise AssertionError("an aggregate stands between two pipelines")
+
+    @property
+    def scope(self) -> Scope:
+        """Where expressions find the present columns."""
+        return Scope(self.layout, self.variables, self.symbols, self.rule, self.nulls)
+
+    def contribute(self, names: Sequence[str], argument: Expression) -> Kind:
+        """Arrange columns as an aggregate wants them: some variables, then the argument; returns its kind."""
+        kind, function = self.scope.compile(argument)
+        if isinstance(argument, Variable):
+            if self.layout != (*names, argument.name):
+                self._gather([self.layout.index(name) for name in (*names, argument.name)])
+            self.layout = (*names, argument.name)
+        else:
+            self._gather([*(self.layout.index(name) for name in names), self._coding(function, kind, kind)])
+            self.layout = (*names, f"#{argument}")
+        if kind is Kind.ANY and self.rule.aggregation is not None:
+            self.stages.append(admitting(self.rule.aggregation, self.scope))
+        return kind
+
+    def successor(self, layout: Layout) -> Pipeline:
+        """Pipeline without stages for what comes behind an aggregate."""
+        other = copy(self)
+        other.layout, other.stages = layout, []
+        return other
+
+    def _assign(self, variable: str, expression: Expression) -> None:
+        kind, function = self.scope.compile(expression)
+        target = self.variables[variable]
+        sources = [*range(len(self.layout)), self._coding(function, kind, target)]
+        self.stages.append(gathering(sources, target in CODED and has_skolem(expression)))
+        self.layout = (*self.layout, variable)
+
+    def _invent(self, operator: ir.Invent) -> None:
+        assert self.nulls is not None
+        frontier = tuple(dict.fromkeys(v for i in operator.inventions for v in i.frontier))
+        columns = [self.layout.index(v) for v in frontier]
+        kinds = [self.variables[v] for v in frontier]
+        self.stages.append(inventing(self.nulls, self.rule, operator, columns, kinds))
+        self.layout = (*self.layout, *(i.variable for i in operator.inventions))
+
+    def _coding(
+        self, function: Callable[[Rows], npt.NDArray[np.generic]], kind: Kind, target: Kind
+    ) -> Callable[[Rows], npt.NDArray[np.int64]]:
+        return lambda rows: coded(function(rows), kind, target, self.symbols)
+
+    def _gather(self, sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]]) -> None:
+        self.stages.append(gathering(sources))
+
+    def _codes(self, atom: CheckedAtom) -> list[int | None]:
+        kinds = self.kinds[atom.predicate]
+        return [
+            sought(term.value, kind, self.symbols) if isinstance(term, Constant) else None
+            for term, kind in zip(atom.terms, kinds, strict=True)
+        ]
+
+    def _probe(self, atom: CheckedAtom, relation: Relation, *, whole: bool = False) -> Probe:
+        return Probe.make(atom, relation, self.layout, self._codes(atom), atom.predicate in self.live, whole)
+
+    def _scan(self, operator: ir.Join) -> None:
+        atom = operator.atom
+        relation, codes = self.relations[atom.predicate], self._codes(atom)
+        self.scans = True
+        self.source = lambda: read(atom, relation, operator.part, codes)
+        names = dict.fromkeys(t.name for t in atom.terms if isinstance(t, Variable))
+        self.layout = tuple(
+            t.name if isinstance(t, Variable) and names.pop(t.name, 0) is None else f"#{i}"
+            for i, t in enumerate(atom.terms)
+        )
+
+    def _join(self, operator: ir.Join) -> None:
+        atom, probe = operator.atom, self._probe(operator.atom, self.relations[operator.atom.predicate])
+        fresh = {
+            t.name: i
+            for i, t in reversed(list(enumerate(atom.terms)))
+            if isinstance(t, Variable) and t.name not in self.layout
+        }
+        repeats = [(i, j) for i, j in _repeats(atom) if i in fresh.values()]
+        if not repeats and not probe.checks and not fresh.keys() & set(operator.columns):
+            self.stages.append(Matching(probe, operator.part, True))
+            return
+        takes = [-1 - fresh[name] if name in fresh else self.layout.index(name) for name in operator.columns]
+        pairs = [(-1 - i, -1 - j) for i, j in repeats]
+        pairs += [(-1 - i, source) for i, source in probe.checks if source >= 0]
+        wanted = [(-1 - i, int(probe.constants[-1 - source])) for i, source in probe.checks if source < 0]
+        hidden = list(dict.fromkeys([c for pair in pairs for c in pair] + [c for c, _ in wanted]))
+        at = {column: len(takes) + k for k, column in enumerate(hidden)}
+        conditions = [_same(at[a], at[b]) for a, b in pairs] + [_is(at[a], c) for a, c in wanted]
+        self.stages.append(Joining(probe, operator.part, [*takes, *hidden], conditions))
+        self.layout = (*operator.columns, *(f"#{column}" for column in hidden))
+
+    def _anti_join(self, atom: CheckedAtom) -> None:
+        relation, repeats = self.relations[atom.predicate], _repeats(atom)
+        if repeats:  # an index cannot compare columns of one row, so it gets only the rows where they agree
+            rows = relation.rows(ir.Part.ALL)
+            agree = np.logical_and.reduce([rows[:, i] == rows[:, j] for i, j in repeats])
+            relation = Relation(relation.arity)
+            relation.load(rows[agree], distinct=True)
+            relation.settle()
+        self.stages.append(Matching(self._probe(atom, relation, whole=True), ir.Part.ALL, False))
+
+    def _project(self, atom: CheckedAtom) -> None:
+        sources: list[int | Callable[[Rows], npt.NDArray[np.int64]]] = []
+        for term, target in zip(atom.terms, self.kinds[atom.predicate], strict=True):
+            if isinstance(term, Variable) and self.variables[term.name] is target:
+                sources.append(self.layout.index(term.name))
+            else:
+                kind, function = self.scope.compile(term)
+                sources.append(self._coding(function, kind, target))
+        if sources != list(range(len(self.layout))):
+            self._gather(sources)
+
+
+def _same(a: int, b: int) -> Condition:
+    return lambda rows: np.asarray(rows[:, a] == rows[:, b])
+
+
+def _is(a: int, constant: int) -> Condition:
+    return lambda rows: np.asarray(rows[:, a] == constant)
+
+
+def read(atom: CheckedAtom, relation: Relation, part: ir.Part, codes: Sequence[int | None]) -> Batches:
+    """Rows of a part of a relation that fit the constants and repeated variables of an atom."""
+    fixed = [(i, c) for i, c in enumerate(codes) if c is not None]
+    same = _repeats(atom)
+    for rows in relation.batches(part):
+        keep = np.ones(len(rows), dtype=np.bool_) if fixed or same else None
+        if keep is None:
+            yield rows
+            continue
+        for i, c in fixed:
+            keep &= rows[:, i] == c
+        for i, j in same:
+            keep &= rows[:, i] == rows[:, j]
+        yield rows[keep]
+
+
+def _repeats(atom: CheckedAtom) -> list[tuple[int, int]]:
+    first: dict[str, int] = {}
+    pairs = []
+    for i, term in enumerate(atom.terms):
+        if isinstance(term, Variable):
+            j = first.setdefault(term.name, i)
+            if j != i:
+                pairs.append((j, i))
+    return pairs

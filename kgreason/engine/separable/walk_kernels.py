@@ -1,0 +1,251 @@
+"""Compiled walks over steps, one for each value that a recursion keeps.
+
+States are numbered 0, 1, ...; steps are in compressed rows: those from state s are ``ptr[s]:ptr[s+1]``.
+The walk for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. What it reaches goes to the end of
+`out`, which is at the same time its queue.
+"""
+
+from __future__ import annotations
+
+from kgreason.base.jit import Doubles, Ints, Rows, Shorts, kernel
+
+
+@kernel
+def by_source(source: Shorts, ptr: Ints, order: Ints) -> None:
+    """Sort steps by their source, in time linear in their number.
+
+    Parameters
+    ----------
+    ptr
+        All 0, one longer than there are states; receives the bounds of each row.
+    order
+        Receives the number of the step at each place.
+    """
+    for i in range(len(source)):
+        ptr[source[i] + 1] += 1
+    for s in range(len(ptr) - 1):
+        ptr[s + 1] += ptr[s]
+    for i in range(len(source)):
+        at = ptr[source[i]]
+        order[at] = i
+        ptr[source[i]] = at + 1
+    s = len(ptr) - 1
+    while s > 0:
+        ptr[s] = ptr[s - 1]
+        s -= 1
+    ptr[0] = 0
+
+
+@kernel
+def preorder(ptr: Ints, to: Shorts, sum_ptr: Ints, sum_to: Shorts, stack: Shorts, numbers: Shorts) -> None:
+    """Number the states as a search in depth meets them, so that what a walk visits lies together in memory.
+
+    Parameters
+    ----------
+    stack
+        Room for all steps and one more.
+    numbers
+        All -1; receives the new number of each state.
+    """
+    n = 0
+    for root in range(len(numbers)):
+        if numbers[root] >= 0:
+            continue
+        stack[0] = root
+        top = 1
+        while top > 0:
+            top -= 1
+            s = stack[top]
+            if numbers[s] >= 0:
+                continue
+            numbers[s] = n
+            n += 1
+            for e in range(ptr[s], ptr[s + 1]):
+                if numbers[to[e]] < 0:
+                    stack[top] = to[e]
+                    top += 1
+            for e in range(sum_ptr[s], sum_ptr[s + 1]):
+                if numbers[sum_to[e]] < 0:
+                    stack[top] = sum_to[e]
+                    top += 1
+
+
+@kernel
+def reach(
+    seed_ptr: Ints,
+    seeds: Shorts,
+    ptr: Ints,
+    to: Shorts,
+    stamps: Shorts,
+    out: Shorts,
+    used: int,
+    counts: Ints,
+    first: int,
+    last: int,
+) -> tuple[int, int, int]:
+    """Walk for the values first, ..., last - 1, as long as `out` surely has room.
+
+    Parameters
+    ----------
+    stamps
+        One per state; belongs to the thread, 0 at the beginning. Value i leaves the stamp ``i + 1``.
+    used
+        Entries of `out` that are taken.
+    counts
+        Receives the number of states that each value reaches.
+
+    Returns
+    -------
+    tuple
+        The value to go on with, the entries of `out` that are taken then, and the steps that were tried.
+    """
+    i = first
+    tried = 0
+    states = len(stamps)
+    while i < last and used + states <= len(out):
+        stamp = i + 1
+        head = tail = used
+        for j in range(seed_ptr[i], seed_ptr[i + 1]):
+            s = seeds[j]
+            if stamps[s] != stamp:
+                stamps[s] = stamp
+                out[tail] = s
+                tail += 1
+        while head < tail:
+            s = out[head]
+            head += 1
+            tried += ptr[s + 1] - ptr[s]
+            for e in range(ptr[s], ptr[s + 1]):
+                t = to[e]
+                if stamps[t] != stamp:
+                    stamps[t] = stamp
+                    out[tail] = t
+                    tail += 1
+        counts[i] = tail - used
+        used = tail
+        i += 1
+    return i, used, tried
+
+
+@kernel
+def add(cells: Doubles, c: int, stamp: float, x: float) -> float:
+    """Add x to the total of the state whose cells begin at c (see `accumulate`); returns the total."""
+    high = low = 0.0
+    if cells[c + 1] == stamp:
+        high = cells[c + 2]
+        low = cells[c + 3]
+    total = high + x  # Knuth's two-sum
+    part = total - high
+    low += (high - (total - part)) + (x - part)
+    high = total + low
+    low -= high - total
+    cells[c + 1] = stamp
+    cells[c + 2] = high
+    cells[c + 3] = low
+    return high
+
+
+@kernel
+def accumulate(
+    seed_ptr: Ints,
+    seeds: Shorts,
+    ptr: Ints,
+    to: Shorts,
+    rules: Doubles,
+    sum_ptr: Ints,
+    sum_to: Shorts,
+    weights: Doubles,
+    sum_rules: Ints,
+    bounds: Doubles,
+    cells: Doubles,
+    out: Shorts,
+    used: int,
+    counts: Ints,
+    tally: Rows,
+    first: int,
+    last: int,
+) -> tuple[int, int, int]:
+    """Walk as `reach` does; states are also reached when the weights of steps from reached ones pass a bound.
+
+    With a tally it counts what each rule does in each round. A round is one step of all walks: it goes on from the
+    states that the round before has reached, as the rounds of a semi-naive evaluation do.
+
+    Parameters
+    ----------
+    rules
+        Number of the rule of each plain step, for the tally.
+    sum_ptr, sum_to, weights
+        Steps whose weights are added up at their target, exactly but for the last bit of a double-double.
+    sum_rules
+        For each bound, number of the rule whose weights it is for, for the tally.
+    bounds
+        Greatest total that is not enough; all targets in ``[p * n, (p + 1) * n)`` have the bound p of
+        ``len(bounds)``, where n is the number of states divided by that of bounds.
+    cells
+        Four per state: stamp of the walk that reached it; stamp of its total; high and low part of the total.
+        Belongs to the thread, 0 at the beginning.
+    tally
+        A row for each round, the last one for all later ones too; for each rule two columns, to which are added the
+        steps that were tried and the states that were new. Without rows nothing is counted.
+    """
+    i = first
+    tried = 0
+    states = len(cells) // 4
+    each = states // len(bounds)
+    counting = len(tally) > 0
+    while i < last and used + states <= len(out):
+        stamp = float(i + 1)
+        head = tail = used
+        for j in range(seed_ptr[i], seed_ptr[i + 1]):
+            s = seeds[j]
+            if cells[4 * s] != stamp:
+                cells[4 * s] = stamp
+                out[tail] = s
+                tail += 1
+        here = 0
+        end = tail  # of the states from which this round goes on
+        while head < tail:
+            if counting and head == end:
+                end = tail
+                here = min(here + 1, len(tally) - 1)
+            s = out[head]
+            head += 1
+            tried += ptr[s + 1] - ptr[s] + sum_ptr[s + 1] - sum_ptr[s]
+            for e in range(ptr[s], ptr[s + 1]):
+                t = to[e]
+                new = cells[4 * t] != stamp
+                if new:
+                    cells[4 * t] = stamp
+                    out[tail] = t
+                    tail += 1
+                if counting:
+                    tally[here, 2 * int(rules[e])] += 1
+                    tally[here, 2 * int(rules[e]) + 1] += new
+            for e in range(sum_ptr[s], sum_ptr[s + 1]):
+                t = sum_to[e]
+                c = 4 * t
+                new = cells[c] != stamp and add(cells, c, stamp, weights[e]) > bounds[t // each]
+                if new:
+                    cells[c] = stamp
+                    out[tail] = t
+                    tail += 1
+                if counting:
+                    tally[here, 2 * sum_rules[t // each]] += 1
+                    tally[here, 2 * sum_rules[t // each] + 1] += new
+        counts[i] = tail - used
+        used = tail
+        i += 1
+    return i, used, tried
+
+
+@kernel
+def unfold(
+    values: Ints, counts: Ints, states: Shorts, codes: Ints, fixed: Ints, moving: Ints, first: int, last: int
+) -> None:
+    """Write the facts of values first, ..., last - 1: each value so often as it has states, and their codes."""
+    at = 0
+    for i in range(first, last):
+        for _ in range(counts[i]):
+            fixed[at] = values[i]
+            moving[at] = codes[states[at]]
+            at += 1

@@ -1,0 +1,1 @@
+"""What rules derive on induced subgraphs."""

@@ -1,0 +1,269 @@
+"""What the rules derive on induced subgraphs, each on its own: Σ(G[X]) for many X at once.
+
+Rules of the usual kinds become a plan that a kernel carries out on millions of subgraphs a second
+(`graph.small_graphs`); any others are evaluated by the engine, many subgraphs at once (`graph.induced.lifted`).
+
+Whoever meets the same patterns again and again asks once for each of them. What may be shared is exact, for three
+reasons:
+
+- Rules that use vertices only by equality commute with renaming, so vertex X[a] may be called a
+  (`kgreason.language.check.genericity`). Rules that do more with vertices get them as they are and share nothing.
+- Weights may be moved inside the cells that the rules tell apart (`kgreason.language.check.weight_visibility`).
+- Weights that are added up are seen in full. But where the outcome is the same with all of them at the lower
+  and at the upper end of their cells, it is the same in between (`monotone_outcome`). Subgraphs for which the
+  ends differ are *ambiguous* and looked at again with their exact weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.induced.lifted import Derived, Lifted
+from kgreason.graph.induced.situations import Ints, Sight, Ties, weights
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.small_graphs.interpreter import Interpreter
+from kgreason.graph.small_graphs.plan_compiler import LARGEST, Plan, compile_small
+from kgreason.graph.small_graphs.weight_conditions import Range, Unfit
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.genericity import is_generic
+from kgreason.language.check.weight_visibility import Use, WeightUse, monotone_outcome, weight_uses
+
+Known = npt.NDArray[np.bool_]
+
+CHUNK = 1 << 18  # subgraphs whose masks are taken apart at once
+MOST_TIES = 4096  # with more of them, hardly any pattern comes again
+
+
+class InducedReasoner:
+    """Derives edges on induced subgraphs.
+
+    Attributes
+    ----------
+    predicates
+        The derived predicates, in the order of the masks.
+    outside
+        Why the rules are left to the engine; `None` if they are carried out as a plan.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> rules = load_text('''@edge("own"). @derived("reach").
+    ... reach(X,Y) :- own(X,Y,_). reach(X,Z) :- reach(X,Y), own(Y,Z,_).''')
+    >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
+    >>> reasoner = InducedReasoner(graph, rules)
+    >>> reasoner.predicates, reasoner.outside
+    (('reach',), None)
+    >>> [f"{mask:b}" for mask in reasoner.masks(np.array([[0, 1, 2]]))[0]]
+    ['100110']
+    """
+
+    def __init__(self, graph: KnowledgeGraph, program: CheckedProgram) -> None:
+        self._program = program = program.restricted(program.derived)
+        self.predicates = program.derived
+        self._graph = graph
+        self._uses = weight_uses(program)
+        outcome = monotone_outcome(program, self._uses) if _not_negative(graph, self._uses) else None
+        self._outcome = tuple(sorted(outcome or ()))
+        self._shares = outcome is not None and is_generic(program)
+        self._plan: Plan | None = None
+        self.outside: str | None = None
+        try:
+            self._plan = compile_small(program, self._ranges)
+        except Unfit as reason:
+            self.outside = str(reason)
+
+    @property
+    def ties(self) -> Ties | None:
+        """What decides `settled`: tuples whose ties and loops agree, position by position, get the same answer.
+
+        `None` where nothing can be shared, or hardly anything comes again.
+        """
+        if not self._shares or len(self._coarse.ties.mirror) - 1 > MOST_TIES:
+            return None
+        return self._coarse.ties
+
+    def settled(self, members: Vertices) -> tuple[Known, Ints]:
+        """Tell what follows from the cells of the weights alone.
+
+        Parameters
+        ----------
+        members
+            int64, shape (N, x), x <= 8: the vertices of each subgraph, none twice.
+
+        Returns
+        -------
+        tuple
+            Of each subgraph whether this is all there is to know, bool, shape (N,), and its masks, as `masks` gives
+            them, int64, shape (N, P); where it is not known, `masks` tells.
+
+        Raises
+        ------
+        ValueError
+            If there are more than 8 vertices.
+        """
+        if members.shape[1] > LARGEST:
+            raise ValueError(
+                f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived"
+            )
+        count = len(members)
+        if not self._shares:
+            return np.zeros(count, dtype=np.bool_), np.zeros((count, len(self.predicates)), dtype=np.int64)
+        if self._plan is None:
+            known, derived = self._lifted_coarse.resolve(members)
+            return known, _packed(derived)
+        low = self._ends.words(members)
+        known = np.ones(count, dtype=np.bool_)
+        if self._outcome:
+            known = (low == self._ends.words(members, 1)).all(axis=1)
+        return known, low[:, : len(self.predicates)]
+
+    def masks(self, members: Vertices) -> Ints:
+        """Derived edges of Σ(G[X]) for each row X of `members`.
+
+        Parameters
+        ----------
+        members
+            int64, shape (N, x), x <= 8: the vertices of each subgraph, none twice.
+
+        Returns
+        -------
+        ndarray
+            int64, shape (N, P): bit ``a * x + b`` is set if Σ(G[X]) has the edge ``X[a] -> X[b]`` of the predicate.
+
+        Raises
+        ------
+        EvaluationError
+            If the rules cannot be carried out on one of the subgraphs.
+        ValueError
+            If there are more than 8 vertices.
+        """
+        if members.shape[1] > LARGEST:
+            raise ValueError(
+                f"a mask has room for {LARGEST} vertices, not for {members.shape[1]}: use derived"
+            )
+        return self._interpreter.words(members) if self._plan else _packed(self._lifted(members))
+
+    def derived(self, members: Vertices) -> Derived:
+        """Derived edges of Σ(G[X]) for each row X of `members`, of any length; see `derived_within`."""
+        count, x = members.shape
+        if self._plan is None or x > LARGEST:
+            return self._lifted(members)
+        found = np.empty((count, len(self.predicates), x, x), dtype=np.bool_)
+        for begin in range(0, count, CHUNK):
+            rows = slice(begin, begin + CHUNK)
+            found[rows] = _unpacked(self.masks(members[rows]), x)
+        return found
+
+    def _lifted(self, members: Vertices) -> Derived:
+        """Let the engine derive; with the exact weights only where the cells do not tell."""
+        if not self._shares:
+            return self._lifted_exact.resolve(members)[1]
+        known, found = self._lifted_coarse.resolve(members)
+        open_ = np.flatnonzero(~known)
+        if len(open_):
+            found[open_] = self._lifted_exact.resolve(members[open_])[1]
+        return found
+
+    @property
+    def _ranges(self) -> dict[str, Range]:
+        program, found = self._program, {}
+        for predicate in program.edges:
+            if program.arities.get(predicate) == 3:
+                values = (
+                    weights(self._graph.relations[predicate])
+                    if predicate in self._graph.relations
+                    else np.empty(0)
+                )
+                found[predicate] = Range(float(values.min(initial=1)), float(values.max(initial=0)))
+        return found
+
+    @cached_property
+    def _coarse(self) -> Sight:
+        return Sight(self._graph, self._program, self._uses)
+
+    @cached_property
+    def _exact(self) -> Sight:
+        exact = {p: WeightUse(Use.READ) if u.use is Use.ADDED else u for p, u in self._uses.items()}
+        return Sight(self._graph, self._program, exact)
+
+    @cached_property
+    def _interpreter(self) -> Interpreter:
+        assert self._plan is not None
+        return Interpreter(self._plan, self._graph.n, self._exact.edges())
+
+    @cached_property
+    def _ends(self) -> Interpreter:
+        """The plan with the weights at both ends of their cells, and with all predicates of the outcome."""
+        plan = compile_small(self._program, self._ranges, self._outcome)
+        return Interpreter(plan, self._graph.n, self._coarse.ends())
+
+    @cached_property
+    def _lifted_coarse(self) -> Lifted:
+        return Lifted(self._coarse, self._program, frozenset(self._outcome))
+
+    @cached_property
+    def _lifted_exact(self) -> Lifted:
+        return Lifted(self._exact, self._program, frozenset())
+
+
+def derived_within(graph: KnowledgeGraph, program: CheckedProgram, members: Vertices) -> Derived:
+    """Reason on induced subgraphs, each alone.
+
+    Whoever asks more than once about the same graph keeps an `InducedReasoner` instead.
+
+    Parameters
+    ----------
+    members
+        int64, shape (N, x): the vertices of each subgraph, none twice.
+
+    Returns
+    -------
+    ndarray
+        bool, shape (N, P, x, x): whether Σ(G[members[i]]) has the edge ``members[i, a] -> members[i, b]`` of
+        predicate ``program.derived[p]``. Predicates that do not hold pairs of vertices have none.
+
+    Raises
+    ------
+    EvaluationError
+        If the rules cannot be carried out on one of the subgraphs.
+
+    Examples
+    --------
+    A holds D and D holds E: on its own, the subgraph of A and E knows nothing of it.
+
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> rules = '''@edge("own"). @derived("reach").
+    ... reach(X,Y) :- own(X,Y,_). reach(X,Z) :- reach(X,Y), own(Y,Z,_).'''
+    >>> graph = KnowledgeGraph.from_edges([("A", "D", 0.6), ("D", "E", 0.8)], relation="own")
+    >>> derived_within(graph, load_text(rules), np.array([[0, 1, 2]]))[0, 0].astype(int).tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    >>> derived_within(graph, load_text(rules), np.array([[0, 2]])).any()
+    np.False_
+    """
+    return InducedReasoner(graph, program).derived(members)
+
+
+def _packed(derived: Derived) -> Ints:
+    """Masks of derived edges, shape (N, P)."""
+    count, predicates, x, _ = derived.shape
+    bits = np.zeros((count, predicates, 64), dtype=np.bool_)
+    bits[:, :, : x * x] = derived.reshape(count, predicates, x * x)
+    return np.packbits(bits, axis=2, bitorder="little").view("<i8")[:, :, 0].astype(np.int64)
+
+
+def _unpacked(masks: Ints, x: int) -> Derived:
+    """Derived edges of masks, shape (N, P, x, x)."""
+    bits = np.ascontiguousarray(masks, dtype="<i8")[:, :, None].view(np.uint8)
+    edges = np.unpackbits(bits, axis=2, bitorder="little", count=x * x)
+    return edges.view(np.bool_).reshape(*masks.shape, x, x)
+
+
+def _not_negative(graph: KnowledgeGraph, uses: Mapping[str, WeightUse]) -> bool:
+    added = [
+        graph.relations[p].weight for p, u in uses.items() if u.use is Use.ADDED and p in graph.relations
+    ]
+    return all(w is None or bool((w >= 0).all()) for w in added)

@@ -1,0 +1,272 @@
+"""Rules on induced subgraphs through the engine: many subgraphs are disjoint parts of one database, its first argument.
+
+Subgraphs that the rules cannot tell apart share one evaluation, and the distinct ones are evaluated together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.errors import EvaluationError
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
+from kgreason.graph.induced.situations import Ints, Sight, Situations
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.language.check.checked_program import (
+    CheckedAtom,
+    CheckedProgram,
+    CheckedRule,
+    Filter,
+    Keyed,
+    Step,
+    Stratum,
+)
+from kgreason.language.check.expressions import rewrite
+from kgreason.language.check.genericity import holds_edges, is_generic, vertex_positions
+from kgreason.language.syntax.syntax_tree import Expression, Skolem, Variable
+
+
+def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
+    """Make a program that reasons on disjoint databases, its parts, in one run.
+
+    Facts of different parts never meet: each atom of a rule has the same first argument. Facts written in the
+    file hold in every part, and each null is of one part. Sources are dropped: the caller supplies the facts,
+    those of `part` included.
+
+    Parameters
+    ----------
+    program
+        Any checked program.
+    part
+        Name of a unary predicate, not used in `program`, that lists the parts.
+
+    Raises
+    ------
+    ValueError
+        If the program uses `part`, or has equalities or constraints: those speak of all parts at once.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> lifted = lift(load_text("reach(X,Y) :- own(X,Y). root(1)."))
+    >>> for rule in lifted.rules:
+    ...     print(rule.head, rule.positives[0])
+    root(Part, 1) part_(Part)
+    reach(Part, X, Y) own(Part, X, Y)
+    """
+    if part in program.arities:
+        raise ValueError(f"the program uses the predicate {part!r} itself")
+    if program.unifications or program.denials:
+        raise ValueError("a program with equalities or constraints cannot be lifted")
+    facts = [_lift_rule(CheckedRule(a, (), (), (), None, (), f"{a}.", a.span), part) for a in program.facts]
+    derived = program.heads
+    given = {rule.head.predicate: None for rule in facts if rule.head.predicate not in derived}
+    first = [
+        Stratum(frozenset({p}), tuple(r for r in facts if r.head.predicate == p), recursive=False)
+        for p in given
+    ]
+    strata = [
+        replace(
+            stratum,
+            rules=(
+                *(r for r in facts if r.head.predicate in stratum.predicates),
+                *(_lift_rule(r, part) for r in stratum.rules),
+            ),
+        )
+        for stratum in program.strata
+    ]
+    return replace(
+        program,
+        facts=(),
+        strata=(*first, *strata),
+        arities={p: arity + 1 for p, arity in program.arities.items()} | {part: 1},
+        keyed={p: Keyed(k.position + 1, k.keep) for p, k in program.keyed.items()},
+        binds=(),
+        mappings=(),
+    )
+
+
+def _lift_rule(rule: CheckedRule, part: str) -> CheckedRule:
+    variable = Variable(_fresh(rule))
+
+    def atoms(given: Iterable[CheckedAtom]) -> tuple[CheckedAtom, ...]:
+        return tuple(replace(atom, terms=(variable, *atom.terms)) for atom in given)
+
+    def nulls(expression: Expression) -> Expression:
+        def more(node: Expression) -> Expression:
+            return replace(node, arguments=(variable, *node.arguments)) if isinstance(node, Skolem) else node
+
+        return rewrite(expression, more)
+
+    def steps(given: Iterable[Step]) -> tuple[Step, ...]:
+        return tuple(replace(step, expression=nulls(step.expression)) for step in given)
+
+    total = rule.aggregation
+    if total is not None:
+        argument = total.argument and nulls(total.argument)
+        total = replace(total, argument=argument, group=(variable.name, *total.group))
+    return replace(
+        rule,
+        head=atoms([rule.head])[0],
+        positives=atoms(rule.positives) or (CheckedAtom(part, (variable,), rule.head.span),),
+        negatives=atoms(rule.negatives),
+        before=steps(rule.before),
+        after=steps(rule.after),
+        aggregation=total,
+        inventions=tuple(replace(i, frontier=(variable.name, *i.frontier)) for i in rule.inventions),
+    )
+
+
+def _fresh(rule: CheckedRule) -> str:
+    """A variable that the rule does not use."""
+    used = {name for atom in rule.atoms for name in atom.variables}
+    used |= {step.variable for step in (*rule.steps, *rule.inventions) if not isinstance(step, Filter)}
+    if rule.aggregation:
+        used.add(rule.aggregation.variable)
+    name = "Part"
+    while name in used:
+        name += "_"
+    return name
+
+
+Derived = npt.NDArray[np.bool_]
+
+PART = "part_"
+CHUNK = 1 << 18  # subgraphs looked up, and at most evaluated, at once
+REMEMBERED = 1 << 20  # situations kept before all are forgotten
+
+
+class Lifted:
+    """The distinct situations in a graph, and what the rules derive in them.
+
+    With an `outcome`, each situation is evaluated at both ends of its cells, and known if they agree on it.
+
+    Attributes
+    ----------
+    evaluated
+        Parts handed to the engine so far.
+    """
+
+    def __init__(self, sight: Sight, program: CheckedProgram, outcome: frozenset[str]) -> None:
+        positions = vertex_positions(program)
+        self._sight = sight
+        self._program = program
+        self._lifted = lift(program, PART)
+        self._generic = is_generic(program)
+        self._holds_edges = [holds_edges(p, positions) for p in program.derived]
+        self._outcome = outcome
+        self._forget()
+        self.evaluated = 0
+
+    def _forget(self) -> None:
+        self._situations: dict[int, Situations] = {}
+        self._known: dict[int, npt.NDArray[np.bool_]] = {}
+        self._derived: dict[int, Derived] = {}
+
+    def resolve(self, members: Vertices) -> tuple[npt.NDArray[np.bool_], Derived]:
+        """Tell for each tuple whether its derived edges are known, and which they are, shape (N, P, x, x)."""
+        count, x = members.shape
+        known = np.ones(count, dtype=np.bool_)
+        derived = np.zeros((count, len(self._holds_edges), x, x), dtype=np.bool_)
+        for begin in range(0, count, CHUNK):
+            rows = slice(begin, begin + CHUNK)
+            known[rows], derived[rows] = self._chunk(members[rows])
+        return known, derived
+
+    def _chunk(self, members: Vertices) -> tuple[npt.NDArray[np.bool_], Derived]:
+        x = members.shape[1]
+        if not self._generic:
+            situations = Situations(self._sight.ties, x)
+            return self._evaluate(situations, situations.intern(members), members)
+        if sum(map(len, self._situations.values())) > REMEMBERED:
+            self._forget()
+        situations = self._situations.setdefault(x, Situations(self._sight.ties, x))
+        before = len(situations)
+        ids = situations.intern(members)
+        new = np.arange(before, len(situations))
+        if len(new) or x not in self._known:
+            known, derived = self._evaluate(situations, new, np.tile(np.arange(x), (len(new), 1)))
+            if before:
+                known = np.concatenate([self._known[x], known])
+                derived = np.concatenate([self._derived[x], derived])
+            self._known[x], self._derived[x] = known, derived
+        return self._known[x][ids], self._derived[x][ids]
+
+    def _evaluate(
+        self, situations: Situations, numbers: Ints, names: Vertices
+    ) -> tuple[npt.NDArray[np.bool_], Derived]:
+        """Reason on situations; ``names[i, a]`` is what vertex a of the i-th is called in the facts."""
+        from kgreason.engine.seminaive.evaluation import evaluate
+
+        count = len(numbers)
+        ends = 2 if self._outcome else 1
+        facts = self._facts(situations.edges(numbers), names, ends)
+        goals = dict.fromkeys((*self._program.derived, *sorted(self._outcome)))
+        self.evaluated += ends * count
+        try:
+            result = evaluate(self._lifted, facts, goals=tuple(goals)).facts
+        except EvaluationError:
+            if not self._outcome:
+                raise
+            # That the ends of cells fail proves nothing about the weights between.
+            return np.zeros(count, dtype=bool), np.zeros(
+                (count, len(self._holds_edges), *[names.shape[1]] * 2), bool
+            )
+        known = np.ones(count, dtype=bool)
+        for predicate in self._outcome:
+            table = result.tables.get(predicate)
+            if table is not None:  # the lower end has a subset of the facts of the upper one
+                sizes = np.bincount(table.columns[0], minlength=2 * count)
+                known &= sizes[:count] == sizes[count:]
+        return known, self._edges(result, facts, names)
+
+    def _facts(self, edges: tuple[Ints, Ints, Ints, Ints], names: Vertices, ends: int) -> Facts:
+        """Lifted facts of situations; with two ends, part i + count holds part i at its upper end."""
+        part, source, target, cell = edges
+        count, x = names.shape
+        tables = {PART: _table(np.arange(ends * count))}
+        for predicate in self._program.nodes:
+            tables[predicate] = _table(np.repeat(np.arange(ends * count), x), np.tile(names.ravel(), ends))
+        offset = 0
+        for predicate, cells in self._sight.cells.items():
+            mine = np.flatnonzero((offset <= cell) & (cell < offset + len(cells.low)))
+            row = part[mine]
+            columns = [np.concatenate([row + end * count for end in range(ends)])]
+            columns += [np.tile(names[row, place[mine]], ends) for place in (source, target)]
+            weight = None
+            if self._program.arities.get(predicate) == 3:
+                weight = np.concatenate([w[cell[mine] - offset] for w in (cells.low, cells.high)[:ends]])
+            tables[predicate] = _table(*columns, weight=weight)
+            offset += len(cells.low)
+        return Facts(tables)
+
+    def _edges(self, result: Facts, facts: Facts, names: Vertices) -> Derived:
+        count, x = names.shape
+        derived = np.zeros((count, len(self._holds_edges), x, x), dtype=bool)
+        for p, predicate in enumerate(self._program.derived):
+            table = result.tables.get(predicate)
+            if table is None or not self._holds_edges[p]:
+                continue
+            derived[:, p][_places(table, names)] = True
+            if predicate in facts.tables:  # what was given is not derived
+                derived[:, p][_places(facts.tables[predicate], names)] = False
+        return derived
+
+
+def _places(table: Table, names: Vertices) -> tuple[Ints, Ints, Ints]:
+    """Part and the positions of source and target, for the rows of the first end."""
+    rows = np.flatnonzero(table.columns[0] < len(names))
+    part = table.columns[0][rows]
+    source, target = (names[part] == c[rows, None] for c in table.columns[1:3])
+    inside = np.flatnonzero(source.any(axis=1) & target.any(axis=1))
+    return part[inside], source.argmax(axis=1)[inside], target.argmax(axis=1)[inside]
+
+
+def _table(*columns: Ints, weight: npt.NDArray[np.float64] | None = None) -> Table:
+    kinds = (Kind.INT,) * len(columns)
+    if weight is not None:
+        kinds, columns = (*kinds, Kind.DOUBLE), (*columns, doubles(weight))
+    return Table(kinds, tuple(np.ascontiguousarray(c, dtype=np.int64) for c in columns), len(columns[0]))

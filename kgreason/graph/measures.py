@@ -1,0 +1,211 @@
+"""Figures of undirected graphs: degrees, triangles, cores and distances."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.jit import Ints, kernel
+from kgreason.graph.knowledge_graph import Vertices
+
+Pairs = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
+
+
+def keys(n: int, source: Vertices, target: Vertices) -> Vertices:
+    """A number of the pair of each link, whichever way it runs; the order of numbers is that of pairs."""
+    return np.minimum(source, target) * n + np.maximum(source, target)
+
+
+def pairs(n: int, source: Vertices, target: Vertices) -> Pairs:
+    """Pairs of different vertices that are linked, each once; int64, shape (2, m), the smaller number first, in order.
+
+    Examples
+    --------
+    >>> pairs(3, np.array([0, 1, 2, 2]), np.array([1, 0, 1, 2])).tolist()
+    [[0, 1], [1, 2]]
+    """
+    other = source != target
+    return np.stack(np.divmod(np.unique(keys(n, source[other], target[other])), max(n, 1)))
+
+
+def degrees(n: int, edges: Pairs) -> Vertices:
+    """How many vertices each of n is linked with; int64, shape (n,)."""
+    return np.bincount(edges.ravel(), minlength=n)
+
+
+def rows(n: int, tail: Vertices, head: Vertices) -> tuple[Vertices, Vertices, Vertices]:
+    """Heads by their tails: those of v are ``near[start[v] : start[v + 1]]``, and where each of them was.
+
+    Returns
+    -------
+    start, near, order
+        int64, shapes (n + 1,), (m,), (m,).
+    """
+    order = np.argsort(tail, kind="stable")
+    start = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(tail, minlength=n), out=start[1:])
+    return start, head[order], order
+
+
+def _neighbours(n: int, edges: Pairs) -> tuple[Vertices, Vertices]:
+    start, near, _ = rows(n, edges.ravel(), edges[::-1].ravel())
+    return start, near
+
+
+def triangles(n: int, edges: Pairs, weight: Vertices) -> Vertices:
+    """Sum over the triangles of each vertex of the product of the weights of their edges; int64, shape (n,).
+
+    Vertices are numbered by their degrees, so that none has more than sqrt(2m) neighbours of greater number: it takes
+    time O(m^1.5) and memory O(n + m), also where somebody is linked with everybody.
+    """
+    place = np.empty(n, dtype=np.int64)
+    place[np.argsort(degrees(n, edges), kind="stable")] = np.arange(n)
+    low, high = np.sort(place[edges], axis=0)
+    start, near, order = rows(n, low, high)
+    found = np.zeros(n, dtype=np.int64)
+    _add_triangles(start, near, weight[order], np.zeros(n, dtype=np.int64), found)
+    return found[place]
+
+
+@kernel
+def _add_triangles(start: Ints, near: Ints, weight: Ints, mark: Ints, found: Ints) -> None:
+    """Add the triangles of neighbours of greater number; `mark` is scratch, 0 throughout, and weights are above 0."""
+    for u in range(len(start) - 1):
+        begin, end = start[u], start[u + 1]
+        for e in range(begin, end):
+            mark[near[e]] = weight[e]
+        for e in range(begin, end):
+            v = near[e]
+            closed = 0
+            for f in range(start[v], start[v + 1]):
+                w = near[f]
+                if mark[w] > 0:
+                    product = weight[e] * weight[f] * mark[w]
+                    closed += product
+                    found[w] += product
+            found[u] += closed
+            found[v] += closed
+        for e in range(begin, end):
+            mark[near[e]] = 0
+
+
+def clustering(n: int, edges: Pairs) -> Doubles:
+    """Share of the pairs of neighbours of each vertex that are neighbours themselves; 0 with fewer than two."""
+    degree = degrees(n, edges)
+    closed = 2 * triangles(n, edges, np.ones(edges.shape[1], dtype=np.int64))
+    found: Doubles = closed / np.maximum(degree * (degree - 1), 1)
+    return found
+
+
+def coreness(n: int, edges: Pairs) -> Vertices:
+    """Core number of each vertex: the greatest c for which it is in a subgraph of degrees >= c.
+
+    References
+    ----------
+    V. Batagelj, M. Zaveršnik: An O(m) algorithm for cores decomposition of networks (2003).
+    """
+    core = degrees(n, edges)
+    order = np.argsort(core, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(n)
+    start = np.searchsorted(core[order], np.arange(core.max(initial=0) + 1)).astype(np.int64)
+    _peel(*_neighbours(n, edges), core, order, place, start)
+    return core
+
+
+@kernel
+def _peel(indptr: Ints, neighbours: Ints, core: Ints, order: Ints, place: Ints, start: Ints) -> None:
+    """Take away vertices of least degree, one by one; `start` is where those of each degree begin in `order`."""
+    for i in range(len(order)):
+        v = order[i]
+        for e in range(indptr[v], indptr[v + 1]):
+            u = neighbours[e]
+            if core[u] > core[v]:  # to the front of its degree, which then begins behind it
+                front = start[core[u]]
+                other = order[front]
+                order[front], order[place[u]] = u, other
+                place[other], place[u] = place[u], front
+                start[core[u]] = front + 1
+                core[u] -= 1
+
+
+@kernel
+def _spread(
+    start: Ints, near: Ints, sources: Ints, seen: Ints, front: Ints, coming: Ints, active: Ints, found: Ints
+) -> None:
+    """Add the distances from at most 63 sources to all that they reach, and the number of these pairs, to `found`.
+
+    Bits of `seen`, `front` and `coming`, scratch of n zeros each, tell which sources have reached a vertex, have done
+    so in the last step, do so in this one; `active`, shape (2n,), holds the vertices of the last step and of this one.
+    """
+    n = len(start) - 1
+    count = len(sources)
+    for i in range(count):
+        v = sources[i]
+        seen[v] = front[v] = 1 << i
+        active[i] = v
+    distance = 0
+    while count > 0:
+        distance += 1
+        more = 0
+        for i in range(count):
+            v = active[i]
+            bits = front[v]
+            for e in range(start[v], start[v + 1]):
+                w = near[e]
+                fresh = bits & ~seen[w]
+                if fresh != 0:
+                    if coming[w] == 0:
+                        active[n + more] = w
+                        more += 1
+                    coming[w] |= fresh
+        reached = 0
+        for i in range(more):
+            w = active[n + i]
+            active[i] = w
+            bits = coming[w]
+            coming[w] = 0
+            front[w] = bits
+            seen[w] |= bits
+            while bits != 0:
+                bits &= bits - 1
+                reached += 1
+        found[0] += distance * reached
+        found[1] += reached
+        count = more
+
+
+AT_ONCE = 63  # bits of a whole number above 0
+
+
+def distances(n: int, edges: Pairs, sources: Vertices) -> tuple[float | None, float | None]:
+    """Mean distance of connected pairs of a source and another user, and the share of pairs that are connected.
+
+    It takes time O(m) for each source at most, much less if many are near one another, and memory O(n + m).
+
+    Parameters
+    ----------
+    edges
+        Pairs of users, each once; int64, shape (2, m).
+    sources
+        int64, none twice.
+
+    Returns
+    -------
+    mean, share
+        `None` if there are no such pairs.
+
+    Examples
+    --------
+    >>> distances(4, np.array([[0, 1], [1, 2]]), np.array([0, 3]))
+    (1.5, 0.3333333333333333)
+    """
+    start, near = _neighbours(n, edges)
+    found, active = np.zeros(2, dtype=np.int64), np.empty(2 * n, dtype=np.int64)
+    for first in range(0, len(sources), AT_ONCE):
+        seen, front, coming = (np.zeros(n, dtype=np.int64) for _ in range(3))
+        _spread(start, near, sources[first : first + AT_ONCE], seen, front, coming, active, found)
+    total, pairs = map(int, found)
+    possible = len(sources) * (n - 1)
+    return total / pairs if pairs else None, pairs / possible if possible else None

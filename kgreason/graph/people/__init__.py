@@ -1,1 +1,0 @@
-"""Graphs of people: users with attribute values, and typed relations between users."""

@@ -1,0 +1,234 @@
+"""What the surroundings of a vertex look like: degrees, vertex refinement, neighbourhoods.
+
+References
+----------
+M. Hay, G. Miklau, D. Jensen, D. Towsley, P. Weis: Resisting structural re-identification in anonymized social
+networks, VLDB 2008: vertex refinement queries. B. Zhou, J. Pei: Preserving privacy in social networks against
+neighborhood attacks, ICDE 2008.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.verification.isomorphism_classes import Pairs
+
+Ints = npt.NDArray[np.int64]
+
+BLOCK = 1 << 22  # ties of neighbourhoods that are compared at once
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The tied pairs of a graph, both ways: ``u[i]`` sees ``v[i]`` by a tie of kind ``kind[i]``.
+
+    Two ties are of the same kind if they have the same number of edges of each relation in either direction. The
+    entries are sorted by u.
+    """
+
+    n: int
+    u: Ints
+    v: Ints
+    kind: Ints
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> Sides:
+        """Ties of a graph, loops among them."""
+        pairs, n = Pairs(graph), max(graph.n, 1)
+        source, target = np.divmod(pairs.keys, n)
+        keys = np.union1d(pairs.keys, target * n + source)
+        u, v = np.divmod(keys, n)
+        forth, back = pairs.types_at(keys), pairs.types_at(v * n + u)
+        return cls(graph.n, u, v, forth * len(pairs.counts) + back)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where the entries of each vertex begin, shape (n + 1,)."""
+        return np.searchsorted(self.u, np.arange(self.n + 1))
+
+    def within(self, vertices: Ints) -> Sides:
+        """The ties of whole components, their vertices numbered as they are given."""
+        number = np.empty(self.n, dtype=np.int64)
+        number[vertices] = np.arange(len(vertices))
+        entry, place = _entries(self.starts, vertices)
+        return Sides(len(vertices), place, number[self.v[entry]], self.kind[entry])
+
+    def layers(self) -> Ints:
+        """In which round each vertex is taken off, if all with one neighbour or none go at once; -1 for the core.
+
+        Examples
+        --------
+        A path, and a cycle with a leaf:
+
+        >>> edges = [("a", "b"), ("b", "c"), ("p", "q"), ("q", "r"), ("r", "p"), ("p", "s")]
+        >>> Sides.of(KnowledgeGraph.from_edges(edges)).layers().tolist()
+        [0, 1, 0, -1, -1, -1, 0]
+        """
+        proper = self.u != self.v
+        end, other = self.u[proper], self.v[proper]
+        layer = np.full(self.n, -1, dtype=np.int64)
+        number = 0
+        while True:
+            leaves = (np.bincount(end, minlength=self.n) <= 1) & (layer < 0)
+            if not leaves.any():
+                return layer
+            layer[leaves] = number
+            number += 1
+            left = ~(leaves[end] | leaves[other])
+            end, other = end[left], other[left]
+
+
+def degrees(graph: KnowledgeGraph) -> Ints:
+    """Number each vertex by its in- and out-degree over all relations; shape (n,)."""
+    return numbered(np.stack([graph.in_degree(), graph.out_degree()], axis=1))
+
+
+def refined(graph: KnowledgeGraph, rounds: int) -> Ints:
+    """Number the vertices by H_i of Hay et al.
+
+    H_0 tells nothing. H_(i+1) tells H_i of the vertex and of each of its neighbours, and how these are tied to it:
+    by edges of which relations, in which directions.
+
+    Examples
+    --------
+    >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> [len(set(refined(path, i).tolist())) for i in range(3)]
+    [1, 3, 4]
+    """
+    return refine(Sides.of(graph), np.zeros(graph.n, dtype=np.int64), rounds)
+
+
+def refine(sides: Sides, colours: Ints, rounds: int) -> Ints:
+    """Refine colours by those of neighbours, until nothing changes or for some rounds; nothing is hashed."""
+    colours = paired(colours, np.zeros_like(colours))
+    for _ in range(rounds):
+        seen = paired(sides.kind, colours[sides.v])
+        finer = paired(colours, multisets(sides.u, seen, sides.n))
+        if finer.max(initial=-1) == colours.max(initial=-1):
+            return finer
+        colours = finer
+    return colours
+
+
+def neighbourhoods(graph: KnowledgeGraph) -> Ints:
+    """Number the vertices by the induced subgraph of each with its neighbours.
+
+    Isomorphic neighbourhoods (the vertex itself at the same place) get the same number. Others get different ones as
+    far as colour refinement, with the vertex singled out, tells them apart: it tells nearly all. The smallest that it
+    confuses have six neighbours, once in a ring and once in two triangles.
+    """
+    sides, numbers = Sides.of(graph), degrees(graph)
+    work = _work(sides, numbers)
+    open_ = np.flatnonzero(work)
+    open_ = open_[np.argsort(numbers[open_], kind="stable")]
+    last = np.flatnonzero(
+        np.diff(numbers[open_], append=-1)
+    )  # neighbourhoods of different degrees are not compared
+    cuts = last[np.flatnonzero(np.diff(np.cumsum(work[open_])[last] // BLOCK))] + 1
+    count = graph.n
+    for part in np.split(open_, cuts):
+        egos, centre = _egos(sides, part)
+        colours = np.zeros(egos.n, dtype=np.int64)
+        colours[centre] = 1
+        numbers[part] = refine(egos, colours, egos.n)[centre] + count
+        count += egos.n
+    return numbered(numbers[:, None])
+
+
+def effort(graph: KnowledgeGraph) -> int:
+    """Edges that `neighbourhoods` looks at, about."""
+    return int(_work(Sides.of(graph), degrees(graph)).sum())
+
+
+def _work(sides: Sides, numbers: Ints) -> Ints:
+    """Ties of each vertex and its neighbours, 0 where its number is its own: its degrees tell it already."""
+    degree = np.bincount(sides.u, minlength=sides.n)
+    work = 1 + degree + np.bincount(sides.u, degree[sides.v], sides.n).astype(np.int64)
+    return np.where(np.bincount(numbers, minlength=1)[numbers] == 1, 0, work)
+
+
+def _egos(sides: Sides, roots: Ints) -> tuple[Sides, Ints]:
+    """The induced graphs of some vertices with their neighbours side by side, and where each of these stands."""
+    n, starts = sides.n, sides.starts
+    own = np.arange(len(roots)) * n + roots
+    entry, ego = _entries(starts, roots)
+    keys = np.union1d(own, ego * n + sides.v[entry])
+    ego, member = np.divmod(keys, max(n, 1))
+    entry, place = _entries(starts, member)
+    wanted = ego[place] * n + sides.v[entry]
+    found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+    inside = keys[found] == wanted if len(keys) else np.zeros(0, dtype=np.bool_)
+    egos = Sides(len(keys), place[inside], found[inside], sides.kind[entry[inside]])
+    return egos, np.searchsorted(keys, own)
+
+
+def _entries(starts: Ints, vertices: Ints) -> tuple[Ints, Ints]:
+    """Entries of the ties of some vertices, and of which of these each is."""
+    count = np.diff(starts)[vertices]
+    owner = np.repeat(np.arange(len(vertices)), count)
+    return starts[vertices][owner] + np.arange(len(owner)) - (np.cumsum(count) - count)[owner], owner
+
+
+def paired(left: Ints, right: Ints) -> Ints:
+    """Number pairs of numbers that are not negative: 0 and up, equal just if the pairs are.
+
+    Examples
+    --------
+    >>> paired(np.array([7, 0, 7]), np.array([2, 2, 2])).tolist()
+    [1, 0, 1]
+    """
+    # Both are numbers of vertices or of rows, far below the root of 2**63.
+    numbers: Ints = np.unique(left * (int(right.max(initial=0)) + 1) + right, return_inverse=True)[1]
+    return numbers.astype(np.int64)
+
+
+def multisets(owner: Ints, value: Ints, n: int) -> Ints:
+    """Number the multisets of values of n owners: equal just if the multisets are, 0 for who has no value.
+
+    Sorted values are folded two by two into numbers of pairs, until one number is left of each owner.
+
+    Examples
+    --------
+    >>> multisets(np.array([0, 0, 1, 3, 3]), np.array([5, 2, 2, 2, 5]), 4).tolist()
+    [4, 3, 0, 4]
+    """
+    order = np.lexsort((value, owner))
+    owner, value = owner[order], value[order]
+    found = np.zeros(n, dtype=np.int64)
+    named = 1
+    while len(owner):
+        first = np.append(True, owner[1:] != owner[:-1])
+        alone = first & np.append(first[1:], True)
+        if alone.any():
+            # what is folded in the same round differs in its numbers; in other rounds it is of another size
+            found[owner[alone]] = named + value[alone]
+            named += int(value[alone].max()) + 1
+        owner, value, starts = owner[~alone], value[~alone], np.flatnonzero(first[~alone])
+        rank = np.arange(len(owner)) - np.repeat(starts, np.diff(np.append(starts, len(owner))))
+        left = np.flatnonzero(rank % 2 == 0)
+        right = np.append(value, 0)[left + 1] + 1
+        right[np.append(rank, 0)[left + 1] == 0] = 0  # the next entry is another owner's: no neighbour
+        owner, value = owner[left], paired(value[left], right)
+    return found
+
+
+def numbered(rows: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> Ints:
+    """Number equal rows alike, from 0.
+
+    Examples
+    --------
+    >>> numbered(np.array([[2, 1], [0, 5], [2, 1]])).tolist()
+    [1, 0, 1]
+    """
+    if not len(rows):
+        return np.empty(0, dtype=np.int64)
+    order = np.lexsort(rows.T[::-1])
+    new = (np.diff(rows[order], axis=0) != 0).any(axis=1)
+    numbers = np.empty(len(rows), dtype=np.int64)
+    numbers[order] = np.concatenate([[0], np.cumsum(new)])
+    return numbers

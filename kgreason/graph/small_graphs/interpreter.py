@@ -1,0 +1,144 @@
+"""Plans at work on one graph, whose edges are read by pair of vertices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.cores import each
+from kgreason.graph.knowledge_graph import Vertices, Weights
+from kgreason.graph.small_graphs.bit_kernels import CONSTANT, derive
+from kgreason.graph.small_graphs.plan_compiler import Plan
+from kgreason.graph.small_graphs.weight_conditions import selected
+
+Ints = npt.NDArray[np.int64]
+Shorts = npt.NDArray[np.int32]
+Relations = Mapping[str, tuple[Vertices, Vertices, Sequence[Weights]]]
+
+BLOCK = 1 << 15  # subgraphs that one core takes at a time
+
+
+class Interpreter:
+    """Carries a plan out on subgraphs of a graph.
+
+    Parameters
+    ----------
+    n
+        Number of vertices.
+    edges
+        Sources, targets and weights of the edges of each relation that the plan loads; the weights so often as they
+        are to be seen differently.
+    """
+
+    def __init__(self, plan: Plan, n: int, edges: Relations) -> None:
+        self.plan = plan
+        self.pairs = Pairs.of(plan, n, edges)
+
+    def words(self, members: Vertices, end: int = 0) -> Ints:
+        """Words of the outputs in each induced subgraph, with one of the weights.
+
+        Parameters
+        ----------
+        members
+            int64, shape (N, x), x <= 8, no vertex twice in a row.
+
+        Returns
+        -------
+        ndarray
+            int64, shape (N, outputs).
+        """
+        members = np.ascontiguousarray(members, dtype=np.int64)
+        found = np.empty((len(members), self.plan.outputs), dtype=np.int64)
+        p, plan = self.pairs, self.plan
+
+        def block(start: int) -> None:
+            integers = np.concatenate([plan.code, np.zeros(plan.integers, dtype=np.int64)])
+            doubles = np.concatenate([np.zeros(CONSTANT), plan.constants, np.zeros(plan.doubles)])
+            derive(
+                integers,
+                doubles,
+                members[start : start + BLOCK],
+                p.indptr,
+                p.entries,
+                p.loop,
+                p.flags,
+                p.at,
+                p.ends[end],
+                found[start : start + BLOCK],
+            )
+
+        each(block, range(0, len(members), BLOCK))
+        return found
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What runs between vertices, as records of ordered pairs.
+
+    Attributes
+    ----------
+    indptr, entries
+        Neighbours of vertex v, itself excepted, are the entries ``indptr[v] .. indptr[v+1]``, ascending; an entry is
+        the neighbour, the record of the pair (v, neighbour) and that of (neighbour, v), -1 for none; int64, int32.
+    loop
+        Record of each pair (v, v), -1 for none; int32, shape (n,).
+    flags
+        Of each record: the words that hold for the pair, a bit each; int32.
+    at, ends
+        Record r has, in slot s, the weights ``values[at[r * slots + s]:at[r * slots + s + 1]]`` for each of `ends`.
+    """
+
+    indptr: Ints
+    entries: Shorts
+    loop: Shorts
+    flags: Shorts
+    at: Shorts
+    ends: tuple[Weights, ...]
+
+    @classmethod
+    def of(cls, plan: Plan, n: int, edges: Relations) -> Pairs:
+        """Collect the edges of all relations on n vertices, as `Interpreter` takes them."""
+        nothing = np.empty(0, dtype=np.int64)
+        keys = {p: source * n + target for p, (source, target, _) in edges.items()}
+        pairs = np.unique(np.concatenate([nothing, *keys.values()]))
+        record = {p: np.searchsorted(pairs, key) for p, key in keys.items()}
+        flags = np.zeros(len(pairs), dtype=np.int32)
+        for word, (predicate, conditions) in enumerate(plan.loaded):
+            if predicate in edges:
+                belongs = np.ones(len(keys[predicate]), dtype=np.bool_)
+                for condition in conditions:
+                    belongs &= selected(condition, edges[predicate][2][0])
+                held = np.zeros(len(pairs), dtype=np.bool_)
+                held[record[predicate][belongs]] = True
+                flags |= held.astype(np.int32) << np.int32(word)
+        slots, count = len(plan.slots), max((len(ends) for _, _, ends in edges.values()), default=1)
+        read = [(slot, p) for slot, p in enumerate(plan.slots) if p in edges]
+        place = np.concatenate([nothing, *(record[p] * slots + slot for slot, p in read)])
+        values = np.concatenate([np.empty((count, 0)), *(np.stack(edges[p][2]) for _, p in read)], axis=1)
+        order = np.lexsort((values[0], place))
+        at = np.searchsorted(place[order], np.arange(len(pairs) * slots + 1)).astype(np.int32)
+        return cls(*_adjacency(n, pairs), flags, at, tuple(end[order] for end in values))
+
+
+def _adjacency(n: int, pairs: Ints) -> tuple[Ints, Shorts, Shorts]:
+    source, target = np.divmod(pairs, max(n, 1))
+    loops = np.flatnonzero(source == target)
+    loop = np.full(n, -1, dtype=np.int32)
+    loop[source[loops]] = loops
+    proper = source != target
+    entries = np.unique(np.concatenate([pairs[proper], (target * n + source)[proper]]))
+    u, v = np.divmod(entries, max(n, 1))
+    indptr = np.searchsorted(u, np.arange(n + 1)).astype(np.int64)
+    rows = np.stack([v, _find(pairs, entries), _find(pairs, v * n + u)], axis=1)
+    return indptr, rows.astype(np.int32).ravel(), loop
+
+
+def _find(pairs: Ints, wanted: Ints) -> Ints:
+    """Place of each wanted pair among the pairs, -1 for none."""
+    if not len(pairs):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+    return np.where(pairs[place] == wanted, place, -1)

@@ -1,0 +1,190 @@
+"""Rules in the form that plans are made of: variables are vertices or values, and each thing is said in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kgreason.graph.small_graphs.weight_conditions import Unfit, conjuncts
+from kgreason.language.check.checked_program import (
+    Aggregation,
+    Assign,
+    CheckedAtom,
+    CheckedProgram,
+    CheckedRule,
+    Position,
+    Step,
+    Stratum,
+)
+from kgreason.language.check.expressions import names, rewrite
+from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Term, Variable
+
+
+@dataclass(frozen=True)
+class Atom:
+    """An atom over vertices; `value` is what stands at its last argument, if that is no vertex."""
+
+    predicate: str
+    vertices: tuple[str, ...]
+    value: str | None = None
+
+
+def project(program: CheckedProgram) -> CheckedProgram:
+    """Give each negated atom with variables that only it knows a predicate of its own, for the others."""
+    made: list[CheckedRule] = []
+
+    def changed(rule: CheckedRule) -> CheckedRule:
+        negatives = tuple(_projected(atom, rule, made) for atom in rule.negatives)
+        return replace(rule, negatives=negatives) if rule.negatives else rule
+
+    strata: list[Stratum] = []
+    for stratum in program.strata:
+        before = len(made)
+        rules = tuple(map(changed, stratum.rules))
+        strata += [Stratum(frozenset({r.head.predicate}), (r,), recursive=False) for r in made[before:]]
+        strata.append(replace(stratum, rules=rules))
+    arities = {r.head.predicate: len(r.head.terms) for r in made}
+    return replace(program, strata=tuple(strata), arities={**program.arities, **arities})
+
+
+def _projected(atom: CheckedAtom, rule: CheckedRule, made: list[CheckedRule]) -> CheckedAtom:
+    bound = {v for a in rule.positives for v in a.variables}
+    bound |= {step.variable for step in rule.before if isinstance(step, Assign)}
+    known = tuple(Variable(name) for name in atom.variables if name in bound)
+    if len(known) == len(atom.terms):
+        return atom
+    head = CheckedAtom(f"#any{len(made)} of {atom.predicate}", known, atom.span)
+    made.append(CheckedRule(head, (atom,), (), (), None, (), rule.text, rule.span))
+    return head
+
+
+class NormalRule:
+    """A rule whose variables are told apart.
+
+    Parameters
+    ----------
+    positions
+        Those of vertices, as `vertex_positions` finds them.
+
+    Attributes
+    ----------
+    head, positives, negatives
+        The value of each atom is a variable of its own; a negated atom has none.
+    same
+        Pairs of vertices that must be equal (True) or different (False).
+    conditions
+        What else must hold before the aggregate.
+    aggregation, after
+        The aggregate and the conditions on it; `contributors` are vertices that are not in the group.
+
+    Raises
+    ------
+    Unfit
+        If the rule does something that plans cannot do.
+    """
+
+    def __init__(self, rule: CheckedRule, arities: Mapping[str, int], positions: frozenset[Position]) -> None:
+        self.arities, self.positions, self.text = arities, positions, rule.text
+        self.aliases: dict[str, Expression] = {}
+        self.vertices: set[str] = set()
+        self.values: set[str] = set()
+        self.same: list[tuple[str, str, bool]] = []
+        self.conditions: list[Expression] = []
+        self.after: list[Expression] = []
+        self.positives = [self._positive(atom) for atom in rule.positives]
+        self._steps(rule.before, "")
+        self.aggregation = self._aggregation(rule.aggregation) if rule.aggregation else None
+        self._steps(rule.after, self.aggregation.variable if self.aggregation else "")
+        self.negatives = [self._negative(atom) for atom in rule.negatives]
+        self.head = self._head(rule.head)
+
+    def _width(self, predicate: str) -> int:
+        """Number of vertices in a fact of a predicate; one value may follow."""
+        vertices = [(predicate, i) in self.positions for i in range(self.arities[predicate])]
+        width = sum(vertices)
+        if width > 2 or len(vertices) - width > 1 or not all(vertices[:width]):
+            raise Unfit(f"`{predicate}` has other arguments than up to two vertices and one value")
+        return width
+
+    def _fresh(self, name: str) -> str:
+        return f"{name}'{len(self.vertices) + len(self.values)}"
+
+    def _positive(self, atom: CheckedAtom) -> Atom:
+        width = self._width(atom.predicate)
+        ends: list[str] = []
+        for term in atom.terms[:width]:
+            name = self._variable(term)
+            if name in ends:
+                self.same.append((name, twin := self._fresh(name), True))
+                name = twin
+            self.vertices.add(name)
+            ends.append(name)
+        value = None
+        for term in atom.terms[width:]:
+            value = self._variable(term) if isinstance(term, Variable) else self._fresh("value")
+            if value in self.values or isinstance(term, Constant):
+                value = self._fresh("value")
+                self.conditions.append(Binary("==", Variable(value), term))
+            self.values.add(value)
+        return Atom(atom.predicate, tuple(ends), value)
+
+    def _negative(self, atom: CheckedAtom) -> Atom:
+        width = self._width(atom.predicate)
+        if len(atom.terms) > width:
+            raise Unfit(f"`not {atom}` is about a value")
+        return Atom(atom.predicate, tuple(self._vertex(term) for term in atom.terms))
+
+    def _steps(self, steps: Sequence[Step], aggregated: str) -> None:
+        for step in steps:
+            expression = self._resolved(step.expression)
+            if isinstance(step, Assign):
+                self.aliases[step.variable] = expression
+                continue
+            for condition in conjuncts(expression):
+                ends = self._two_vertices(condition)
+                if ends:
+                    self.same.append(ends)
+                elif aggregated and aggregated in names(condition):
+                    self.after.append(condition)
+                else:
+                    self.conditions.append(condition)
+
+    def _aggregation(self, total: Aggregation) -> Aggregation:
+        group = tuple(dict.fromkeys(self._vertex(Variable(name)) for name in total.group))
+        contributors = dict.fromkeys(self._vertex(Variable(name)) for name in total.contributors)
+        return replace(
+            total,
+            argument=total.argument and self._resolved(total.argument),
+            group=group,
+            contributors=tuple(name for name in contributors if name not in group),
+        )
+
+    def _head(self, head: CheckedAtom) -> Atom:
+        width = self._width(head.predicate)
+        ends = tuple(self._vertex(term) for term in head.terms[:width])
+        for term in head.terms[width:]:
+            if self.aggregation is None or term != Variable(self.aggregation.variable):
+                raise Unfit(f"`{head}` holds a value that is no aggregate")
+            return Atom(head.predicate, ends, self.aggregation.variable)
+        return Atom(head.predicate, ends)
+
+    def _resolved(self, expression: Expression) -> Expression:
+        """An expression without assigned variables."""
+        return rewrite(expression, lambda n: self.aliases.get(n.name, n) if isinstance(n, Variable) else n)
+
+    def _vertex(self, term: Term) -> str:
+        found = self._resolved(term)
+        if isinstance(found, Variable) and found.name in self.vertices:
+            return found.name
+        raise Unfit(f"{found} stands where only vertices can")
+
+    def _variable(self, term: Term) -> str:
+        if isinstance(term, Variable):
+            return term.name
+        raise Unfit(f"{term} stands where only vertices can")
+
+    def _two_vertices(self, node: Expression) -> tuple[str, str, bool] | None:
+        match node:
+            case Binary("==" | "!=", Variable(a), Variable(b)) if {a, b} <= self.vertices:
+                return (a, b, node.operator == "==")
+        return None

@@ -1,0 +1,1 @@
+"""Connected induced subgraphs, enumerated and classified."""

@@ -1,0 +1,303 @@
+"""Which patterns the connected subgraphs of a graph have, and how many subgraphs each; none of them is stored."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kgreason.base.cores import together
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.subgraphs import census_kernels as kernels
+from kgreason.graph.subgraphs.ordered_adjacency import Adjacency, Ints, numbered
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_TASKS = 2_048  # about so many in all
+_PIECES = 64  # of a hub at most
+_ALL = np.iinfo(np.int64).max
+
+
+def tasks(adjacency: Adjacency) -> Ints:
+    """Cut the search into ranges of roots, and that of a hub into ranges of its extensions.
+
+    Returns
+    -------
+    int64, shape (tasks, 4): roots from and to, extensions of the first depth from and to.
+
+    Examples
+    --------
+    >>> from kgreason.graph.knowledge_graph import KnowledgeGraph
+    >>> star = KnowledgeGraph.from_edges([("hub", str(i)) for i in range(300)])
+    >>> found = tasks(Adjacency.plain(star))
+    >>> found[[0, 1]].tolist(), found[-1, 1].tolist()
+    ([[0, 1, 0, 64], [0, 1, 64, 128]], 301)
+    """
+    n = adjacency.n
+    owner = np.repeat(np.arange(n), np.diff(adjacency.indptr))
+    greater = np.bincount(owner[adjacency.neighbour > owner], minlength=n)
+    share = max(64, int(greater.sum()) // _TASKS)
+    found: list[tuple[int, int, int, int]] = []
+    hubs = np.flatnonzero(greater > share)
+    start = 0
+    for hub in (*hubs.tolist(), n):
+        if start < hub:
+            number = (np.cumsum(greater[start:hub] + 1) - 1) // (2 * share)
+            bounds = start + np.flatnonzero(np.diff(number, prepend=-1))
+            found += [
+                (a, b, 0, _ALL) for a, b in zip(bounds.tolist(), [*bounds[1:].tolist(), hub], strict=True)
+            ]
+        if hub < n:
+            size = int(greater[hub])
+            step = max(share, -(-size // _PIECES))
+            found += [(hub, hub + 1, i, i + step) for i in range(0, size, step)]
+        start = hub + 1
+    return np.array(found, dtype=np.int64).reshape(-1, 4)
+
+
+def shared(work: Callable[[], Callable[[Ints], R | None]], todo: Ints) -> list[R]:
+    """Let the cores share tasks; `work` makes what does one, with room of its own.
+
+    Returns
+    -------
+    What the tasks gave, in their order, but for `None`.
+    """
+    waiting = iter(range(len(todo)))
+    found: dict[int, R] = {}
+
+    def some() -> None:
+        do = work()
+        for number in waiting:
+            if (result := do(todo[number].copy())) is not None:
+                found[number] = result
+
+    together(some, len(todo), lambda: deque(waiting, maxlen=0))
+    return [found[number] for number in sorted(found)]
+
+
+_PATTERNS, _VALUES = 1 << 10, 1 << 8  # room to begin with
+
+
+@dataclass(frozen=True, eq=False)
+class Census:
+    """The patterns of the connected sets of x vertices: equal colours and ties, vertex by vertex.
+
+    Attributes
+    ----------
+    x
+        Number of vertices.
+    slots, nodes
+        Trie of the patterns of 0 .. x vertices: hash table of nodes, and parent and value of each node.
+    first
+        The nodes from this one on are whole patterns, P of them.
+    counts
+        Subgraphs of each pattern, shape (P,).
+    examples
+        One subgraph of each, shape (P, x), vertices of the graph.
+    """
+
+    x: int
+    slots: Ints
+    nodes: Ints
+    first: int
+    counts: Ints
+    examples: Ints
+
+    @property
+    def total(self) -> int:
+        """Number of subgraphs."""
+        return int(self.counts.sum())
+
+
+@dataclass(eq=False)
+class _Trie:
+    """Patterns as one thread meets them."""
+
+    x: int
+    slots: Ints = field(default_factory=lambda: np.zeros(2 * _PATTERNS, dtype=np.int64))
+    nodes: Ints = field(default_factory=lambda: np.zeros((_PATTERNS, 2), dtype=np.int64))
+    counts: Ints = field(default_factory=lambda: np.zeros(_PATTERNS, dtype=np.int64))
+    used: int = 0
+
+    def __post_init__(self) -> None:
+        self.examples = np.zeros((len(self.nodes), self.x), dtype=np.int64)
+
+    def grow(self) -> None:
+        """Make room for four times as many."""
+        more = 3 * len(self.nodes)
+        self.nodes = np.concatenate([self.nodes, np.zeros((more, 2), dtype=np.int64)])
+        self.counts = np.concatenate([self.counts, np.zeros(more, dtype=np.int64)])
+        self.examples = np.concatenate([self.examples, np.zeros((more, self.x), dtype=np.int64)])
+        self.slots = np.zeros(2 * len(self.nodes), dtype=np.int64)
+        kernels.placed(self.nodes, self.used, self.slots)
+
+
+@dataclass(eq=False)
+class Walk:
+    """Where the search of one thread stands."""
+
+    adjacency: Adjacency
+    x: int
+
+    def __post_init__(self) -> None:
+        n = self.adjacency.n
+        self.head = np.zeros(4, dtype=np.int64)
+        self.frames = tuple(np.zeros(self.x + 1, dtype=np.int64) for _ in range(4))
+        self.joint = np.zeros(n, dtype=np.int64)
+        self.extension = np.zeros(n + 1, dtype=np.int32)
+        self.place = np.zeros(n, dtype=np.int32)
+        self.room(_VALUES)
+
+    def room(self, size: int) -> None:
+        """Make room for half as many values of extensions, as `census` takes them, from `kind` to `before`."""
+        kinds = np.int64, np.int32, np.int64, np.int64, np.int64, np.int64
+        kind = np.zeros(self.adjacency.n + 1, dtype=np.int32)
+        self.values = (kind, *(np.zeros(size, dtype=k) for k in kinds))
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The search as kernels take it, from `x` to `place`."""
+        a = self.adjacency
+        graph = self.x, a.bits, a.low, a.indptr, a.neighbour, a.tie, a.colour
+        return *graph, self.head, *self.frames, self.joint, self.extension, self.place
+
+    def begin(self, task: Ints) -> None:
+        """Go to the first root of a task."""
+        self.head[:2] = task[0], 0
+
+
+def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
+    """Count the connected sets of x vertices by pattern, on all cores.
+
+    Parameters
+    ----------
+    x
+        From 1 to 6.
+    limit
+        Stop soon after there are more; the total is then only known to be greater.
+
+    Raises
+    ------
+    AnonymizationError
+        If the numbers of x - 1 ties and of a colour do not fit into a word.
+
+    Examples
+    --------
+    >>> from kgreason.graph.knowledge_graph import KnowledgeGraph
+    >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "c")])
+    >>> [census(Adjacency.of(path), x).total for x in (1, 2, 3, 4, 5)]
+    [4, 3, 2, 1, 0]
+    """
+    if x < 1:
+        raise ValueError(f"x must be at least 1, not {x}")
+    if not adjacency.fits(x):
+        raise AnonymizationError(
+            f"the graph has too many kinds of parallel edges and loops to tell subgraphs with {x} vertices apart",
+            hint="choose a smaller x, or KLONE, which protects every x",
+        )
+    if x <= 2:
+        return _merged(x, [_small(adjacency, x)], adjacency)
+    bound, lock = _ALL if limit is None else limit, threading.Lock()
+    tries: list[_Trie] = []
+    counted = [0]
+
+    def work() -> Callable[[Ints], None]:
+        walk, trie = Walk(adjacency, x), _Trie(x)
+        tries.append(trie)
+
+        def do(task: Ints) -> None:
+            if counted[0] <= bound:
+                many = _count(walk, trie, task, bound - counted[0])
+                with lock:
+                    counted[0] += many
+
+        return do
+
+    shared(work, tasks(adjacency) if adjacency.n >= x else np.empty((0, 4), dtype=np.int64))
+    return _merged(x, tries, adjacency)
+
+
+def _count(walk: Walk, trie: _Trie, task: Ints, limit: int) -> int:
+    walk.begin(task)
+    walk.head[2:4] = trie.used, 0
+    status = kernels.MORE_VALUES
+    while status not in (kernels.DONE, kernels.TOO_MANY):
+        found: tuple[Any, ...] = trie.slots, trie.nodes, trie.counts, trie.examples, limit
+        given: tuple[Any, ...] = task, *walk.arguments, *walk.values, *found
+        status = kernels.census(*given)
+        trie.used = int(walk.head[2])
+        if status == kernels.MORE_PATTERNS:
+            trie.grow()
+        elif status == kernels.MORE_VALUES:
+            walk.room(2 * len(walk.values[1]))
+    if status == kernels.TOO_MANY:
+        walk.joint[:] = 0
+    return int(walk.head[3])
+
+
+def _small(a: Adjacency, x: int) -> _Trie:
+    """Patterns of single vertices or of pairs."""
+    found, colour = _Trie(x), a.colour.astype(np.int64)
+    members, parents, values = np.arange(a.n, dtype=np.int64)[:, None], np.zeros(a.n, dtype=np.int64), colour
+    inner = np.empty(0, dtype=np.int64)
+    if x == 2:
+        owner = np.repeat(np.arange(a.n), np.diff(a.indptr))
+        up = np.flatnonzero(a.neighbour > owner)
+        members = np.stack([owner[up], a.neighbour[up].astype(np.int64)], axis=1)
+        inner, number = np.unique(colour, return_inverse=True)
+        parents = number.reshape(-1)[members[:, 0]] + 1
+        values = colour[members[:, 1]] | a.tie[up].astype(np.int64) << a.low
+    _, first, counts = np.unique(numbered([parents, values]), return_index=True, return_counts=True)
+    found.used = len(inner) + len(first)
+    found.nodes, found.counts, found.examples = (
+        np.concatenate([np.zeros_like(rows, shape=(len(inner) + 1, *rows.shape[1:])), rows])
+        for rows in (np.stack([parents, values], axis=1)[first], counts.astype(np.int64), members[first])
+    )
+    found.nodes[1 : len(inner) + 1, 1] = inner
+    return found
+
+
+def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
+    """Put tries together level by level, in the order of parents and values: whoever met a pattern first."""
+    tries = [t for t in tries if t.used]
+    number = [np.zeros(t.used + 1, dtype=np.int64) for t in tries]
+    level = [_levels(t, x) for t in tries]
+    levels, first, rows = [np.zeros((1, 2), dtype=np.int64)], 1, np.zeros((0, 2), dtype=np.int64)
+    for depth in range(1, x + 1):
+        at = [np.flatnonzero(found == depth) for found in level]
+        parts = [
+            np.stack([number[i][t.nodes[a, 0]], t.nodes[a, 1]], axis=1)
+            for i, (t, a) in enumerate(zip(tries, at, strict=True))
+        ]
+        first += len(rows)
+        met = np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
+        rank = numbered([met[:, 0], met[:, 1]])
+        rows = np.zeros((int(rank.max(initial=-1)) + 1, 2), dtype=np.int64)
+        rows[rank] = met
+        levels.append(rows)
+        ends = np.cumsum([0, *map(len, at)])
+        for i, a in enumerate(at):
+            number[i][a] = first + rank[ends[i] : ends[i + 1]]
+    nodes = np.concatenate(levels)
+    counts, examples = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), x), dtype=np.int64)
+    for i, t in enumerate(tries):
+        whole = np.flatnonzero(level[i] == x)
+        counts[number[i][whole] - first] += t.counts[whole]
+        examples[number[i][whole] - first] = t.examples[whole]
+    slots = np.zeros(1 << (4 * len(nodes)).bit_length(), dtype=np.int64)
+    kernels.placed(nodes, len(nodes) - 1, slots)
+    return Census(x, slots, nodes, first, counts, adjacency.original[examples])
+
+
+def _levels(trie: _Trie, x: int) -> Ints:
+    """Number of vertices of each node; parents come before their children."""
+    level = np.zeros(trie.used + 1, dtype=np.int64)
+    parents = trie.nodes[1 : trie.used + 1, 0]
+    for _ in range(x):
+        level[1:] = level[parents] + 1
+    return level

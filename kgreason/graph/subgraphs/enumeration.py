@@ -1,0 +1,353 @@
+"""Visit every connected subgraph, on all cores, and return those that are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.jit import Bytes, Ints, Rows, Shorts, kernel
+from kgreason.engine.relations.hash_kernels import GOLDEN
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.subgraphs.census import Census, Walk, census, shared, tasks
+from kgreason.graph.subgraphs.census_kernels import back, find, joined, opened
+from kgreason.graph.subgraphs.member_pools import Pools, covered
+from kgreason.graph.subgraphs.ordered_adjacency import Adjacency
+from kgreason.graph.subgraphs.patterns import Catalogue, Members
+
+PASS, TAKE, DRAW, TEST = 0, 1, 2, 3  # what is done with the subgraphs of a pattern
+_OPEN = 4_000_000  # subgraphs of ambiguous patterns that are drawn at most, about
+_ROWS = 1 << 14  # written by one thread before they are put away
+_BLOCK, _ALL = 64, 1 << 62  # tasks after which subgraphs of ambiguous patterns are looked at
+
+
+def visit_all(
+    catalogue: Catalogue,
+    wanted: npt.NDArray[np.uint8],
+    pools: Pools | None = None,
+    need: int = 0,
+    threshold: Ints | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> tuple[Ints, Ints]:
+    """Visit every subgraph and return those that are wanted.
+
+    Parameters
+    ----------
+    wanted
+        By class: `PASS`, `TAKE`, `DRAW` or `TEST`. Classes met for the first time are taken.
+    pools, need
+        For `TEST`: what does not find `need` images in its pool is returned.
+    threshold
+        For `DRAW`, by class: of 2^31 subgraphs about so many are drawn.
+    advance
+        Is told how many more were visited, by any thread.
+
+    Returns
+    -------
+    members, kinds
+        int64, shape (N, x) and (N,): vertices of the graph as they were visited, in an order that only depends on
+        the graph.
+    """
+    c, a, x = catalogue.census, catalogue.adjacency, catalogue.x
+    known = catalogue.class_of[: len(c.nodes)].astype(np.int64)
+    action = np.full(len(c.nodes), TAKE, dtype=np.uint8)
+    action[: c.first] = PASS
+    action[known >= 0] = wanted[known[known >= 0]]
+    bound = np.full(len(c.nodes), threshold.max(initial=0) if threshold is not None else 0, dtype=np.int64)
+    if threshold is not None:
+        bound[known >= 0] = threshold[known[known >= 0]]
+    pools = pools or Pools.none(x, len(catalogue.forms), catalogue.graph.n)
+
+    def look(members: Ints, kinds: Ints) -> tuple[Ints, Ints]:
+        """Do with subgraphs of ambiguous patterns what is done with others while they are visited."""
+        keep = np.ones(len(members), dtype=np.bool_)
+        open_ = np.flatnonzero(catalogue.class_of[kinds] < 0)
+        if len(open_):
+            kinds[open_] = catalogue.resolve(members[open_], kinds[open_])
+            keep[open_] = _kept(catalogue, members[open_], kinds[open_], wanted, pools, need, threshold)
+        return members[keep], kinds[keep]
+
+    if x == 1:
+        members = np.arange(catalogue.graph.n, dtype=np.int64)[:, None]
+        _, rank = np.unique(a.colour, return_inverse=True)
+        kinds = np.empty(len(members), dtype=np.int64)
+        kinds[a.original] = c.first + rank.reshape(-1)
+        members, kinds = look(members, kinds)
+        keep = _kept(catalogue, members, kinds, wanted, pools, need, threshold)
+        return members[keep], kinds[keep]
+    marks, mine = catalogue.marks[a.original], pools.renumbered(a.original)
+    test = (need, mine.ranks, catalogue.class_of, catalogue.orders, *mine.arrays)
+    block = _BLOCK if catalogue.ambiguous else _ALL
+    return _visited(a, c, action, marks, bound, test, look, block, advance)
+
+
+def listed(adjacency: Adjacency, found: Census) -> Ints:
+    """All connected sets of x >= 2 vertices that a census has counted; shape (N, x), vertices of the graph."""
+    size, x = len(found.nodes), found.x
+    zeros = np.zeros(max(size, adjacency.n), dtype=np.int64)
+    none = Pools.none(x)
+    test = (0, none.ranks, zeros.astype(np.int32), zeros[:, None], *none.arrays)
+    action = np.full(size, TAKE, dtype=np.uint8)
+    return _visited(adjacency, found, action, zeros, zeros, test)[0]
+
+
+def _visited(
+    a: Adjacency,
+    c: Census,
+    action: npt.NDArray[np.uint8],
+    marks: Ints,
+    bound: Ints,
+    test: tuple[Any, ...],
+    look: Callable[[Ints, Ints], tuple[Ints, Ints]] = lambda members, kinds: (members, kinds),
+    block: int = _ALL,
+    advance: Callable[[int], None] = lambda _: None,
+) -> tuple[Ints, Ints]:
+    x, (need, *arrays) = c.x, test
+
+    def work() -> Callable[[Ints], Ints]:
+        walk = Walk(a, x)
+        mark, counts = np.zeros(x + 1, dtype=np.int64), np.zeros(len(c.nodes), dtype=np.int64)
+        room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, max(need, 1)))
+        out = np.zeros((_ROWS, x + 1), dtype=np.int64)
+
+        def do(task: Ints) -> Ints:
+            walk.begin(task)
+            counts[:] = 0
+            looked: tuple[Any, ...] = c.slots, c.nodes, action, counts, marks, mark, bound
+            given: tuple[Any, ...] = task, *walk.arguments, *looked, need, *room, *arrays, out
+            found: list[Ints] = []
+            more = 1
+            while more:
+                walk.head[3] = 0
+                more = visit(*given)
+                found.append(out[: walk.head[3]].copy())
+            advance(int(counts.sum()))
+            return np.concatenate(found)
+
+        return do
+
+    # what is looked at afterwards is so in an order that does not depend on the number of threads
+    todo, found = tasks(a), [(np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64))]
+    for start in range(0, len(todo), block):
+        rows = np.concatenate(
+            [np.empty((0, x + 1), dtype=np.int64), *shared(work, todo[start : start + block])]
+        )
+        found.append(look(a.original[rows[:, :x]], rows[:, x].copy()))
+    return np.concatenate([m for m, _ in found]), np.concatenate([k for _, k in found])
+
+
+def _kept(
+    catalogue: Catalogue,
+    members: Ints,
+    kinds: Ints,
+    wanted: npt.NDArray[np.uint8],
+    pools: Pools,
+    need: int,
+    threshold: Ints | None,
+) -> npt.NDArray[np.bool_]:
+    """Which subgraphs are wanted; those of classes that were not known yet are, as far as a sample may be drawn."""
+    classes = catalogue.class_of[kinds].astype(np.int64)
+    known = np.minimum(classes, len(wanted))
+    what = np.append(wanted, TAKE if threshold is None else DRAW)[known]
+    keep: npt.NDArray[np.bool_] = what == TAKE
+    at = np.flatnonzero(what == DRAW)
+    if len(at) and threshold is not None:
+        share = min(2**31, 2**31 * _OPEN // max(catalogue.ambiguous, 1))
+        bound = np.append(threshold, share)[known[at]]
+        keep[at] = _hashed(catalogue.marks[members[at]].sum(axis=1)) < bound
+    at = np.flatnonzero(what == TEST)
+    if len(at):
+        keep[at] = ~pools.finds(catalogue.ordered(members[at], kinds[at]), classes[at], need)
+    return keep
+
+
+def _hashed(sums: Ints) -> Ints:
+    """As `visit` mixes the marks of a subgraph."""
+    h = sums * np.int64(GOLDEN)
+    return (h >> 32) & 0x7FFFFFFF
+
+
+@kernel
+def visit(
+    task: Ints, x: int, bits: int, low: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
+    head: Ints, chosen: Ints, at: Ints, end: Ints, node: Ints, joint: Ints, extension: Shorts, place: Shorts,
+    slots: Ints, nodes: Rows, action: Bytes, counts: Ints,
+    marks: Ints, mark: Ints, threshold: Ints,
+    need: int, ordered: Ints, open_: Ints, ranks: Shorts, class_of: Shorts, orders: Rows,
+    first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints, width: int, taken: Ints,
+    out: Rows,
+) -> int:  # fmt: skip
+    """Visit the connected sets of x >= 2 vertices and write those that are wanted.
+
+    Parameters
+    ----------
+    task, x, bits, low, indptr, neighbour, tie, colour, head, chosen, at, end, node, joint, extension, place
+        As `census` takes them.
+    slots, nodes
+        Trie of all patterns.
+    action
+        By pattern: `PASS` none, `TAKE` all, `DRAW` a sample, `TEST` those not `covered`.
+    counts
+        Raised by the subgraphs of each pattern.
+    marks, mark, threshold
+        A random number of each vertex, room for their sums, and by pattern the bound, at most 2^31, below which
+        31 mixed bits of a subgraph's sum must lie for it to be drawn.
+    need .. taken
+        As `covered` takes them.
+    out
+        Rows of vertices and pattern. ``head[3]`` is the number of rows written.
+
+    Returns
+    -------
+    int
+        0 if all is done; 1 if `out` is full: then call again.
+    """
+    last = x - 1
+    while head[0] < task[1]:
+        root = head[0]
+        depth = head[1]
+        if depth == 0:
+            node[1] = slots[find(0, colour[root], slots, nodes)]
+            chosen[0] = root
+            mark[1] = marks[root]
+            end[1] = opened(root, indptr, neighbour, tie, colour, low, joint, extension, place)
+            at[1] = task[2]
+            depth = 1
+        stop = min(end[depth], task[3]) if depth == 1 else end[depth]
+        if depth == last:
+            before = node[depth]
+            for i in range(at[depth], stop):
+                u = extension[i]
+                found = slots[find(before, joint[u], slots, nodes)]
+                what = action[found]
+                if what != PASS:
+                    chosen[last] = u
+                    if what == DRAW:
+                        h = (mark[depth] + marks[u]) * GOLDEN
+                        wanted = (h >> 32) & 0x7FFFFFFF < threshold[found]
+                    elif what == TEST:
+                        wanted = not covered(
+                            found, x, need, chosen, ordered, open_, ranks, class_of, orders,
+                            first_turn, turns, first_member, pool, apart, width, taken,
+                        )  # fmt: skip
+                    else:
+                        wanted = True
+                    if wanted:
+                        row = head[3]
+                        if row == len(out):
+                            head[1], at[depth] = depth, i
+                            return 1
+                        for a in range(x):
+                            out[row, a] = chosen[a]
+                        out[row, x] = found
+                        head[3] = row + 1
+                counts[found] += 1
+        elif at[depth] < stop:
+            w = extension[at[depth]]
+            at[depth] += 1
+            chosen[depth] = w
+            mark[depth + 1] = mark[depth] + marks[w]
+            node[depth + 1] = slots[find(node[depth], joint[w], slots, nodes)]
+            end[depth + 1] = joined(
+                root, w, low + bits * depth, end[depth], indptr, neighbour, tie, colour,
+                joint, extension, place,
+            )  # fmt: skip
+            at[depth + 1] = at[depth]
+            head[1] = depth + 1
+            continue
+        back(root, depth - 1, low, bits, indptr, neighbour, chosen, end, joint, extension, head)
+    return 0
+
+
+def count_connected(graph: KnowledgeGraph, x: int, limit: int | None = None) -> int:
+    """Count the vertex sets of size x whose induced subgraph is weakly connected.
+
+    Parameters
+    ----------
+    limit
+        Stop soon after the count exceeds this; the value returned is then only known to be greater.
+
+    Examples
+    --------
+    >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "c")])
+    >>> [count_connected(path, x) for x in (1, 2, 3, 4, 5)]
+    [4, 3, 2, 1, 0]
+    """
+    return census(Adjacency.plain(graph), x, limit).total
+
+
+def connected_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) -> Members:
+    """List the vertex sets of size x whose induced subgraph is weakly connected.
+
+    Returns
+    -------
+    int64, shape (count, x); each set once, in no promised order.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are more than `limit`; nothing has been listed then.
+
+    Examples
+    --------
+    >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "c")])
+    >>> sorted(sorted(s) for s in connected_subgraphs(path, 3).tolist())
+    [[0, 1, 2], [1, 2, 3]]
+    """
+    adjacency = Adjacency.plain(graph)
+    found = census(adjacency, x, limit)
+    if limit is not None and found.total > limit:
+        raise too_many(x, limit)
+    return np.arange(graph.n, dtype=np.int64).reshape(-1, 1) if x == 1 else listed(adjacency, found)
+
+
+def attacked_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) -> list[Members]:
+    """List what an attacker may know: per component C the connected sets of min(x, |C|) vertices.
+
+    Returns
+    -------
+    One array per size that occurs, ascending; sizes below x hold whole components.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are more than `limit` sets with x vertices.
+
+    References
+    ----------
+    docs/anonymization.md, "Disconnected G".
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c")], vertices=["d"])
+    >>> [np.sort(members).tolist() for members in attacked_subgraphs(graph, 3)]
+    [[[0]], [[1, 2, 3]]]
+    """
+    whole = small_components(graph, x)
+    largest = connected_subgraphs(graph, x, limit)
+    return [*whole, largest] if len(largest) else whole
+
+
+def small_components(graph: KnowledgeGraph, x: int) -> list[Members]:
+    """The components with fewer than x vertices; an array for each size, ascending."""
+    _, component = graph.components()
+    sizes = np.bincount(component, minlength=0)
+    size_of = sizes[component]
+    by_component = np.argsort(component, kind="stable")
+    groups = []
+    for size in np.unique(size_of[size_of < x]):
+        rows = by_component[size_of[by_component] == size]
+        groups.append(rows.reshape(-1, int(size)).astype(np.int64))
+    return groups
+
+
+def too_many(x: int, limit: int) -> AnonymizationError:
+    """The error for a graph with more connected subgraphs than allowed."""
+    return AnonymizationError(
+        f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
+        hint=f"choose a smaller x than {x} (KLONE protects every x, whichever is verified), "
+        "or allow more with --max-subgraphs, which takes time and memory",
+    )

@@ -1,0 +1,360 @@
+"""For each class some members whose degrees differ: where most subgraphs of the class find their images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.jit import Flags, Ints, Rows, Shorts, kernel
+from kgreason.graph.knowledge_graph import Vertices
+
+MOST = 63  # members of a pool: bits of a set
+_STEPS = 4_000  # of the search for images that are apart; what takes longer counts as not found
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Members of classes.
+
+    Attributes
+    ----------
+    members
+        Shape (N, x), in canonical order, by class.
+    first
+        Those of class c are ``members[first[c]:first[c + 1]]``, at most 63.
+    first_turn, turns
+        Automorphisms of the classes.
+    ranks
+        Rank of the in-degree of each vertex, then that of its out-degree; members may be more vertices than those
+        of the graph.
+    width
+        Number of ranks.
+    """
+
+    members: Ints
+    first: Ints
+    first_turn: Ints
+    turns: Ints
+    ranks: Shorts
+    width: int
+
+    @classmethod
+    def none(cls, x: int, classes: int = 0, n: int = 0) -> Pools:
+        """No members."""
+        first, rows = np.zeros(classes + 1, dtype=np.int64), np.empty((0, x), dtype=np.int64)
+        return cls(rows, first, first, rows, np.zeros(2 * n, dtype=np.int32), 1)
+
+    @cached_property
+    def sets(self) -> tuple[Ints, Ints]:
+        """`apart` and `taken`, as `covered` takes them."""
+        x, classes = self.members.shape[1], len(self.first) - 1
+        apart = np.zeros(len(self.members), dtype=np.int64)
+        taken = np.zeros(classes * x * self.width, dtype=np.int64)
+        _fill_sets(
+            self.first, self.members, self.first_turn, self.turns, self.ranks, self.width, apart, taken
+        )
+        return apart, taken
+
+    @property
+    def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints, int, Ints]:
+        """Pools as `covered` takes them, from `first_turn` on."""
+        apart, taken = self.sets
+        return self.first_turn, self.turns, self.first, self.members, apart, self.width, taken
+
+    def renumbered(self, original: Vertices) -> Pools:
+        """The same with vertices as an adjacency numbers them; vertices beyond it keep their numbers."""
+        n, total = len(original), len(self.ranks) // 2
+        rank = np.arange(total, dtype=np.int64)
+        rank[original] = np.arange(n)
+        ranks = self.ranks.reshape(2, total).copy()
+        ranks[:, :n] = ranks[:, original]
+        found = replace(self, members=rank[self.members], ranks=ranks.ravel())
+        found.__dict__["sets"] = self.sets
+        return found
+
+    def finds(self, members: Ints, classes: Ints, need: int) -> npt.NDArray[np.bool_]:
+        """Which subgraphs, in canonical order, find `need` images in the pool of their class."""
+        found = np.zeros(len(members), dtype=np.bool_)
+        x, count = members.shape[1], len(self.first) - 1
+        room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1)))
+        as_they_are = np.arange(count, dtype=np.int32), np.tile(np.arange(x, dtype=np.int64), (count, 1))
+        members, classes = np.ascontiguousarray(members), np.ascontiguousarray(classes)
+        given: tuple[Any, ...] = members, classes, x, need, *room, self.ranks, *as_they_are
+        given = *given, *self.arrays, found
+        cover(*given)
+        return found
+
+
+def degree_ranks(degrees: tuple[Vertices, Vertices]) -> tuple[Shorts, int]:
+    """Ranks of in-degrees, then of out-degrees, and how many there are."""
+    inner, outer = (np.unique(d, return_inverse=True) for d in degrees)
+    ranks = np.concatenate([inner[1].reshape(-1), outer[1].reshape(-1) + len(inner[0])])
+    return ranks.astype(np.int32), len(inner[0]) + len(outer[0])
+
+
+def diverse(
+    members: Ints,
+    classes: Ints,
+    count: int,
+    turns: tuple[Ints, Ints],
+    ranks: Shorts,
+    width: int,
+    most: int = MOST,
+) -> Pools:
+    """Choose pools among members in canonical order, the first of a class first.
+
+    Sets of members that are pairwise disjoint and differ in all degrees at every position are built greedily, one
+    after the other, each as large as it gets.
+
+    Parameters
+    ----------
+    classes
+        Class of each member, ascending; there are `count` of them.
+    turns
+        Automorphisms, as `Forms.turns` gives them.
+    """
+    bounds = np.searchsorted(classes, np.arange(count + 1)).astype(np.int64)
+    sizes = np.minimum(np.diff(bounds), most)
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    pool = np.zeros((int(first[-1]), members.shape[1]), dtype=np.int64)
+    used = np.zeros(len(members), dtype=np.bool_)
+    choose(np.ascontiguousarray(members), bounds, *turns, ranks, first, used, pool)
+    return Pools(pool, first, *turns, ranks, width)
+
+
+@kernel
+def _met(member: Ints, other: Rows, row: int, x: int) -> bool:
+    """Whether a subgraph shares a vertex with a member of a pool."""
+    for a in range(x):
+        for b in range(x):
+            if member[a] == other[row, b]:
+                return True
+    return False
+
+
+@kernel
+def _images(
+    free: int, need: int, x: int, first: int, size: int, member: Ints, pool: Rows, apart: Ints, open_: Ints
+) -> bool:
+    """Whether `need` free members of a pool are apart from each other and share no vertex with a subgraph."""
+    # `free`: bit set of members that differ from the subgraph in all degrees. The pool is ``pool[first :
+    # first + size]``; `apart` holds for each of its members those apart from it. `open_`: room for `need` bit
+    # sets.
+    level = 0
+    open_[0] = free
+    i = 0
+    for _ in range(_STEPS):
+        rest = open_[level]
+        while i < size and (rest >> i) & 1 == 0:
+            i += 1
+        if rest == 0 or i >= size:
+            if level == 0:
+                return False
+            level -= 1
+            i = 0
+            continue
+        open_[level] = rest & ~(1 << i)
+        if _met(member, pool, first + i, x):
+            for lower in range(level):
+                open_[lower] &= ~(1 << i)
+            i += 1
+            continue
+        if level + 1 == need:
+            return True
+        level += 1
+        open_[level] = open_[level - 1] & apart[first + i]
+        i = 0
+    return False
+
+
+@kernel
+def covered(
+    kind: int, x: int, need: int, member: Ints, ordered: Ints, open_: Ints, ranks: Shorts,
+    class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints,
+    width: int, taken: Ints,
+) -> bool:  # fmt: skip
+    """Whether a subgraph finds its images in the pool of its class.
+
+    Parameters
+    ----------
+    kind
+        Of the subgraph; its class is ``class_of[kind]``, and ``member[orders[kind]]`` are its vertices in the
+        canonical order of the class.
+    ranks
+        Rank of the in-degree of each vertex, then that of its out-degree, each among all distinct ones.
+    first_turn, turns
+        Automorphisms of each class.
+    first_member, pool, apart
+        Pool of each class, at most 63 members in canonical order, and the bit set of those apart from each.
+    width, taken
+        ``taken[(class * x + position) * width + rank]``: members that have this degree there.
+    """
+    c = class_of[kind]
+    first = first_member[c]
+    size = first_member[c + 1] - first
+    if size < need:
+        return False
+    n = len(ranks) >> 1
+    for a in range(x):
+        ordered[a] = member[orders[kind, a]]
+    everyone = (1 << size) - 1
+    for turn in range(first_turn[c], first_turn[c + 1]):
+        clash = 0
+        for a in range(x):
+            v = ordered[turns[turn, a]]
+            at = (c * x + a) * width
+            clash |= taken[at + ranks[v]] | taken[at + ranks[n + v]]
+        free = everyone & ~clash
+        if free != 0 and _images(free, need, x, first, size, member, pool, apart, open_):
+            return True
+    return False
+
+
+@kernel
+def _apart(
+    one: Rows, i: int, turn: int, other: Rows, j: int, other_turn: int, turns: Rows, ranks: Shorts
+) -> bool:  # fmt: skip
+    """Whether two members, each turned, share no vertex and differ in all degrees."""
+    n = len(ranks) >> 1
+    x = one.shape[1]
+    for a in range(x):
+        u, v = one[i, turns[turn, a]], other[j, turns[other_turn, a]]
+        if ranks[u] == ranks[v] or ranks[n + u] == ranks[n + v]:
+            return False
+    for a in range(x):
+        for b in range(x):
+            if one[i, a] == other[j, b]:
+                return False
+    return True
+
+
+@kernel
+def _fill_sets(
+    first: Ints, pool: Rows, first_turn: Ints, turns: Rows, ranks: Shorts, width: int, apart: Ints, taken: Ints
+) -> None:  # fmt: skip
+    """Fill the bit sets of pools: members apart from each other, and members of equal degree."""
+    n = len(ranks) >> 1
+    x = pool.shape[1]
+    for c in range(len(first) - 1):
+        for i in range(first[c], first[c + 1]):
+            bit = 1 << (i - first[c])
+            for a in range(x):
+                v = pool[i, a]
+                at = (c * x + a) * width
+                taken[at + ranks[v]] |= bit
+                taken[at + ranks[n + v]] |= bit
+            for j in range(first[c], i):
+                same = first_turn[c]  # the first turn is none
+                if _apart(pool, i, same, pool, j, same, turns, ranks):
+                    apart[i] |= 1 << (j - first[c])
+                    apart[j] |= bit
+
+
+@kernel
+def choose(
+    members: Rows, bounds: Ints, first_turn: Ints, turns: Rows, ranks: Shorts, first: Ints, used: Flags, pool: Rows
+) -> None:  # fmt: skip
+    """Choose ``first[c + 1] - first[c]`` members of each class, in groups that are pairwise apart."""
+    x = members.shape[1]
+    for c in range(len(bounds) - 1):
+        row = first[c]
+        while row < first[c + 1]:
+            group = row
+            for i in range(bounds[c], bounds[c + 1]):
+                if used[i]:
+                    continue
+                if row == first[c + 1]:
+                    break
+                for turn in range(first_turn[c], first_turn[c + 1]):
+                    fits = True
+                    for j in range(group, row):
+                        if not _apart(pool, j, first_turn[c], members, i, turn, turns, ranks):
+                            fits = False
+                            break
+                    if fits:
+                        for a in range(x):
+                            pool[row, a] = members[i, turns[turn, a]]
+                        used[i] = True
+                        row += 1
+                        break
+
+
+@kernel
+def cover(
+    members: Rows, kinds: Ints, x: int, need: int, member: Ints, ordered: Ints, open_: Ints,
+    ranks: Shorts, class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows,
+    apart: Ints, width: int, taken: Ints, found: Flags,
+) -> None:  # fmt: skip
+    """Tell of each subgraph whether it finds its images in the pool of its class."""
+    for i in range(len(members)):
+        for a in range(x):
+            member[a] = members[i, a]
+        found[i] = covered(
+            kinds[i], x, need, member, ordered, open_, ranks, class_of, orders,
+            first_turn, turns, first_member, pool, apart, width, taken,
+        )  # fmt: skip
+
+
+@kernel
+def search(
+    targets: Rows, classes: Ints, bounds: Ints, members: Rows, first_turn: Ints, turns: Rows, ranks: Shorts,
+    need: int, budget: int, places: Ints, turned: Ints, level_at: Ints, found: Flags,
+) -> None:  # fmt: skip
+    """Search images of subgraphs among all members of their class, in all their turns.
+
+    Parameters
+    ----------
+    targets, classes
+        Subgraphs in canonical order, and their classes.
+    bounds, members
+        Members of class c are ``members[bounds[c]:bounds[c + 1]]``.
+    budget
+        Comparisons after which a search is given up.
+    places, turned, level_at
+        Room: members that are apart from the target, their turns; and `need` numbers.
+    found
+        Written.
+    """
+    most = len(places)
+    for t in range(len(targets)):
+        c = classes[t]
+        many = 0
+        for i in range(bounds[c], bounds[c + 1]):
+            if many == most:
+                break
+            for turn in range(first_turn[c], first_turn[c + 1]):
+                if many < most and _apart(targets, t, first_turn[c], members, i, turn, turns, ranks):
+                    places[many] = i
+                    turned[many] = turn
+                    many += 1
+        found[t] = False
+        level = 0
+        level_at[0] = 0
+        steps = 0
+        while level >= 0 and steps < budget:
+            i = level_at[level]
+            if i >= many:
+                level -= 1
+                if level >= 0:
+                    level_at[level] += 1
+                continue
+            fits = True
+            for lower in range(level):
+                j = level_at[lower]
+                steps += 1
+                if not _apart(members, places[j], turned[j], members, places[i], turned[i], turns, ranks):
+                    fits = False
+                    break
+            steps += 1
+            if not fits:
+                level_at[level] += 1
+            elif level + 1 == need:
+                found[t] = True
+                break
+            else:
+                level += 1
+                level_at[level] = i + 1

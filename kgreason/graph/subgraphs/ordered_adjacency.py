@@ -1,0 +1,192 @@
+"""A graph as the enumeration of its subgraphs walks it: hubs first, with the kind of what runs between vertices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.induced.situations import Ties
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+
+Ints = npt.NDArray[np.int64]
+Shorts = npt.NDArray[np.int32]
+_WIDTH = 62
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """Undirected simple graph whose vertices are numbered by descending degree.
+
+    Hubs are roots of the search first and then vanish from it.
+
+    Attributes
+    ----------
+    original
+        Number in the graph of each vertex, shape (n,).
+    indptr, neighbour
+        The neighbours of v are ``neighbour[indptr[v]:indptr[v + 1]]``, ascending.
+    tie
+        Number, from 1, of what runs between v and this neighbour, as v is seen by it: how many edges of each
+        relation run either way, and the cells of their weights that rules tell apart.
+    colour
+        The same for loops of each vertex, from 0.
+    bits, low
+        Width of the numbers of ties and of colours.
+    """
+
+    original: Vertices
+    indptr: Ints
+    neighbour: Shorts
+    tie: Shorts
+    colour: Shorts
+    bits: int
+    low: int
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.original)
+
+    def fits(self, x: int) -> bool:
+        """Whether the ties and the colour of one of x vertices fit into a word."""
+        return (x - 1) * self.bits + self.low <= _WIDTH
+
+    @classmethod
+    def plain(cls, graph: KnowledgeGraph) -> Adjacency:
+        """All ties alike, for whoever only counts."""
+        pairs, _ = _pairs(graph)
+        return _hubs_first(graph.n, pairs, np.ones(2 * len(pairs), np.int64), np.zeros(graph.n, np.int64))
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, seen: Ties | None = None) -> Adjacency:
+        """Tell ties apart by their edges and, if given, by the cells that rules see.
+
+        Examples
+        --------
+        >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "b"), ("c", "c")])
+        >>> found = Adjacency.of(graph)
+        >>> found.original.tolist(), found.neighbour.tolist(), found.colour.tolist()
+        ([1, 0, 2], [1, 2, 0, 0], [0, 0, 1])
+        >>> len(set(found.tie.tolist()))
+        3
+        """
+        pairs, (keys, kinds) = _pairs(graph)
+        n = max(graph.n, 1)
+        low, high = np.divmod(pairs, n)
+        forth, back = looked_up(keys, kinds, pairs), looked_up(keys, kinds, high * n + low)
+        loops = looked_up(keys, kinds, np.arange(graph.n) * (n + 1))
+        one, other = [forth, back], [back, forth]
+        colours = [loops]
+        if seen is not None:
+            owner = np.repeat(np.arange(graph.n), np.diff(seen.indptr))
+            rule = looked_up(owner * n + seen.neighbour, seen.tie, pairs)
+            one.append(rule)
+            other.append(seen.mirror[rule])
+            colours.append(seen.loop)
+        ties = numbered([np.concatenate(column) for column in zip(one, other, strict=True)])
+        return _hubs_first(graph.n, pairs, ties + 1, numbered(colours))
+
+
+def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
+    """Compressed rows of the undirected simple graph that the edges of all relations make, loops left out.
+
+    Returns
+    -------
+    indptr, neighbours
+        int64; the neighbours of v are ``neighbours[indptr[v]:indptr[v + 1]]``, ascending.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "a"), ("b", "c"), ("c", "c")])
+    >>> [a.tolist() for a in undirected(graph)]
+    [[0, 1, 3, 4], [1, 0, 2, 1]]
+    """
+    n = max(graph.n, 1)
+    u, v = np.divmod(_pairs(graph)[0], n)
+    keys = np.sort(np.concatenate([u * n + v, v * n + u]))
+    indptr = np.zeros(graph.n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(keys // n, minlength=graph.n), out=indptr[1:])
+    return indptr, keys % n
+
+
+def ordered_pairs(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
+    """Ordered pairs with an edge, as u n + v, ascending; and the kind of each.
+
+    Kinds are numbered from 1: pairs of a kind have the same number of edges of each relation.
+    """
+    source, target = graph.ends
+    keys, at = np.unique(source * max(graph.n, 1) + target, return_inverse=True)
+    sizes = [len(r) for r in graph.relations.values()]
+    relation = np.repeat(np.arange(len(sizes)), sizes)
+    counts = [np.bincount(at[relation == i], minlength=len(keys)) for i in range(len(sizes))]
+    return keys, numbered(counts) + 1 if len(keys) else keys
+
+
+def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
+    """Pairs u < v with an edge, as u n + v, ascending; and what `ordered_pairs` gives."""
+    n = max(graph.n, 1)
+    keys, kinds = ordered_pairs(graph)
+    u, v = np.divmod(keys, n)
+    proper = u != v
+    both = np.minimum(u, v)[proper] * n + np.maximum(u, v)[proper]
+    return np.unique(both).astype(np.int64), (keys, kinds)
+
+
+def looked_up(keys: Ints, values: Ints | Shorts, wanted: Ints) -> Ints:
+    """Values of the wanted keys, 0 where there is none; `keys` ascend."""
+    if not len(keys):
+        return np.zeros_like(wanted)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, values[at], 0).astype(np.int64)
+
+
+def numbered(columns: list[npt.NDArray[np.int64]]) -> Ints:
+    """Number the rows of some columns of non-negative integers, from 0, in lexicographic order.
+
+    Examples
+    --------
+    >>> numbered([np.array([1, 0, 1]), np.array([0, 5, 0])]).tolist()
+    [1, 0, 1]
+    """
+    code = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
+    for column in columns:
+        if column.max(initial=0) >= 1 << 31:
+            column = _dense(column)
+        code = _dense(code * (int(column.max(initial=0)) + 1) + column)
+    return code
+
+
+def _dense(values: Ints) -> Ints:
+    """Replace values by their ranks among the distinct ones."""
+    size = int(values.max(initial=-1)) + 1
+    if size > 4 * len(values) + 1024:
+        return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    present = np.zeros(size, dtype=np.bool_)
+    present[values] = True
+    ranks: Ints = (np.cumsum(present) - 1)[values]
+    return ranks
+
+
+def _hubs_first(n: int, pairs: Ints, ties: Ints, colours: Ints) -> Adjacency:
+    """Number vertices by descending degree; `ties` holds those of all pairs (u, v), then those of all (v, u)."""
+    u, v = np.divmod(pairs, max(n, 1))
+    ends, others = np.concatenate([v, u]), np.concatenate([u, v])
+    degree = np.bincount(ends, minlength=n)
+    original = np.argsort(-degree, kind="stable").astype(np.int64)
+    rank = np.empty_like(original)
+    rank[original] = np.arange(n)
+    owner, neighbour = rank[ends], rank[others]
+    order = np.argsort(owner * n + neighbour, kind="stable")
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(degree[original], out=indptr[1:])
+    return Adjacency(
+        original,
+        indptr,
+        neighbour[order].astype(np.int32),
+        ties[order].astype(np.int32),
+        colours[original].astype(np.int32),
+        int(ties.max(initial=1)).bit_length(),
+        int(colours.max(initial=0)).bit_length(),
+    )

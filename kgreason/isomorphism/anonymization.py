@@ -1,0 +1,205 @@
+"""Anonymizations of graphs under rules, through the pipeline of all releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgreason.base.printable import Displayed
+from kgreason.base.progress import SILENT, Progress
+from kgreason.isomorphism.reading import Pair, read_release, renumbered
+from kgreason.release.pipeline import Family, Result
+
+if TYPE_CHECKING:
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
+    from kgreason.isomorphism.definition import Anonymizer, Release
+    from kgreason.isomorphism.utility.detection_auc import Telling
+    from kgreason.isomorphism.utility.query_utility import Fidelity, Utility
+    from kgreason.isomorphism.verification.verdict import Verdict
+    from kgreason.language.check.checked_program import CheckedProgram
+    from kgreason.release.folder_contents import Contents
+    from kgreason.release.publication import Folders
+    from kgreason.release.report.report_data import Report
+    from kgreason.release.table_layout import Layout
+
+
+@dataclass(frozen=True)
+class Score(Displayed):
+    """What a release is worth: answers kept, distributions kept, and whether synthetic vertices can be told."""
+
+    utility: Utility
+    fidelity: Fidelity
+    telling: Telling
+
+    def __repr__(self) -> str:
+        return f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; told: {self.telling}>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "utility": self.utility.as_dict(),
+            "fidelity": self.fidelity.as_dict(),
+            "telling": self.telling.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Anonymization(Result):
+    """An anonymized graph with its proof and its scores.
+
+    Attributes
+    ----------
+    original
+        The input graph.
+    release
+        The graph to publish and the secret mapping.
+    verdict
+        What the independent checker found.
+    score
+        Utility, fidelity, and whether synthetic vertices can be told.
+    derived
+        The derived predicates that the guarantee covers besides the ground edges.
+    """
+
+    original: KnowledgeGraph
+    release: Release
+    verdict: Verdict
+    score: Score
+    derived: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        found = "holds" if self.holds else "DOES NOT HOLD"
+        return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Released label of each original label: the secret."""
+        labels = self.release.graph.labels[self.release.mapping]
+        return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
+
+    def report(self, progress: Progress = SILENT) -> Report:
+        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
+        from kgreason.isomorphism.report import private_report
+
+        return private_report(self, self.run, progress)
+
+    def figures_by_name(self) -> dict[str, Any]:
+        """What is told as JSON besides the verdict and times."""
+        return {
+            "guarantee": str(self.release.guarantee),
+            "derived": list(self.derived),
+            "original": {"vertices": self.original.n, "edges": self.original.m},
+            **self.score.as_dict(),
+            "figures": dict(self.release.figures),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Isomorphism(Family["Release", Pair, Anonymization]):
+    """One run of `kgreason.anonymize`.
+
+    Attributes
+    ----------
+    algorithm
+        What anonymizes.
+    graph, program
+        The original and its rules.
+    sizes
+        Numbers of vertices of the parts that are verified.
+    most
+        Subgraphs above which graphs are not verified; `None`: they were counted before.
+    layout
+        The tables of the release; `None`: nothing is written.
+    """
+
+    algorithm: Anonymizer
+    graph: KnowledgeGraph
+    program: CheckedProgram
+    sizes: Sequence[int]
+    most: int | None
+    layout: Layout | None
+
+    def anonymize(self) -> Release:
+        """Augment the graph, and give it random labels or, where a format wants them, numbers."""
+        from kgreason.isomorphism.anonymizers.assembly import publish
+
+        augmented = self.algorithm.augment(self.graph, self.program, self.rng, self.progress)
+        numbered = self.layout is not None and self.layout.numbered
+        labels = None if numbered else frozenset(self.graph.labels.tolist())
+        return publish(augmented, labels, self.secret)
+
+    def held(self, made: Release) -> Pair:
+        """The release in memory, with its original."""
+        return Pair(self.graph, made.graph, made.mapping, made.parts)
+
+    def write(self, made: Release, public: Path, private: Path) -> None:
+        """Write the tables and the rules, and who is who."""
+        from kgreason.isomorphism.folder import RULES, public_rules
+        from kgreason.isomorphism.release_tables import write_parts, write_tables
+        from kgreason.release.mapping import write_mapping
+
+        layout = self._fitting(made.graph, self.progress)
+        write_tables(public, made.graph, layout, self.program.nodes[0] if self.program.nodes else "node")
+        (public / RULES).write_text(public_rules(self.program, layout), encoding="utf-8")
+        write_mapping(private / "mapping.csv", self.graph.labels, made.graph.labels, made.mapping)
+        if made.parts is not None:
+            write_parts(private / "parts.csv", self.graph, made.parts)
+
+    def _fitting(self, released: KnowledgeGraph, progress: Progress = SILENT) -> Layout:
+        from kgreason.isomorphism.release_tables import fitting
+
+        assert self.layout is not None
+        return fitting(self.layout, released, progress)
+
+    def read(self, made: Release, public: Path, private: Path) -> Pair:  # noqa: ARG002
+        """Read the folders back."""
+        return read_release(self.program, self.graph, public, private / "mapping.csv")
+
+    def judge(self, made: Release, read: Pair) -> Anonymization:
+        """Decide the guarantee, by copies where the anonymizer made some, else by a search for images; and score."""
+        from kgreason.isomorphism.assessment import score, verify
+        from kgreason.isomorphism.verification.verdict import Certificate
+
+        graphs, guarantee = (read.original, read.released, read.mapping), made.guarantee
+        certificate = None
+        if made.copies is not None:
+            certificate = Certificate(guarantee.k, copies=renumbered(made.copies, made.graph, read.released))
+        verdict = verify(
+            *graphs,
+            self.program,
+            k=guarantee.k,
+            x=self.sizes,
+            parts=read.parts,
+            certificate=certificate,
+            max_subgraphs=self.most,
+            model=guarantee.model,
+            progress=self.progress,
+        )
+        self.clock.lap("verify")
+        found = score(*graphs, self.program, progress=self.progress)
+        self.clock.lap("score")
+        told = verdict, read.original, made, found, self.program.derived
+        return Anonymization(*told, seconds=self.clock.laps, run=self.run)
+
+    def contents(self, found: Anonymization, read: Pair) -> Contents:
+        """What the public folder holds."""
+        from kgreason.isomorphism.folder import contents_of
+
+        claim = found.release.guarantee, found.verdict.sizes
+        return contents_of(self.program, self._fitting(found.release.graph), read.released, claim)
+
+    def certify(self, found: Anonymization, read: Pair, public: Path, private: Path) -> None:
+        """Write the certificate, with an imprint of all that is in the folders by now."""
+        from kgreason.isomorphism.certificates import write_certificate
+
+        if found.verdict.certificate is not None:
+            write_certificate(
+                private / "certificate.json", found.verdict.certificate, read, (public, private)
+            )
+
+    def noted(self, folders: Folders) -> dict[str, Any]:  # noqa: ARG002
+        """How the release was made."""
+        told = self.run.parameters
+        return {"trials": told["trials"], "method": told["method"], "seed": self.run.seed}

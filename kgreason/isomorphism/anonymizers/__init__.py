@@ -1,0 +1,1 @@
+"""KLONE, KGUARD, k-Iso, and their parts."""

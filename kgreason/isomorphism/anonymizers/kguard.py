@@ -1,0 +1,194 @@
+"""KGUARD, exact: every attacked subgraph gets its images, most of them without any addition.
+
+Nearly all subgraphs have k - 1 images in the graph itself (*natural cover*). For the others members of their classes
+are made, by copies of a template that holds them all. What an addition breaks is looked for and mended, until nothing
+lacks.
+
+References
+----------
+KGISO, Definition 4.1; docs/anonymization.md, KGUARD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import Progress
+from kgreason.graph.facts import InducedReasoner
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.subgraphs.enumeration import count_connected, small_components, too_many
+from kgreason.graph.subgraphs.member_pools import MOST
+from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
+from kgreason.isomorphism.anonymizers.augmentation import Draft
+from kgreason.isomorphism.anonymizers.klone import Klone, check_k, check_x, ties_to_largest
+from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
+from kgreason.isomorphism.anonymizers.template_copies import Pieces, Standing
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
+from kgreason.isomorphism.definition import Augmented, Guarantee
+from kgreason.language.check.checked_program import CheckedProgram
+
+_ATTEMPTS = 4  # at adding little, if there is time
+_LITTLE = 24  # vertices and edges that are not worth another attempt
+_FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
+
+Lacks = Sequence[tuple[Cover, Lack]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Mending:
+    """A graph with its new weights, and the subgraphs (`covers`, by size) that need k images, themselves included."""
+
+    noising: WeightNoising
+    graph: KnowledgeGraph
+    reasoner: InducedReasoner
+    covers: Sequence[Cover]
+    k: int
+    rng: np.random.Generator
+    progress: Progress
+
+    def least(self, attempts: int) -> Draft | None:
+        """Try some times and take what adds least; `None` if KLONE adds less."""
+        best: Draft | None = None
+        attempts = max(1, min(_ATTEMPTS, attempts))
+        ties = ties_to_largest(self.graph, (), self.rng)
+        first = self._lacks(self._draft(ties))
+        for number in range(attempts):
+            self.progress.step(f"Making images, attempt {number + 1} of {attempts}")
+            best = self._attempt(self._draft(ties), first, best) or best
+            if best is not None and best.added <= _LITTLE:
+                break
+        if best is not None:
+            vertices = best.n - self.graph.n
+            self.progress.note(f"{vertices:,} vertices and {best.added - vertices:,} edges make all images")
+        return best
+
+    def _draft(self, ties: Pairs) -> Draft:
+        graph, bounds = self.graph, self.noising.program.incoming_sums
+        x = max(cover.x for cover in self.covers)
+        draft = Draft(graph, x, bounds, self.rng, symmetric=is_symmetric(graph))
+        for source, target in zip(*(ends.tolist() for ends in ties), strict=True):
+            draft.tie(source, target)
+        return draft
+
+    def _lacks(self, draft: Draft) -> Lacks:
+        degrees = draft.inner, draft.outer
+        return [(cover, cover.lack(degrees, self.progress)) for cover in self.covers]
+
+    def _attempt(self, draft: Draft, lacks: Lacks, best: Draft | None) -> Draft | None:
+        """Additions after which nothing lacks; `None` if they are more than the best so far, or than KLONE's."""
+        graph = self.graph
+        pieces = Pieces(self.noising, graph, self.reasoner, draft, self.rng)
+        most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
+        for cover in self.covers:
+            cover.forget()
+        originals = np.arange(graph.n, dtype=np.int64)
+        for turn in range(_ROUNDS):
+            lacking = any(len(lack.members) for _, lack in lacks)
+            if not lacking and not any(draft.open):
+                return draft
+            for cover, lack in lacks:
+                cover.rely(lack)
+            draft.standing = Standing.of(draft, lacks, originals)
+            if lacking:
+                pieces.make(lacks, apart=turn >= _FREE)
+            else:
+                draft.settle()
+            if draft.added >= most:
+                return None
+            lacks = self._lacks(draft)
+        return None
+
+
+_EFFORT = 8_000_000  # subgraphs to look at in all attempts together
+_VERTEX_EFFORT = 50  # as which a vertex counts
+
+
+@dataclass(frozen=True)
+class Kguard:
+    """The anonymizer for the subgraphs of given sizes.
+
+    Attributes
+    ----------
+    k
+        Images of each attacked subgraph, itself included.
+    sizes
+        Numbers of vertices of the attacked subgraphs, at most 6; a smaller component counts as a whole.
+    trials
+        Number M of weight draws, the best of which is kept.
+    max_subgraphs
+        Graphs with more connected subgraphs of one size are refused.
+    """
+
+    k: int = 3
+    sizes: tuple[int, ...] = (4,)
+    trials: int = 10
+    max_subgraphs: int = 1_000_000_000
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Make a (k,x)-isomorphism anonymization for each x in `sizes`.
+
+        Raises
+        ------
+        AnonymizationError
+            If k or a size is out of range, there are more than `max_subgraphs` subgraphs, weights lie outside
+            [0, 1], or the graph has vertices but no relation.
+        """
+        self._check(graph, progress)
+        noising = WeightNoising.fit(graph, rules, self.trials)
+        noised = noising.originals(rng, progress)
+        reasoner = InducedReasoner(noised, rules)
+        covers = self._covers(noised, reasoner, rng, progress)
+        total = sum(cover.count for cover in covers)
+        mending = _Mending(noising, noised, reasoner, covers, self.k, rng, progress)
+        draft = mending.least(_EFFORT // max(1, total + _VERTEX_EFFORT * graph.n))
+        if draft is None:
+            progress.note("KLONE adds no more than this would: it is used instead")
+            return Klone(self.k, self.trials).augment(graph, rules, rng, progress)
+        augmented, fixed = assemble(
+            noised, draft.n, draft.edges(), draft.ties, rng, symmetric=draft.symmetric
+        )
+        # the images were found for these degrees
+        if (augmented.in_degree() != draft.inner).any() or (augmented.out_degree() != draft.outer).any():
+            raise RuntimeError("KGUARD lost count of degrees")
+        figures = {
+            "vertices": graph.n,
+            "edges": graph.m,
+            "subgraphs": total,
+            "classes": sum(len(cover.catalogue.forms) for cover in covers),
+            "vertices_added": augmented.n - graph.n,
+            "edges_added": augmented.m - graph.m,
+            "synthetic_edges": augmented.m - sum(fixed.values()),
+        }
+        weighed = noising.synthetic(augmented, fixed, rng, progress)
+        *also, x = sorted(self.sizes)
+        return Augmented(weighed, Guarantee(self.k, x, tuple(also)), figures, originals=graph.n)
+
+    def _check(self, graph: KnowledgeGraph, progress: Progress) -> None:
+        check_k(self.k)
+        if self.k - 1 > MOST:
+            raise AnonymizationError(
+                f"KGUARD handles k up to {MOST + 1}, not {self.k}", hint="KLONE handles every k"
+            )
+        for x in self.sizes:
+            check_x(x, graph)
+            progress.step(f"Counting subgraphs of {x} vertices")
+            if count_connected(graph, x, self.max_subgraphs) > self.max_subgraphs:
+                raise too_many(x, self.max_subgraphs)
+
+    def _covers(
+        self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
+    ) -> list[Cover]:
+        """One for each size, and for components that are smaller."""
+        need, covers = self.k - 1, []
+        whole = {rows.shape[1]: rows for rows in small_components(graph, max(self.sizes))}
+        for x in sorted({*self.sizes, *whole}):
+            progress.step(f"Classifying subgraphs of {x} vertices")
+            targets = None if x in self.sizes else whole[x]
+            covers.append(Cover(graph, reasoner, x, targets, need, rng))
+        return [cover for cover in covers if cover.count]

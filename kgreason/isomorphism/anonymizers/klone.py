@@ -1,0 +1,325 @@
+"""KLONE: k copies of the graph, tied together so that the copies of a vertex differ in degree.
+
+References
+----------
+KGISO, Algorithm 1; docs/anonymization.md, KLONE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.choices import MAX_VERTICES
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import Progress
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.subgraphs.patterns import LARGEST
+from kgreason.isomorphism.anonymizers.assembly import Edges, Pairs, assemble, both_ways, is_symmetric
+from kgreason.isomorphism.anonymizers.degree_distributions import (
+    DegreeDistribution,
+    Degrees,
+    choose_across,
+    match_between,
+)
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
+from kgreason.isomorphism.definition import Augmented, Guarantee
+from kgreason.language.check.checked_program import CheckedProgram
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Klone:
+    """The anonymizer that is correct for every x at once.
+
+    Attributes
+    ----------
+    k
+        Number of copies, the original one included.
+    trials
+        Number M of weight draws, the best of which is kept.
+    """
+
+    k: int = 3
+    trials: int = 10
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Make a (k,x)-isomorphism anonymization for every x; kn <= vertices <= 2kn + 1.
+
+        Raises
+        ------
+        AnonymizationError
+            If k is less than 2, weights lie outside [0, 1], or the graph has vertices but no relation.
+        """
+        check_k(self.k)
+        check_vertices(self.k * graph.n)
+        noising = WeightNoising.fit(graph, rules, self.trials)
+        noised = noising.originals(rng, progress)
+        progress.step("Tying the copies together")
+        symmetric = is_symmetric(graph)
+        synthetic, new = self._synthetic_edges(graph, symmetric, rng)
+        copies = {name: _copies(noised, name, self.k) for name in graph.relations}
+        n = self.k * graph.n + new
+        augmented, fixed = assemble(noised, n, copies, synthetic, rng, symmetric=symmetric)
+        check_diversity(augmented, [np.arange(self.k * graph.n).reshape(self.k, graph.n)])
+        figures = {
+            "vertices": graph.n,
+            "edges": graph.m,
+            "vertices_added": n - graph.n,
+            "edges_added": augmented.m - graph.m,
+            "synthetic_edges": augmented.m - sum(fixed.values()),
+            "new_vertices": new,
+        }
+        weighed = noising.synthetic(augmented, fixed, rng, progress, alike=self.k)
+        copied = np.arange(graph.n, self.k * graph.n).reshape(self.k - 1, graph.n)
+        return Augmented(weighed, Guarantee(self.k, None), figures, originals=graph.n, copies=copied)
+
+    def _synthetic_edges(
+        self, graph: KnowledgeGraph, symmetric: bool, rng: np.random.Generator
+    ) -> tuple[Pairs, int]:
+        """Sources and targets of the synthetic edges, and the number of new vertices they need."""
+        # In a symmetric graph their reverses are still to be added: there a vertex has one degree, and each
+        # edge it lacks goes forth or back at random.
+        n, k = graph.n, self.k
+        tied = tie_pieces(graph, k, rng)
+        missing = (
+            self._missing_halves(graph, tied, rng) if symmetric else self._missing_degrees(graph, tied, rng)
+        )
+        (source, target), new = partnered(missing, tied, graph.m / max(n, 1), rng, symmetric=symmetric)
+        return exchanged((np.append(tied[0], source), np.append(tied[1], target)), n, k, rng), new
+
+    def _missing_degrees(
+        self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
+    ) -> tuple[Degrees, Degrees]:
+        """What copies of vertices lack of their chosen out- and in-degrees, shape (n, k); equal in total."""
+        out_chosen, out_missing = self._chosen(graph.out_degree(), tied[0], rng)
+        in_chosen, in_missing = self._chosen(graph.in_degree(), tied[1], rng)
+        surplus = int(out_missing.sum() - in_missing.sum())
+        lesser = (in_chosen, in_missing) if surplus > 0 else (out_chosen, out_missing)
+        _raise_greatest(*lesser, abs(surplus), rng)
+        return out_missing, in_missing
+
+    def _missing_halves(
+        self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
+    ) -> tuple[Degrees, Degrees]:
+        """What copies of vertices lack of their chosen degrees, divided at random into equal totals."""
+        chosen, missing = self._chosen(graph.out_degree(), both_ways(tied)[0], rng)
+        _raise_greatest(chosen, missing, int(missing.sum()) % 2, rng)
+        return halves(missing, rng)
+
+    def _chosen(self, real: Degrees, ends: Vertices, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
+        """Choose degrees of the copies, and what they lack of them, given the ends of the ties."""
+        ties = np.bincount(ends, minlength=len(real) * self.k).reshape(self.k, len(real)).T
+        current = real[:, None] + ties
+        chosen = choose_across(current, DegreeDistribution.fit(real), rng)
+        return chosen, chosen - current
+
+
+def check_k(k: int) -> None:
+    """Refuse a k that protects nothing."""
+    if k < 2:
+        raise AnonymizationError(f"k must be at least 2, not {k}", hint="k = 3 is usual")
+
+
+def check_x(x: int, graph: KnowledgeGraph | None = None) -> None:
+    """Refuse an x that KGUARD cannot handle.
+
+    Raises
+    ------
+    AnonymizationError
+        If it is out of range, or greater than the number of vertices of the graph.
+    """
+    if not 1 <= x <= LARGEST:
+        raise AnonymizationError(
+            f"KGUARD handles x from 1 to {LARGEST}, not {x}",
+            hint="choose a smaller x, or KLONE, which protects every x",
+        )
+    if graph is not None and graph.n and x > graph.n:
+        raise AnonymizationError(
+            f"x = {x}, but the graph has only {graph.n} vertices", hint=f"choose x <= {graph.n}"
+        )
+
+
+def check_vertices(count: int) -> None:
+    """Refuse a release that would not fit into memory.
+
+    Raises
+    ------
+    AnonymizationError
+        If it has more than `MAX_VERTICES` vertices.
+    """
+    if count > MAX_VERTICES:
+        raise AnonymizationError(
+            f"the release would have {count:,} vertices or more, beyond {MAX_VERTICES:,}",
+            hint="choose a smaller k or x",
+        )
+
+
+def tie_pieces(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:
+    """Random edges that make one tree of the components of all copies, each edge between different copies."""
+    n = graph.n
+    count, component = graph.components()
+    sizes = np.bincount(component, minlength=count)
+    rank = np.empty(count, dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(count)
+    ordered = np.argsort(rank[component], kind="stable")  # vertices, those of large components first
+    start = np.concatenate([[0], np.cumsum(np.sort(sizes)[::-1])]).astype(np.int64)
+    piece = np.arange(1, count * k)
+    own, copy = piece // k, piece % k
+    size = start[own + 1] - start[own]
+    inner = ordered[start[own] + rng.integers(0, np.maximum(size, 1))]
+    # a random vertex of the pieces before: whole components in all copies, then this one in earlier copies
+    at = rng.integers(0, start[own] * k + copy * size)
+    before = at < start[own] * k
+    within = np.where(before, 0, at - start[own] * k)
+    outer = ordered[np.where(before, at // k, start[own] + within % size)]
+    outer_copy = np.where(before, at % k, within // size)
+    same = outer_copy == copy
+    outer_copy = np.where(same, (copy + rng.integers(1, k, len(piece))) % k, outer_copy)
+    a, b = copy * n + inner, outer_copy * n + outer
+    forth = rng.random(len(piece)) < 0.5
+    return np.where(forth, a, b).astype(np.int64), np.where(forth, b, a).astype(np.int64)
+
+
+def exchanged(edges: Pairs, n: int, k: int, rng: np.random.Generator) -> Pairs:
+    """Permute the copies at random in synthetic edges; vertices from n k on keep their numbers.
+
+    The copies are alike but for these edges, and the ways to choose them favour copies by number. Without
+    the exchange the true copy would be the one that they favour least.
+
+    Examples
+    --------
+    >>> sources, targets = exchanged(
+    ...     (np.array([0, 3, 4]), np.array([3, 0, 1])), 2, 2, np.random.default_rng(3)
+    ... )
+    >>> sources.tolist(), targets.tolist()
+    ([2, 1, 4], [1, 2, 3])
+    """
+    shift = np.append((rng.permutation(k) - np.arange(k)) * n, 0)
+    source, target = (ends + shift[np.minimum(ends // max(n, 1), k)] for ends in edges)
+    return source, target
+
+
+def _raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.random.Generator) -> None:
+    """Raise degrees by `surplus` in all: evenly, and what remains at the greatest of random rows."""
+    # Rows stay free of repeats, since all of a row rises alike or its greatest alone.
+    rows, k = chosen.shape
+    if not rows:
+        return
+    evenly, rest = divmod(surplus, rows * k)
+    more = np.full(rows, rest // rows)
+    more[rng.choice(rows, rest % rows, replace=False)] += 1
+    raised = np.full_like(chosen, evenly)
+    raised[np.arange(rows), chosen.argmax(axis=1)] += more
+    chosen += raised
+    missing += raised
+
+
+def halves(missing: Degrees, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
+    """Divide missing degrees at random into those of edges that go forth and of edges that go back."""
+    owner = rng.permutation(np.repeat(np.arange(missing.size), missing.ravel()))
+    forth = np.bincount(owner[::2], minlength=missing.size).reshape(missing.shape).astype(np.int64)
+    return forth, missing - forth
+
+
+def partnered(
+    missing: tuple[Degrees, Degrees],
+    barred: Pairs,
+    degree: float,
+    rng: np.random.Generator,
+    *,
+    symmetric: bool,
+) -> tuple[Pairs, int]:
+    """Edges between copies that give vertices their missing degrees, with new vertices for who finds no partner.
+
+    Parameters
+    ----------
+    missing
+        Out- and in-degrees, shape (n, k); vertex i of copy j has number ``j * n + i``, new ones follow.
+    barred
+        Edges that must not be repeated.
+    degree
+        Usual degree of a vertex.
+    symmetric
+        Whether an edge back counts as a repetition.
+
+    Returns
+    -------
+    edges, new
+        Sources and targets, and the number of new vertices.
+    """
+    source, target, *left = match_between(*missing, barred, rng, undirected=symmetric)
+    if symmetric:
+        left = [np.concatenate(left), left[1][:0]]
+    outgoing, incoming, new = to_new_vertices(left[0], left[1], missing[0].size, degree, rng)
+    sources = np.concatenate([source, outgoing[0], incoming[0]])
+    return (sources, np.concatenate([target, outgoing[1], incoming[1]])), new
+
+
+def to_new_vertices(
+    sources: Vertices, targets: Vertices, first: int, degree: float, rng: np.random.Generator
+) -> tuple[Pairs, Pairs, int]:
+    """Tie open ends to as few new vertices as avoid parallel edges and give them about the usual degree."""
+    most = max((int(np.bincount(e).max()) for e in (sources, targets) if len(e)), default=0)
+    usual = int(np.ceil(max(len(sources), len(targets)) / max(1.0, np.ceil(degree))))
+    new = max(most, min(usual, first + 1))
+    if not new:
+        empty = np.empty(0, dtype=np.int64)
+        return (empty, empty), (empty, empty), 0
+    # ends of one vertex follow one another, so they meet different new vertices
+    rank = rng.permutation(first)
+    sources, targets = (ends[np.argsort(rank[ends])] for ends in (sources, targets))
+    outgoing = (sources, first + np.arange(len(sources)) % new)
+    incoming = (first + np.arange(len(targets)) % new, targets)
+    return outgoing, incoming, new
+
+
+def _copies(graph: KnowledgeGraph, name: str, k: int) -> Edges:
+    relation = graph.relations[name]
+    shift = np.repeat(np.arange(1, k) * graph.n, len(relation))
+    return Edges(
+        np.tile(relation.source, k - 1) + shift,
+        np.tile(relation.target, k - 1) + shift,
+        None if relation.weight is None else np.tile(relation.weight, k - 1),
+    )
+
+
+def check_diversity(graph: KnowledgeGraph, buckets: Iterable[Rows]) -> None:
+    """Postcondition: images are disjoint and differ in in- and in out-degree.
+
+    Parameters
+    ----------
+    buckets
+        Images of one another, each of shape (k, vertices), position by position.
+
+    Raises
+    ------
+    RuntimeError
+        If they do not: a defect of the algorithm.
+    """
+    for degree in (graph.in_degree(), graph.out_degree(), np.arange(graph.n)):
+        for bucket in buckets:
+            ordered = np.sort(degree[bucket], axis=0)
+            if (ordered[1:] == ordered[:-1]).any():
+                raise RuntimeError("two images of a vertex were left with equal degrees")
+
+
+def ties_to_largest(graph: KnowledgeGraph, more: Iterable[Rows], rng: np.random.Generator) -> Pairs:
+    """Random edges that tie every other component, and a random vertex of each of `more`'s rows, to the largest."""
+    count, component = graph.components()
+    if not count:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    largest = int(np.bincount(component).argmax())
+    shuffled = rng.permutation(graph.n)
+    _, first = np.unique(component[shuffled], return_index=True)
+    others = [rng.permuted(rows, axis=1)[:, 0] for rows in more]
+    inner = np.concatenate([np.delete(shuffled[first], largest), *others])
+    outer = rng.choice(np.flatnonzero(component == largest), len(inner))
+    forth = rng.random(len(inner)) < 0.5
+    return np.where(forth, inner, outer), np.where(forth, outer, inner)

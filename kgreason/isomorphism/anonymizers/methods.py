@@ -1,0 +1,80 @@
+"""The algorithms by name."""
+
+from __future__ import annotations
+
+from kgreason.base.choices import MAX_STORED, MAX_SUBGRAPHS, Method, Mode
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import Progress
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.parts import inside
+from kgreason.isomorphism.anonymizers.bisection import partition
+from kgreason.isomorphism.anonymizers.k_iso import KIso
+from kgreason.isomorphism.anonymizers.kguard import Kguard
+from kgreason.isomorphism.anonymizers.kguard_published import PublishedKguard
+from kgreason.isomorphism.anonymizers.klone import Klone, check_x
+from kgreason.isomorphism.anonymizers.split_keep import SplitKeep
+from kgreason.isomorphism.anonymizers.split_merge import SplitMerge
+from kgreason.isomorphism.definition import Anonymizer
+
+
+def choose(
+    method: Method, mode: Mode, k: int, sizes: tuple[int, ...], trials: int, max_subgraphs: int | None
+) -> Anonymizer:
+    """Choose the algorithm by its name.
+
+    Raises
+    ------
+    AnonymizationError
+        If there is none of this name, or it has no such mode.
+    """
+    if mode not in ("exact", "published"):
+        raise AnonymizationError(f"unknown mode {mode!r}", hint="choose exact or published")
+    if method in ("klone", "k-iso") and mode != "exact":
+        raise AnonymizationError("only KGUARD has modes", hint="leave --mode out, or the method")
+    if method == "klone":
+        return Klone(k, trials)
+    if method == "k-iso":
+        return KIso(k, trials)
+    for x in sizes if method == "kguard" else ():
+        check_x(x)
+    if method == "kguard" and mode == "exact":
+        return Kguard(k, sizes, trials, max_subgraphs or MAX_SUBGRAPHS)
+    if method == "kguard":
+        if len(sizes) > 1:
+            raise AnonymizationError(
+                "the published KGUARD protects one x, not several", hint="leave --mode published out"
+            )
+        return PublishedKguard(k, sizes[0], trials, max_subgraphs or MAX_STORED)
+    raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard, klone or k-iso")
+
+
+def divide(
+    algorithm: Anonymizer,
+    graph: KnowledgeGraph,
+    size: int,
+    k: int,
+    x: int,
+    progress: Progress,
+    *,
+    keep_cuts: bool,
+) -> tuple[Anonymizer, KnowledgeGraph]:
+    """Use an algorithm on parts of about `size` vertices.
+
+    Returns
+    -------
+    algorithm, graph
+        The algorithm for the whole, and the graph whose subgraphs it protects.
+
+    Raises
+    ------
+    AnonymizationError
+        If parts are too small, or the library that divides graphs is not installed.
+    """
+    if isinstance(algorithm, KIso):
+        raise AnonymizationError("k-Iso divides the graph itself", hint="leave --split out, or the method")
+    parts = partition(graph, size, x)
+    within = inside(graph, parts)
+    progress.note(f"{parts.max() + 1:,} parts; {graph.m - within.m:,} edges run between them")
+    if keep_cuts:
+        return SplitKeep(algorithm, parts, k, x), graph
+    return SplitMerge(algorithm, parts), within

@@ -1,0 +1,278 @@
+"""Which attacked subgraphs lack images, by natural members of their classes and by those that were made.
+
+References
+----------
+docs/anonymization.md, KGUARD: natural cover.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.cores import each
+from kgreason.base.progress import SILENT, Progress
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.subgraphs.enumeration import DRAW, PASS, TEST, visit_all
+from kgreason.graph.subgraphs.member_pools import Pools, degree_ranks, diverse
+from kgreason.graph.subgraphs.ordered_adjacency import Shorts
+from kgreason.graph.subgraphs.patterns import Catalogue, Classes
+
+Ints = npt.NDArray[np.int64]
+
+SAMPLE = 2_048  # members of a class that are kept at hand
+_WHOLLY = 0.2  # share of a sample without images from which on the class is mended before all are visited
+_COSTLY = 5_000_000  # subgraphs of which not all are visited as long as some at hand lack images
+_CLOSELY = 512  # subgraphs of a class that are looked at closely, ...
+_TAKEN = 4_096  # ... and that are taken up ...
+_HARDLY = 0.1  # if at most this part of those finds images
+_BUDGET = 1 << 15  # steps of the search for the images of one subgraph
+_PLACES = (64, 4_096)  # members that one subgraph may have for images, at first and then
+_BLOCK = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class Lack:
+    """Subgraphs without images, of each class some at least if there are such.
+
+    Attributes
+    ----------
+    members, classes
+        In canonical order, by class; int64, shape (N, x) and (N,).
+    missing
+        How many images each lacks, shape (N,).
+    """
+
+    members: Ints
+    classes: Ints
+    missing: Ints
+
+    def beyond(self, served: int) -> Lack:
+        """Those that lack more than so many images."""
+        more = self.missing > served
+        return Lack(self.members[more], self.classes[more], self.missing[more])
+
+
+class Cover:
+    """The attacked subgraphs of one size and where their images are.
+
+    Parameters
+    ----------
+    targets
+        The attacked subgraphs if they are not all connected ones with x vertices; shape (T, x).
+    need
+        Images of each, k - 1.
+    """
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        reasoner: InducedReasoner,
+        x: int,
+        targets: Ints | None,
+        need: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.x, self.need, self._rng = x, need, rng
+        self.catalogue = Catalogue(graph, reasoner, x, rng)
+        self._targets = targets
+        self.forget()
+        self._draw()
+
+    @property
+    def count(self) -> int:
+        """Number of attacked subgraphs."""
+        return self.catalogue.census.total if self._targets is None else len(self._targets)
+
+    def _draw(self) -> None:
+        """Keep some random members of each class at hand."""
+        counts = self.catalogue.class_counts()
+        threshold = np.minimum(2.0**31, 2.0**31 * SAMPLE / np.maximum(counts, 1)).astype(np.int64)
+        draw = np.full(len(counts), DRAW, dtype=np.uint8)
+        members, kinds = visit_all(self.catalogue, draw, threshold=threshold)
+        classes = self.catalogue.class_of[kinds].astype(np.int64)
+        self._counts = np.bincount(classes, minlength=len(self.catalogue.forms))
+        self._counts[: len(counts)] = counts
+        order = np.lexsort((self._rng.random(len(classes)), classes))
+        first = np.searchsorted(classes[order], classes[order])
+        order = order[np.arange(len(order)) - first < 2 * SAMPLE]
+        self.members = self.catalogue.ordered(members[order], kinds[order])
+        self.classes = classes[order]
+        if self._targets is not None:
+            self._attacked = self.catalogue.classified(self._targets)
+            self._counts = np.pad(self._counts, (0, len(self.catalogue.forms) - len(self._counts)))
+        self.turns = self.catalogue.forms.turns()
+
+    def forget(self) -> None:
+        """Let go of all members that were made."""
+        none = np.empty((0, self.x), dtype=np.int64), np.empty(0, dtype=np.int64)
+        self.made = self.relying = none
+
+    def rely(self, lack: Lack) -> None:
+        """Keep in mind which subgraphs rely on members that are made."""
+        self.relying = (
+            np.concatenate([self.relying[0], lack.members]),
+            np.concatenate([self.relying[1], lack.classes]),
+        )
+
+    def add(self, members: Ints, classes: Ints) -> None:
+        """Take in members that were made, in canonical order."""
+        self.made = np.concatenate([members, self.made[0]]), np.concatenate([classes, self.made[1]])
+
+    def candidates(self) -> tuple[Ints, Ints]:
+        """All members at hand by class, those that were made first."""
+        members = np.concatenate([self.made[0], self.members])
+        classes = np.concatenate([self.made[1], self.classes])
+        order = np.argsort(classes, kind="stable")
+        return members[order], classes[order]
+
+    def lack(self, degrees: tuple[Vertices, Vertices], progress: Progress = SILENT) -> Lack:
+        """Find the attacked subgraphs without images, given the in- and out-degree of each vertex."""
+        catalogue, count = self.catalogue, len(self.catalogue.forms)
+        ranks, width = degree_ranks(degrees)
+        members, classes = self.candidates()
+        pools = diverse(members, classes, count, self.turns, ranks, width)
+        if self._targets is not None:
+            return self._still(pools, *self._attacked)
+        poor = ~pools.finds(self.members, self.classes, self.need)
+        size = np.maximum(np.bincount(self.classes, minlength=count), 1)
+        share = np.bincount(self.classes[poor], minlength=count) / size
+        wholly = (share > _WHOLLY) & (self._counts > _CLOSELY)
+        if self._counts.sum() > _COSTLY and poor.any():  # first those at hand, then all
+            some = self._still(pools, self.members[poor], self.classes[poor])
+            if len(some.members):
+                return some
+        wanted = np.where(wholly, PASS, TEST).astype(np.uint8)
+        members, kinds = visit_all(catalogue, wanted, pools, self.need, advance=progress.advance)
+        classes = catalogue.class_of[kinds].astype(np.int64)
+        members = catalogue.ordered(members, kinds)
+        if len(catalogue.forms) > count:  # rare classes that the sample had missed
+            self._learn(members[classes >= count], classes[classes >= count])
+            return self.lack(degrees, progress)
+        rest = poor & wholly[self.classes]
+        members = np.concatenate([members, self.members[rest]])
+        classes = np.concatenate([classes, self.classes[rest]])
+        return self._still(pools, members, classes)
+
+    def _learn(self, members: Ints, classes: Ints) -> None:
+        self.members = np.concatenate([self.members, members])
+        self.classes = np.concatenate([self.classes, classes])
+        self._counts = np.pad(self._counts, (0, len(self.catalogue.forms) - len(self._counts)))
+        self.turns = self.catalogue.forms.turns()
+
+    def _still(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
+        """Those that find no images among all members at hand."""
+        # Of a large class a sample is searched; if hardly any of it finds images, more count as lacking.
+        order = np.lexsort((self._rng.random(len(classes)), classes))
+        rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
+        order, rank = order[rank < _TAKEN], rank[rank < _TAKEN]
+        members, classes = members[order], classes[order]
+        close = rank < _CLOSELY
+        missing = np.full(len(members), self.need, dtype=np.int64)
+        missing[close] = self.missing(members[close], classes[close], pools.ranks)
+        served = np.bincount(classes[close & (missing == 0)], minlength=len(self._counts))
+        open_ = (missing > 0) & (close | (served <= _HARDLY * _CLOSELY)[classes])
+        return Lack(members[open_], classes[open_], missing[open_])
+
+    def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:
+        """How many images subgraphs lack, in canonical order, that search them among all members at hand."""
+        missing = np.zeros(len(members), dtype=np.int64)
+        rows = np.arange(len(members))
+        for need in range(self.need, 0, -1):
+            rows = rows[~self.search(members[rows], classes[rows], ranks, need)]
+            missing[rows] += 1
+        return missing
+
+    def search(self, members: Ints, classes: Ints, ranks: Shorts, need: int) -> npt.NDArray[np.bool_]:
+        """Which subgraphs, in canonical order, find so many images among all members at hand."""
+        from kgreason.graph.subgraphs.member_pools import search
+
+        others, of = self.candidates()
+        bounds = np.searchsorted(of, np.arange(len(self.catalogue.forms) + 1)).astype(np.int64)
+        found = np.zeros(len(members), dtype=np.bool_)
+
+        def block(rows: Ints) -> None:
+            for places in _PLACES:
+                mine = np.zeros(len(rows), dtype=np.bool_)
+                room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (places, places, need))
+                sought: tuple[Any, ...] = np.ascontiguousarray(members[rows]), classes[rows], bounds, others
+                given: tuple[Any, ...] = *sought, *self.turns, ranks, need, _BUDGET, *room, mine
+                search(*given)
+                found[rows[mine]] = True
+                rows = rows[~mine]
+
+        each(block, np.array_split(np.arange(len(members)), len(members) // _BLOCK + 1))
+        return found
+
+
+_SAMPLE = 20_000
+_RESTARTS = 8
+
+
+def choose_disjoint(
+    classes: Classes, k: int, degrees: tuple[Vertices, Vertices], rng: np.random.Generator
+) -> list[npt.NDArray[np.int64]]:
+    """Choose up to k pairwise disjoint members of each class.
+
+    Parameters
+    ----------
+    degrees
+        In- and out-degree of each vertex. Of the members disjoint from those chosen before, one is taken
+        whose vertices differ from theirs, position by position, in as many degrees as possible.
+
+    Returns
+    -------
+    Per class an array of 1 .. k rows: members in canonical order. Fewer than k rows mean that no k disjoint
+    members were found; the search is greedy with restarts.
+
+    Examples
+    --------
+    >>> members = np.array([[0, 1], [1, 2], [3, 4]])
+    >>> classes = Classes(np.zeros(3, dtype=np.int64), members, 1)
+    >>> degree = np.array([1, 1, 1, 2, 2])
+    >>> chosen = choose_disjoint(classes, 2, (degree, degree), np.random.default_rng(0))
+    >>> chosen[0].shape, 3 in chosen[0]
+    ((2, 2), True)
+    """
+    order = np.argsort(classes.ids, kind="stable")
+    bounds = np.searchsorted(classes.ids[order], np.arange(classes.count + 1))
+    chosen = []
+    for start, end in pairwise(bounds.tolist()):
+        bucket = classes.members[order[start:end]]
+        chosen.append(_choose(bucket, k, degrees, rng))
+    return chosen
+
+
+def _choose(
+    bucket: npt.NDArray[np.int64], k: int, degrees: tuple[Vertices, Vertices], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    best = bucket[:0]
+    if len(bucket) > _SAMPLE:
+        best = _greedy(bucket[rng.choice(len(bucket), _SAMPLE, replace=False)], k, degrees, rng)
+    for _ in range(min(_RESTARTS, len(bucket))):
+        if len(best) == k:
+            break
+        found = _greedy(bucket, k, degrees, rng)
+        best = found if len(found) > len(best) else best
+    return best
+
+
+def _greedy(
+    bucket: npt.NDArray[np.int64], k: int, degrees: tuple[Vertices, Vertices], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    taken: list[npt.NDArray[np.int64]] = []
+    differs = np.ones((len(degrees), *bucket.shape), dtype=np.bool_)
+    free = np.arange(len(bucket))
+    while len(taken) < k and len(free):
+        score = differs[:, free].sum(axis=(0, 2)) + rng.random(len(free))
+        member = bucket[free[score.argmax()]]
+        taken.append(member)
+        free = free[~np.isin(bucket[free], member).any(axis=1)]
+        for phi, degree in enumerate(degrees):
+            differs[phi] &= degree[bucket] != degree[member]
+    return np.array(taken, dtype=np.int64).reshape(-1, bucket.shape[1])

@@ -1,0 +1,221 @@
+"""New weights for edges whose targets get no others: if possible the rules cannot tell them from the old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.knowledge_graph import Relation, Vertices, Weights
+from kgreason.isomorphism.anonymizers.incoming_sums import check_sums, fitted_sums, sides_kept
+from kgreason.isomorphism.anonymizers.weight_density import GRID, Sample, Sight, Units, WeightDensity, nearest
+
+Flags = npt.NDArray[np.bool_]
+
+_ROUNDS = 240
+_FREE = 20  # draws after which weights come nearer to the old ones, ...
+NEAR = 100
+"""Draws after which they are as near as they can be, ..."""
+_BESIDE = 0.04  # share of an old weight that the new one is away from it then
+_FORCED = 160  # ... and after which they only have to differ
+_PATIENCE = 5  # draws before weights that repeat are moved by force
+
+
+class Drawing:
+    """Draws for the edges of one relation.
+
+    Parameters
+    ----------
+    name, relation
+        Its weights are the old ones, on whose sides new ones should lie.
+    density
+        Where weights are drawn from.
+    bound
+        Of incoming sums, in grid units; `None`: there is none.
+    sight
+        On which sides of its cuts weights and their sums should stay.
+    rng
+        Source of randomness.
+    barred
+        Weights of the edges, shape (m,), of which a new weight may equal none of its pair of vertices; `None`: any.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        relation: Relation,
+        density: WeightDensity | Sample,
+        bound: int | None,
+        sight: Sight,
+        rng: np.random.Generator,
+        *,
+        barred: Weights | None,
+    ) -> None:
+        assert relation.weight is not None
+        self.name, self.density, self.bound, self.sight, self.rng = name, density, bound, sight, rng
+        self.target, self.old = relation.target, relation.weight
+        self.pair = pair_numbers(relation)
+        self.side = sight.single.side(self.old)
+        self.levels = _by_side(density.levels, sight)
+        self.summed = bound is not None or len(sight.added) > 0
+        self.taken = np.array([-1])
+        if barred is not None:
+            self.taken = np.sort(self.pair * (GRID + 1) + np.rint(barred * GRID).astype(np.int64))
+        self.spread = 2 * int(np.bincount(self.pair).max(initial=0)) + 2
+
+    def run(self, units: Units | None = None, rows: Flags | None = None, attempt: int = 0) -> Units:
+        """Draw until all weights are as they should be, or differ at least.
+
+        Parameters
+        ----------
+        units, rows
+            Weights to start from, and which of them to draw anew: with one edge all others into its target.
+        attempt
+            Number of draws that were in vain before; many make weights come nearer to the old ones.
+
+        Raises
+        ------
+        AnonymizationError
+            If there are not enough different weights.
+        """
+        units = np.zeros(len(self.old), dtype=np.int64) if units is None else units.copy()
+        open_ = np.arange(len(units)) if rows is None else np.flatnonzero(rows)
+        units[open_] = self._drawn(open_, attempt)
+        group = self.target if self.summed else self.pair
+        for number in range(attempt, attempt + _ROUNDS):
+            clash = self._clashing(open_, units)
+            moved = self._strayed(open_, units) if number - attempt < _FORCED else np.zeros_like(clash)
+            wrong = clash | moved
+            if not wrong.any():
+                break
+            within = np.isin(group[open_], group[open_][wrong])
+            open_, clash, moved = open_[within], clash[within], moved[within]
+            again = np.isin(self.target[open_], self.target[open_][moved]) if self.summed else moved
+            if not self.summed and number < attempt + _PATIENCE:
+                again = again | clash
+            units[open_[again]] = self._drawn(open_[again], number + 1)
+            shifted = open_[clash & ~again]
+            units[shifted] = self._shifted(shifted, units, number - attempt)
+        else:
+            raise AnonymizationError(
+                f"no weights of relation {self.name!r} were found that differ from the real ones in {_ROUNDS} attempts",
+                hint="parallel edges may need more distinct weights than there are",
+            )
+        if self.bound is not None:
+            check_sums(units, self.target, self.bound, self.name)
+        return units
+
+    def again(self, size: int, redraws: Sequence[tuple[Flags, int]]) -> Units:
+        """Weights of further draws, for each edge as often as for any other: they follow the law of the first.
+
+        Whole draws come first, in the order of the edges; of the last one as many random edges as are left.
+
+        Parameters
+        ----------
+        redraws
+            Which weights were drawn anew, and with what `attempt`, one time after another.
+        """
+        if not size:
+            return np.empty(0, dtype=np.int64)
+        m = len(self.old)
+        times = -(-size // m)
+        many = self._repeated(times)
+        last = m * (times - 1)
+        chosen = np.append(np.arange(last), last + np.sort(self.rng.permutation(m)[: size - last]))
+        rows = np.isin(many.target, many.target[chosen])
+        units = many.run(rows=rows)
+        for redrawn, attempt in redraws:
+            units = many.run(units, rows & np.tile(redrawn, times), attempt)
+        return units[chosen]
+
+    def _repeated(self, times: int) -> Drawing:
+        """The same edges so many times, each time between vertices of their own: all are drawn in the same rounds."""
+        many = copy(self)
+        number = np.repeat(np.arange(times), len(self.old))
+        pairs = int(self.pair.max()) + 1
+        vertex, target = np.unique(self.target, return_inverse=True)
+        many.old, many.side = np.tile(self.old, times), np.tile(self.side, times)
+        many.target = np.tile(target, times) + number * len(vertex)
+        many.pair = np.tile(self.pair, times) + number * pairs
+        if self.taken[0] >= 0:
+            offset = np.repeat(np.arange(times), len(self.taken)) * pairs * (GRID + 1)
+            many.taken = np.tile(self.taken, times) + offset
+        return many
+
+    def _drawn(self, rows: Vertices, attempt: int) -> Units:
+        """Draw weights on the sides of the old ones, the nearer to them the more attempts there were."""
+        near = min(max(attempt - _FREE, 0) / (NEAR - _FREE), 1.0)
+        units = np.empty(len(rows), dtype=np.int64)
+        for side, levels in enumerate(self.levels):
+            here = self.side[rows] == side
+            units[here] = self.density.draw(self.rng, int(here.sum()), levels)
+        if near:
+            old = self.old[rows] * GRID
+            beside = old * self.rng.uniform(1 - _BESIDE, 1 + _BESIDE, len(rows))
+            units = nearest(self.density.levels, beside + (units - beside) * (1 - near))
+        if self.bound is not None:
+            target = self.target[rows]
+            units = fitted_sums(units, target, self.bound, self.density.levels, self.rng, 1 - near)
+        return units
+
+    def _clashing(self, rows: Vertices, units: Units) -> Flags:
+        """Mark weights that are an old one of their pair of vertices, or stand there before; pairs are whole."""
+        key = self.pair[rows] * (GRID + 1) + units[rows]
+        at = np.minimum(np.searchsorted(self.taken, key), len(self.taken) - 1)
+        clash: Flags = np.ones(len(key), dtype=np.bool_)
+        clash[np.unique(key, return_index=True)[1]] = False
+        clash[self.taken[at] == key] = True
+        return clash
+
+    def _strayed(self, rows: Vertices, units: Units) -> Flags:
+        """Mark weights on another side than the old ones, and those of sums on another side."""
+        moved: Flags = self.sight.single.side(units[rows] / GRID) != self.side[rows]
+        if len(self.sight.added):
+            moved |= ~sides_kept(self.target[rows], self.old[rows], units[rows], self.sight.added)
+        return moved
+
+    def _shifted(self, rows: Vertices, units: Units, attempt: int) -> Units:
+        """Move weights by some levels of their side, the farther the more attempts; in the end by any levels."""
+        if attempt >= _FORCED:
+            return self._moved(units[rows], self.density.levels, attempt - _FORCED)
+        moved = np.empty(len(rows), dtype=np.int64)
+        for side, levels in enumerate(self.levels):
+            here = self.side[rows] == side
+            moved[here] = self._moved(units[rows[here]], levels, attempt)
+        return moved
+
+    def _moved(self, units: Units, levels: Units, attempt: int) -> Units:
+        """Move weights by some levels; the least ones to any low level."""
+        rng = self.rng
+        at = np.searchsorted(levels, units)
+        up = (rng.random(len(units)) < 0.5) & (self.bound is None)
+        step = rng.integers(1, attempt + 2, len(units)) * np.where(up, 1, -1)
+        low = rng.integers(0, min(self.spread, len(levels)), len(units))
+        at = np.where((at < self.spread) & (levels[0] == self.density.levels[0]), low, at + step)
+        moved: Units = levels[np.clip(at, 0, len(levels) - 1)]
+        return moved
+
+
+def _by_side(levels: Units, sight: Sight) -> list[Units]:
+    """The levels on each side of the cuts; all of them for a side without any."""
+    side = sight.single.side(levels / GRID)
+    found = [levels[side == s] for s in range(len(sight.single) + 1)]
+    return [some if len(some) else levels for some in found]
+
+
+def pair_numbers(relation: Relation) -> Vertices:
+    """Number the pair of vertices of each edge, shape (m,)."""
+    n = int(max(relation.source.max(initial=0), relation.target.max(initial=0))) + 1
+    keys: Vertices = relation.source * n + relation.target
+    pair: Vertices = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+    return pair
+
+
+def constant_beside(old: float, density: WeightDensity, sight: Sight, rng: np.random.Generator) -> float:
+    """A weight for all edges of a relation whose weights are all `old`, on the side of this if there is one."""
+    constants = density.constants / GRID
+    same = sight.single.side(constants) == sight.single.side(np.array(old))
+    return float(rng.choice(constants[same] if same.any() else constants))

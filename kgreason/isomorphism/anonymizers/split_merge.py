@@ -1,0 +1,335 @@
+"""Split & merge: parts of a graph are anonymized in parallel, and put together without the edges between them.
+
+What this gives up is named: the edges between parts are lost (item 1 of Definition 4.1), and what holds holds for the
+graph without them.
+
+References
+----------
+KGISO, split & merge; docs/anonymization.md, Split & merge.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from multiprocessing.queues import SimpleQueue
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.cores import cores
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.interrupts import deferred
+from kgreason.base.progress import SILENT, Progress
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.parts import grouped, inside, pieces
+from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
+from kgreason.isomorphism.anonymizers.klone import check_vertices
+from kgreason.isomorphism.anonymizers.stubs import without_stubs
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
+from kgreason.isomorphism.definition import Anonymizer, Augmented, Guarantee
+from kgreason.language.check.checked_program import CheckedProgram
+
+Mask = npt.NDArray[np.bool_]
+
+
+def joints(
+    graph: KnowledgeGraph,
+    part: Vertices,
+    barred: Vertices,
+    full: Mask,
+    rng: np.random.Generator,
+    *,
+    symmetric: bool = False,
+) -> Pairs:
+    """Choose random edges that make a tree of the parts and leave images different in degree.
+
+    A degree is raised by one only where no vertex of the part has the degree that it becomes: vertices of a part that
+    differ in degree before differ then, too.
+
+    Parameters
+    ----------
+    part
+        Part of each vertex, from 0, none left out; each part is weakly connected.
+    barred
+        Edges that must not be chosen, as ``source * n + target``, ascending.
+    full
+        Vertices that take no further incoming edge if others do.
+    symmetric
+        Whether the reverse of each edge will be added, too.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are no such edges.
+    """
+    degrees = graph.out_degree(), graph.in_degree()
+    members = grouped(part, int(part.max(initial=-1)) + 1)
+    order = rng.permutation(len(members)).tolist()
+    phis = ((0, 1), (1, 0)) if symmetric else ((0,), (1,))
+    edges = []
+    for i in range(1, len(order)):
+        ends = order[i], order[int(rng.integers(i))]
+        forth = rng.random() < 0.5
+        for own, other in (ends, ends[::-1]) if forth else (ends[::-1], ends):
+            sources, targets = (
+                rng.permutation(_free(members[p], [degrees[phi] for phi in directions]))
+                for p, directions in zip((own, other), phis, strict=True)
+            )
+            targets = targets[np.argsort(full[targets], kind="stable")]
+            edge = _first_allowed(sources, targets, barred, graph.n)
+            if edge is not None:
+                break
+        else:
+            raise AnonymizationError(
+                "no edge was found that joins two parts and leaves their images different in degree",
+                hint="choose larger parts, or leave --split out",
+            )
+        edges.append(edge)
+        for v, directions in zip(edge, phis, strict=True):
+            for phi in directions:
+                degrees[phi][v] += 1
+    chosen = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    return chosen[:, 0].copy(), chosen[:, 1].copy()
+
+
+def _free(members: Vertices, degrees: Sequence[Vertices]) -> Vertices:
+    """Members of which no other has any of the degrees that they get by one more edge."""
+    free = np.ones(len(members), dtype=np.bool_)
+    for degree in degrees:
+        mine = degree[members]
+        present = np.bincount(mine, minlength=int(mine.max()) + 2) > 0
+        free &= ~present[mine + 1]
+    return members[free]
+
+
+def _first_allowed(sources: Vertices, targets: Vertices, barred: Vertices, n: int) -> tuple[int, int] | None:
+    for source in sources.tolist():
+        allowed = targets[~np.isin(source * n + targets, barred, assume_unique=True)]
+        if len(allowed):
+            return source, int(allowed[0])
+    return None
+
+
+def total(found: Sequence[Augmented]) -> dict[str, float]:
+    """Add up the figures of all parts."""
+    total: Counter[str] = Counter()
+    for augmented in found:
+        total.update(augmented.figures)
+    return dict(total)
+
+
+def with_one_constant(graph: KnowledgeGraph, noising: WeightNoising) -> KnowledgeGraph:
+    """Where all edges of a relation had one weight, every part has drawn its own; take that of the first."""
+    weights = {}
+    for name, density in noising.densities.items():
+        weight = graph.relations[name].weight
+        if len(density.constants) and name not in noising.program.incoming_sums and weight is not None:
+            weights[name] = np.full(len(weight), weight[0] if len(weight) else 0.0)
+    return graph.with_weights(weights)
+
+
+def augmented(
+    inner: Anonymizer,
+    graphs: Sequence[KnowledgeGraph],
+    rules: CheckedProgram,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> list[Augmented]:
+    """Augment parts side by side, each with its own random numbers."""
+    progress.step("Anonymizing parts", len(graphs), "parts")
+
+    def work(task: tuple[KnowledgeGraph, np.random.Generator]) -> Augmented:
+        return inner.augment(task[0], rules, task[1], SILENT)
+
+    return in_processes(work, list(zip(graphs, rng.spawn(len(graphs)), strict=True)), progress.advance)
+
+
+_ROOM = 0.99  # of a bound: vertices whose incoming weights sum to more take no joint if others can
+
+
+@dataclass(frozen=True, eq=False)
+class SplitMerge:
+    """The anonymizer of graphs that are too large or too dense as a whole.
+
+    Attributes
+    ----------
+    inner
+        Anonymizes the parts.
+    parts
+        Part of each vertex, from 0, none left out (`kgreason.isomorphism.anonymizers.bisection`); int64, shape (n,).
+    """
+
+    inner: Anonymizer
+    parts: Vertices
+
+    def augment(
+        self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
+    ) -> Augmented:
+        """Augment the parts, each with its own random numbers, and join them; edges between parts are left out.
+
+        Raises
+        ------
+        AnonymizationError
+            If a part admits no anonymization, or the parts cannot be joined.
+        """
+        within = inside(graph, self.parts)
+        divided = pieces(within, self.parts)
+        alone = [piece.graph for piece in divided]
+        found = augmented(self.inner, alone, rules, rng, progress)
+        check_vertices(sum(a.graph.n for a in found))
+        progress.step("Joining the parts")
+        glued = without_stubs(within, divided, alone, [a.graph for a in found])
+        merged, part = glued.graph, glued.part
+        noising = WeightNoising.fit(graph, rules, 1)
+        merged = with_one_constant(merged, noising)
+        symmetric = is_symmetric(graph) and is_symmetric(merged)  # parts without edges get one-way ones
+        ends = joints(
+            merged,
+            part,
+            _between(graph, self.parts, merged.n),
+            _full(merged, rules),
+            rng,
+            symmetric=symmetric,
+        )
+        joined, fixed = assemble(merged, merged.n, {}, ends, rng, symmetric=symmetric)
+        cut = graph.m - within.m
+        figures = total(found) | {
+            "parts": len(divided),
+            "cut_edges": cut,
+            "joints": len(ends[0]),
+            "vertices": graph.n,
+            "edges": graph.m,
+            "vertices_added": joined.n - graph.n,
+            "edges_added": joined.m - (graph.m - cut),
+        }
+        weighed = noising.synthetic(joined, fixed, rng, progress)
+        guarantee = replace(Guarantee.of_all([part.guarantee for part in found]), cut=cut)
+        return Augmented(
+            weighed, guarantee, figures, graph.n, self.parts, _copies(found, glued.numbers, graph.n)
+        )
+
+
+def _copies(found: Sequence[Augmented], numbers: Sequence[Vertices], n: int) -> Vertices | None:
+    """The copies of all vertices, if every part was copied as a whole."""
+    copied = [a.copies for a in found if a.copies is not None]
+    if len(copied) < len(found):
+        return None
+    copies = np.empty((len(copied[0]), n), dtype=np.int64)
+    for part, vertices in zip(copied, numbers, strict=True):
+        copies[:, vertices[: part.shape[1]]] = vertices[part]
+    return copies
+
+
+def _between(graph: KnowledgeGraph, parts: Vertices, n: int) -> Vertices:
+    """Edges between parts, either way, as ``source * n + target``, ascending."""
+    source, target = graph.ends
+    cut = parts[source] != parts[target]
+    source, target = source[cut], target[cut]
+    return np.unique(np.concatenate([source * n + target, target * n + source]))
+
+
+def _full(graph: KnowledgeGraph, rules: CheckedProgram) -> Mask:
+    """Vertices whose incoming weights leave little room under a bound."""
+    full = np.zeros(graph.n, dtype=np.bool_)
+    for name, bound in rules.incoming_sums.items():
+        r = graph.relations.get(name)
+        if r is not None and r.weight is not None:
+            full |= np.bincount(r.target, weights=r.weight, minlength=graph.n) > _ROOM * bound
+    return full
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_processes(work: Callable[[T], R], items: Sequence[T], done: Callable[[], None]) -> list[R]:
+    """Do work on all items, each in one of as many processes as there are cores.
+
+    Parameters
+    ----------
+    work
+        Must not depend on what it did before. Where processes are forked (Linux) it may be any function, elsewhere one
+        that can be pickled; its results can be in any case.
+    done
+        Called after each item.
+
+    Returns
+    -------
+    list
+        Results in the order of the items.
+
+    Raises
+    ------
+    MemoryError
+        If the system ends a process. What `work` raises is raised here; either ends all processes, and so does an
+        interruption by the user.
+
+    Examples
+    --------
+    >>> in_processes(abs, [-2, 3], lambda: None)
+    [2, 3]
+    """
+    workers = min(cores(), len(items))
+    if workers < 2:
+        return [_told(work(item), done) for item in items]
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    places: SimpleQueue[int] = context.SimpleQueue()
+    for place in sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else range(workers):
+        places.put(place)
+    before = set(multiprocessing.active_children())
+    with ExitStack() as last, ExitStack() as otherwise:
+        pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(work, places))
+        last.callback(pool.shutdown, cancel_futures=True)
+        otherwise.callback(_end, before)
+        with deferred(), warnings.catch_warnings():
+            # other threads: neither the progress bar's nor idle ones do harm
+            warnings.simplefilter("ignore", DeprecationWarning)
+            running = [pool.submit(_one, item) for item in items]
+        try:
+            for future in as_completed(running):
+                _told(future.result(), done)
+        except BrokenProcessPool as error:
+            raise MemoryError("the system ended one of the processes") from error
+        otherwise.pop_all()
+    return [future.result() for future in running]
+
+
+def _told(result: R, done: Callable[[], None]) -> R:
+    done()
+    return result
+
+
+_work: Callable[[Any], Any]  # of a process that was begun for it
+
+
+def _begin(work: Callable[[Any], Any], places: SimpleQueue[int]) -> None:
+    """Prepare a process: it has one core, and leaves interruptions to the one that began it."""
+    global _work
+    _work = work
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    place = places.get()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {place})
+
+
+def _one(item: Any) -> Any:
+    return _work(item)
+
+
+def _end(before: set[multiprocessing.process.BaseProcess]) -> None:
+    for process in set(multiprocessing.active_children()) - before:
+        process.terminate()

@@ -1,0 +1,435 @@
+"""Copies of templates: their host vertices, the degrees of these, and the images that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.facts import InducedReasoner
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.subgraphs.ordered_adjacency import Ints
+from kgreason.isomorphism.anonymizers.augmentation import Draft
+from kgreason.isomorphism.anonymizers.bisection import Between
+from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
+from kgreason.isomorphism.anonymizers.templates import Example, Template
+from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
+
+Flags = npt.NDArray[np.bool_]
+Key = tuple[int, int]
+"""Size and class."""
+
+
+_ABOVE, _MOST = 64, 8_192  # degrees that are told apart
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What bars degrees and hosts, for the classes that lack images or have made ones.
+
+    Each position of each class is a *place*; places of a class have successive numbers.
+
+    Attributes
+    ----------
+    first
+        Number of the first place of each class.
+    lacking, images
+        Which in- and out-degrees subgraphs that lack images, and made images, have at each place; the last column
+        tells of all higher degrees. Shape (2, places, top).
+    vertex, place
+        Pairs, ascending: which of some vertices stand at which places in subgraphs that rely on made images. A
+        vertex is its number among those that were given to `of`.
+    within
+        Which of these vertices are in subgraphs of a class that lack images.
+    """
+
+    first: dict[Key, int]
+    lacking: Flags
+    images: Flags
+    vertex: Vertices
+    place: Vertices
+    within: dict[Key, Vertices]
+
+    @classmethod
+    def of(cls, draft: Draft, lacks: Sequence[tuple[Cover, Lack]], vertices: Vertices) -> Standing:
+        """Look where some vertices stand; the covers know already that the lacking subgraphs will rely on images."""
+        highest = max(int(d.max(initial=0)) for d in (draft.inner, draft.outer))
+        top = min(2 * highest + _ABOVE, _MOST)
+        degrees = [np.minimum(d, top - 1) for d in (draft.inner, draft.outer)]
+        at = np.full(draft.n, -1, dtype=np.int64)
+        at[vertices] = np.arange(len(vertices))
+        classes = [(cover, lack, np.union1d(cover.made[1], lack.classes).tolist()) for cover, lack in lacks]
+        starts = np.cumsum([0, *(cover.x for cover, _, mine in classes for _ in mine)]).tolist()
+        first = dict(
+            zip(((cover.x, c) for cover, _, mine in classes for c in mine), starts[:-1], strict=True)
+        )
+        kinds = np.zeros((2, 2, starts[-1], top), dtype=np.bool_)
+        within, pairs = {}, [np.empty(0, dtype=np.int64)]
+        for cover, lack, mine in classes:
+            for c in mine:
+                key, place = (cover.x, c), first[cover.x, c] + np.arange(cover.x)
+                lacking = lack.members[lack.classes == c]
+                relying, made = (of[0][of[1] == c] for of in (cover.relying, cover.made))
+                for kind, some in zip(kinds, (lacking, made), strict=True):
+                    for phi in range(2):
+                        kind[phi, place, degrees[phi][some]] = True
+                inside = np.unique(at[lacking])
+                within[key] = inside[inside >= 0]
+                found = at[relying]
+                pairs.append(np.unique((found * starts[-1] + place)[found >= 0]))
+        vertex, stands = np.divmod(np.sort(np.concatenate(pairs)), max(1, starts[-1]))
+        return cls(first, kinds[0], kinds[1], vertex, stands, within)
+
+    def copy(self) -> Standing:
+        """One that may be changed."""
+        return replace(self, lacking=self.lacking.copy(), images=self.images.copy())
+
+    def after(self, phi: int, places: Ints) -> Ints:
+        """For each degree the least one from it on that an image may have that stands at some places at once.
+
+        The last one stands for all that are higher; it serves where no other does.
+        """
+        free = ~(self.lacking[phi, places] | self.images[phi, places]).any(axis=0)
+        at = np.where(free, np.arange(len(free)), len(free) - 1)
+        return np.minimum.accumulate(at[::-1])[::-1].astype(np.int64)
+
+    def harmless(self, degrees: Sequence[Vertices]) -> Flags:
+        """Which vertices may get these in- and out-degrees: no image has them where the vertex stands."""
+        bad = np.zeros(len(degrees[0]), dtype=np.bool_)
+        for phi in range(2):
+            bad[self.vertex[self.images[phi, self.place, degrees[phi][self.vertex]]]] = True
+        return ~bad
+
+    def hurts(self, vertex: int, degrees: Iterable[int]) -> bool:
+        """Whether a vertex must not get these in- and out-degrees: an image has them where it stands."""
+        low, high = np.searchsorted(self.vertex, [vertex, vertex + 1])
+        top = self.images.shape[2] - 1
+        return any(
+            bool(self.images[phi, self.place[low:high], min(degree, top)].any())
+            for phi, degree in enumerate(degrees)
+        )
+
+    def change(self, vertex: int, degrees: Iterable[int]) -> None:
+        """Give a vertex, by its number, other degrees."""
+        low, high = np.searchsorted(self.vertex, [vertex, vertex + 1])
+        for phi, degree in enumerate(degrees):
+            self.lacking[phi, self.place[low:high], degree] = True
+
+
+VERTEX_COST = 2.0  # of a new vertex, in edges
+_HOSTS = 4_000  # original vertices that are looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A template and where the classes lie in it.
+
+    Attributes
+    ----------
+    origin
+        For each pair of its vertices, the vertices of the graph from which its edges are copied, -1 for none;
+        shape (t, t, 2).
+    graph
+        It as a graph, with the weights of the members that were copied.
+    places
+        By size and class: a member, in canonical order.
+    """
+
+    origin: Ints
+    graph: KnowledgeGraph
+    places: Mapping[Key, Ints]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A copy of a template.
+
+    Attributes
+    ----------
+    cost
+        In edges, vertices counted in.
+    hosts
+        Original vertex in which each vertex stands, -1 for a new one; shape (t,).
+    degrees
+        In- and out-degrees that they get, shape (2, t).
+    """
+
+    cost: float
+    hosts: Ints
+    degrees: Ints
+
+
+class Hosts:
+    """Chooses hosts and degrees so that a copy serves all lacking subgraphs and little is added.
+
+    A copy serves a subgraph if none of its vertices stands in one of the subgraph, nor has the in- or out-degree of
+    the one in whose place it stands. The degrees that the hosts have from then on must not undo that, nor what images
+    do that were made before.
+
+    Parameters
+    ----------
+    lacks
+        The attacked subgraphs by size, and those of them that lack images.
+    """
+
+    def __init__(self, draft: Draft, lacks: Sequence[tuple[Cover, Lack]], rng: np.random.Generator) -> None:
+        self._draft, self._rng = draft, rng
+        self._real = draft.inner, draft.outer
+        self._vertices = self._candidates()
+        self._standing = Standing.of(draft, lacks, self._vertices)
+        self._number = np.full(draft.n, -1, dtype=np.int64)
+        self._number[self._vertices] = np.arange(len(self._vertices))
+
+    def _candidates(self) -> Ints:
+        """Some original vertices that are in no image and have no loop, in random order."""
+        draft, n = self._draft, self._draft.graph.n
+        if draft.apart:
+            return np.empty(0, dtype=np.int64)
+        high = np.argsort(-(draft.inner[:n] + draft.outer[:n]), kind="stable")[: _HOSTS // 2]
+        some = self._rng.choice(n, min(n, _HOSTS // 2), replace=False)
+        some = np.unique(np.concatenate([high, some]))
+        return self._rng.permutation(some[~draft.loops[some] & ~draft.serving(some)])
+
+    def choose(self, planned: Planned) -> Choice:
+        """Choose a copy of a template."""
+        t, standing = planned.graph.n, self._standing.copy()
+        hosts = np.full(t, -1, dtype=np.int64)
+        degrees = np.zeros((2, t), dtype=np.int64)
+        inside = np.stack([planned.graph.in_degree(), planned.graph.out_degree()])
+        near = np.zeros(len(self._vertices) + 1, dtype=np.bool_)  # the last for all others
+        for v in self._rng.permutation(t).tolist():
+            keys = [
+                (key, int(p)) for key, place in planned.places.items() for p in np.flatnonzero(place == v)
+            ]
+            places = np.array([standing.first[key] + p for key, p in keys], dtype=np.int64)
+            fits = self._fitting(planned, v) & ~near[:-1]
+            for key, _ in keys:
+                fits[standing.within[key]] = False
+            number, degrees[:, v] = self._host(standing, places, inside[:, v], fits)
+            for phi in range(2):
+                standing.images[phi, places, degrees[phi, v]] = True
+            if number >= 0:
+                hosts[v] = self._vertices[number]
+                standing.change(number, degrees[:, v].tolist())
+                near[self._number[list(self._draft.around(int(hosts[v])))]] = True
+        return Choice(self._cost(planned, hosts, degrees - inside), hosts, degrees)
+
+    def _host(
+        self, standing: Standing, places: Ints, inside: Ints, allowed: Flags
+    ) -> tuple[int, tuple[int, int]]:
+        """Number of the vertex that is cheapest to give free degrees, or -1 for a new one; and these degrees."""
+        after = [standing.after(phi, places) for phi in range(2)]
+        highest = len(after[0]) - 1
+        fresh = int(after[0][inside[0]]), int(after[1][inside[1]])
+        now = [np.minimum(self._real[phi][self._vertices] + inside[phi], highest) for phi in range(2)]
+        then = [after[phi][now[phi]] for phi in range(2)]
+        raised = then[0] - now[0] + then[1] - now[1]
+        allowed = allowed & (raised < VERTEX_COST + sum(fresh) - sum(inside))
+        allowed &= (then[0] < highest) & (then[1] < highest)
+        allowed &= standing.harmless(then)
+        if not allowed.any():
+            return -1, fresh
+        number = int(np.where(allowed, raised, np.inf).argmin())
+        return number, (int(then[0][number]), int(then[1][number]))
+
+    def _fitting(self, planned: Planned, v: int) -> Flags:
+        """Candidates that have room for the weights into a vertex of the template."""
+        fits = np.ones(len(self._vertices), dtype=np.bool_)
+        for name, relation in planned.graph.relations.items():
+            into = relation.target == v
+            if (relation.source[into] == v).any():
+                fits[:] = False  # a loop
+            if relation.weight is not None:
+                more = float(relation.weight[into].sum())
+                fits &= (more == 0) | (self._draft.room(name, self._vertices) >= more)
+        return fits
+
+    def _cost(self, planned: Planned, hosts: Ints, degrees: Ints) -> float:
+        """In edges; `degrees` are those besides the template's own edges, shape (2, t)."""
+        before = [len(ends) for ends in self._draft.open]
+        now = [np.where(hosts >= 0, self._real[phi][hosts], 0) for phi in range(2)]
+        after = [before[phi] + int((degrees[phi] - now[phi]).sum()) for phi in range(2)]
+        return max(after) - max(before) + planned.graph.m + VERTEX_COST * int((hosts < 0).sum())
+
+
+_VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # in edges, for templates to choose from
+_EXAMPLES = 8  # members of a class that are looked at for a template
+_ATTEMPTS = 4
+
+
+class Pieces:
+    """Makes copies of templates."""
+
+    def __init__(
+        self,
+        noising: WeightNoising,
+        graph: KnowledgeGraph,
+        reasoner: InducedReasoner,
+        draft: Draft,
+        rng: np.random.Generator,
+    ) -> None:
+        self._noising, self._graph, self._reasoner = noising, graph, reasoner
+        self._draft, self._rng = draft, rng
+        self._before: Planned | None = None
+        self._between = Between.of(graph)
+
+    def make(self, lacks: Sequence[tuple[Cover, Lack]], *, apart: bool) -> None:
+        """Add copies that hold a member of every lacking class, and tell the covers.
+
+        Parameters
+        ----------
+        apart
+            Whether to stand on new vertices only, and to change the degree of no other vertex: nothing breaks by
+            that.
+        """
+        self._draft.apart = apart
+        for served in range(max(int(lack.missing.max(initial=0)) for _, lack in lacks)):
+            rest = [(cover, lack.beyond(served)) for cover, lack in lacks]
+            hosts = Hosts(self._draft, rest, self._rng)
+            options = [(hosts.choose(planned), planned) for planned in self._plans(rest)]
+            self._build(*min(options, key=lambda option: option[0].cost), rest)
+
+    def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
+        """The template of before as far as it is needed, in which classes stand where they stood, or new ones."""
+        keys = {(cover.x, int(c)) for cover, lack in lacks for c in np.unique(lack.classes)}
+        if self._before is not None and keys <= set(self._before.places):
+            yield self._restricted(self._before, keys)
+        for cost in _VERTEX_COSTS:
+            yield self._planned(lacks, cost)
+
+    def _restricted(self, planned: Planned, keys: Set[Key]) -> Planned:
+        """Only the vertices and edges that some classes need."""
+        places = {key: place for key, place in planned.places.items() if key in keys}
+        used = np.unique(np.concatenate(list(places.values())))
+        origin = np.full_like(planned.origin, -1)
+        for place in places.values():
+            pairs = place[:, None], place[None, :]
+            origin[pairs] = planned.origin[pairs]
+        origin = origin[used[:, None], used[None, :]]
+        moved = {key: np.searchsorted(used, place) for key, place in places.items()}
+        return Planned(origin, self._copied(origin), moved)
+
+    def _planned(self, lacks: Sequence[tuple[Cover, Lack]], vertex_cost: float) -> Planned:
+        """Place a random lacking subgraph of each class, those with many edges first."""
+        todo = []
+        for cover, lack in lacks:
+            for c in np.unique(lack.classes):
+                rows = lack.members[lack.classes == c]
+                rows = rows[self._rng.permutation(len(rows))[:_EXAMPLES]]
+                some = [self._example(cover, row) for row in rows]
+                example = min(some, key=lambda e: float(e.weights.sum()))  # leaves room for others
+                todo.append((-int(example.edges.sum()) + self._rng.random(), (cover.x, int(c)), example))
+        examples = {key: example for _, key, example in sorted(todo, key=lambda t: t[0])}
+        alone: set[Key] = set()
+        while True:  # ends: in the worst case all stand alone
+            planned = self._placed(examples, alone, vertex_cost)
+            strange = {key for key in self._strange(planned, examples) if key not in alone}
+            if not strange:
+                return planned
+            alone |= strange
+
+    def _placed(self, examples: Mapping[Key, Example], alone: Set[Key], vertex_cost: float) -> Planned:
+        """Place members where they cost little, some on vertices of their own."""
+        template = Template(self._rng, vertex_cost)
+        places: dict[Key, Ints] = {}
+        for key in sorted(examples, key=alone.__contains__):
+            places[key] = template.place(examples[key], apart=key in alone)
+            template.add(examples[key], places[key])
+        return Planned(template.origin, self._copied(template.origin), places)
+
+    def _strange(self, planned: Planned, examples: Mapping[Key, Example]) -> Iterator[Key]:
+        """Members on whose places the rules derive something else than on them, for edges came from elsewhere."""
+        if not self._reasoner.predicates:
+            return
+        copied = InducedReasoner(planned.graph, self._noising.program)
+        for x in {x for x, _ in planned.places}:
+            keys = [key for key in planned.places if key[0] == x]
+            found = copied.masks(np.stack([planned.places[key] for key in keys]))
+            wanted = self._reasoner.masks(np.stack([examples[key].member for key in keys]))
+            yield from (keys[i] for i in np.flatnonzero((found != wanted).any(axis=1)))
+
+    def _example(self, cover: Cover, member: Ints) -> Example:
+        x = len(member)
+        edges, weights = np.zeros((x, x), dtype=np.int64), np.zeros((x, x))
+        for name, between in self._between.items():
+            a, b, row = between.among(member)
+            np.add.at(edges, (a, b), 1)
+            bound = self._noising.program.incoming_sums.get(name)
+            if bound is not None and between.relation.weight is not None:
+                np.add.at(weights, (a, b), between.relation.weight[row] / bound)
+        return Example(member, cover.catalogue.ties(member[None])[0], edges, weights)
+
+    def _copied(self, origin: Ints) -> KnowledgeGraph:
+        """Edges copied for each ordered pair from the pair of its origin, -1 for none."""
+        u, v = np.nonzero(origin[:, :, 0] >= 0)
+        relations = {}
+        for name, between in self._between.items():
+            pair, row = between.rows(origin[u, v, 0], origin[u, v, 1])
+            weight = None if between.relation.weight is None else between.relation.weight[row]
+            relations[name] = Relation(u[pair].astype(np.int64), v[pair].astype(np.int64), weight)
+        return KnowledgeGraph(np.arange(len(origin)).astype(str).astype(object), relations)
+
+    def _build(self, chosen: Choice, planned: Planned, lacks: Sequence[tuple[Cover, Lack]]) -> None:
+        draft, self._before = self._draft, planned
+        vertices = chosen.hosts.copy()
+        vertices[vertices < 0] = draft.new(int((vertices < 0).sum()))
+        for name, relation in self._reweighed(planned, vertices).relations.items():
+            weights = relation.weight if relation.weight is not None else np.zeros(len(relation))
+            ends = vertices[relation.source].tolist(), vertices[relation.target].tolist()
+            for u, v, w in zip(*ends, weights.tolist(), strict=True):
+                draft.edge(name, u, v, w)
+        draft.piece(vertices.tolist())
+        self._attach(planned, vertices, chosen.degrees)
+        draft.promise(
+            vertices, chosen.degrees[0] - draft.inner[vertices], chosen.degrees[1] - draft.outer[vertices]
+        )
+        for cover, _ in lacks:
+            mine = {c: place for (x, c), place in planned.places.items() if x == cover.x}
+            if mine:
+                cover.add(vertices[np.stack(list(mine.values()))], np.array(list(mine), dtype=np.int64))
+
+    def _attach(self, planned: Planned, vertices: Ints, degrees: Ints) -> None:
+        """Tie what stands on new vertices alone to the rest, by an edge that is needed anyway if there is one."""
+        draft = self._draft
+        count, component = planned.graph.components()
+        for c in range(count):
+            mine = np.flatnonzero(component == c)
+            if (vertices[mine] < draft.graph.n).any():
+                continue
+            lack = degrees - np.stack([draft.inner[vertices], draft.outer[vertices]])
+            phi, at = np.unravel_index(int(lack[:, mine].argmax()), (2, len(mine)))
+            draft.tie_to_partner(int(vertices[mine[at]]), incoming=bool(phi == 0))
+
+    def _reweighed(self, planned: Planned, row: Ints) -> KnowledgeGraph:
+        """Weights of their own for a copy, from which the rules derive the same in every member."""
+        graph = planned.graph
+        if not any(r.weight is not None and len(r) for r in graph.relations.values()):
+            return graph
+        for _ in range(_ATTEMPTS):
+            drawn = self._noising.copies(graph, self._rng)
+            if self._fits(drawn, row) and all(self._same(graph, drawn, p) for p in _by_size(planned)):
+                return drawn
+        return graph
+
+    def _fits(self, graph: KnowledgeGraph, row: Ints) -> bool:
+        """Whether its vertices have room for the weights into them."""
+        return all(
+            r.weight is None
+            or (
+                np.bincount(r.target, weights=r.weight, minlength=graph.n) <= self._draft.room(name, row)
+            ).all()
+            for name, r in graph.relations.items()
+        )
+
+    def _same(self, one: KnowledgeGraph, other: KnowledgeGraph, places: Ints) -> bool:
+        if not self._reasoner.predicates:
+            return True
+        found = [InducedReasoner(g, self._noising.program).masks(places) for g in (one, other)]
+        return bool((found[0] == found[1]).all())
+
+
+def _by_size(planned: Planned) -> list[Ints]:
+    sizes = {x for x, _ in planned.places}
+    return [np.stack([p for (x, _), p in planned.places.items() if x == size]) for size in sorted(sizes)]

@@ -1,0 +1,223 @@
+"""Templates: small graphs that contain a member of each of some classes, with shared vertices and edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.jit import Doubles, Ints, Rows, kernel
+
+_STEPS = 200_000  # placements that are looked at for each class
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A member of a class, and what runs between its vertices.
+
+    Attributes
+    ----------
+    member
+        Vertices of the graph in canonical order, shape (x,).
+    kinds
+        What runs between each two, 0 for nothing; the diagonal tells of loops; shape (x, x).
+    edges
+        Number of edges from each to each other one, shape (x, x).
+    weights
+        Sum of the weights of those that count against a bound on incoming weights, in parts of it; shape (x, x).
+    """
+
+    member: Ints
+    kinds: Ints
+    edges: Ints
+    weights: npt.NDArray[np.float64]
+
+
+class Template:
+    """Grows by members of classes.
+
+    Attributes
+    ----------
+    kinds
+        What runs between each two vertices, -1 where no member holds both, so that anything might; shape (t, t).
+    origin
+        For each pair of vertices, the vertices of the graph from which its edges are copied; shape (t, t, 2).
+    """
+
+    def __init__(self, rng: np.random.Generator, vertex_cost: float) -> None:
+        self.kinds: Ints = np.empty((0, 0), dtype=np.int64)
+        self.origin: Ints = np.empty((0, 0, 2), dtype=np.int64)
+        self._incoming = np.empty(0)
+        self._rng, self._vertex_cost = rng, vertex_cost
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def place(self, example: Example, *, apart: bool = False) -> Ints:
+        """Find places for a member that cost little: where its pairs are there already, or are free.
+
+        Parameters
+        ----------
+        apart
+            Whether to place it on vertices of its own.
+
+        Returns
+        -------
+        Vertices of the template, those from its length on new; shape (x,).
+        """
+        place = [-1] * len(example.kinds) if apart else self._cheapest(example)
+        new = iter(range(len(self), len(self) + len(place)))
+        return np.array([v if v >= 0 else next(new) for v in place], dtype=np.int64)
+
+    def add(self, example: Example, place: Ints) -> None:
+        """Take a member in at its place."""
+        fresh = max(0, int(place.max()) + 1 - len(self))
+        self.kinds = np.pad(self.kinds, (0, fresh), constant_values=-1)
+        self.origin = np.pad(self.origin, ((0, fresh), (0, fresh), (0, 0)), constant_values=-1)
+        self._incoming = np.pad(self._incoming, (0, fresh))
+        for a, u in enumerate(place):
+            for b, v in enumerate(place):
+                if self.kinds[u, v] < 0:
+                    self.kinds[u, v] = example.kinds[a, b]
+                    self.origin[u, v] = example.member[a], example.member[b]
+                    self._incoming[v] += example.weights[a, b]
+
+    def _cheapest(self, example: Example) -> list[int]:
+        """Vertex of the template for each position, -1 for a new one."""
+        x = len(example.kinds)
+        room: tuple[Any, ...] = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
+        member: tuple[Any, ...] = example.kinds, example.edges, example.weights.ravel(), self._incoming
+        orders: tuple[Any, ...] = _order(example.kinds != 0), self._rng.permutation(len(self))
+        best = np.zeros(x, dtype=np.int64)
+        known = np.ascontiguousarray(self.kinds)
+        given: tuple[Any, ...] = known, *member, *orders, self._vertex_cost, _FULL, _STEPS, *room, best
+        cheapest(*given)
+        found: list[int] = best.tolist()
+        return found
+
+
+_FULL = 0.9  # part of a bound on incoming weights that members may use up
+
+
+def _order(tied: npt.NDArray[np.bool_]) -> Ints:
+    """Positions, each after the first with as many ties to those before as there are."""
+    order = [int(tied.sum(axis=1).argmax())]
+    while len(order) < len(tied):
+        rest = [a for a in range(len(tied)) if a not in order]
+        order.append(max(rest, key=lambda a: int(tied[a, order].sum())))
+    return np.array(order, dtype=np.int64)
+
+
+@kernel
+def _added(known: Rows, kinds: Rows, edges: Rows, place: Ints, order: Ints, depth: int, v: int) -> int:
+    """Edges to add if the next position gets vertex v, -1 a new one; -1 if it does not fit."""
+    a = order[depth]
+    more: int = edges[a, a] if v < 0 or known[v, v] < 0 else 0
+    if v >= 0 and known[v, v] >= 0 and known[v, v] != kinds[a, a]:
+        return -1
+    for lower in range(depth):
+        b = order[lower]
+        u = place[b]
+        if v < 0 or u < 0:
+            more += edges[a, b] + edges[b, a]
+            continue
+        if known[v, u] < 0:
+            more += edges[a, b]
+        elif known[v, u] != kinds[a, b]:
+            return -1
+        if known[u, v] < 0:
+            more += edges[b, a]
+        elif known[u, v] != kinds[b, a]:
+            return -1
+    return more
+
+
+@kernel
+def _roomy(known: Rows, weights: Doubles, incoming: Doubles, place: Ints, full: float) -> bool:
+    """Whether incoming weights stay within their bound at vertices that are there already."""
+    x = len(place)
+    for b in range(x):
+        v = place[b]
+        if v < 0:
+            continue
+        total = incoming[v]
+        for a in range(x):
+            if place[a] < 0 or known[place[a], v] < 0:
+                total += weights[a * x + b]
+        if total > full:
+            return False
+    return True
+
+
+@kernel
+def cheapest(
+    known: Rows, kinds: Rows, edges: Rows, weights: Doubles, incoming: Doubles, order: Ints, vertices: Ints,
+    vertex_cost: float, full: float, steps: int, place: Ints, next_: Ints, costs: Doubles, best: Ints,
+) -> float:  # fmt: skip
+    """Place a member where it adds little, by depth first search that gives up after some steps.
+
+    Parameters
+    ----------
+    known
+        What runs between vertices of the template, -1 where it is open; shape (t, t).
+    kinds, edges, weights
+        What runs between the positions of the member, how many edges that is, and what it adds to incoming weights
+        of which each vertex may have `full`; shape (x, x), the last flat.
+    order, vertices
+        Orders in which positions are filled and vertices are tried.
+    vertex_cost
+        Of a new vertex, in edges.
+    place, next_, costs
+        Room, of lengths x, x + 1 and x + 1.
+    best
+        Written: vertex of each position, -1 for a new one.
+
+    Returns
+    -------
+    float
+        What it adds.
+    """
+    x, t = len(order), len(vertices)
+    least = x * vertex_cost
+    for a in range(x):
+        best[a] = -1
+        place[a] = -1
+        for b in range(x):
+            least += edges[a, b]
+    depth = 0
+    next_[0] = 0
+    costs[0] = 0.0
+    while depth >= 0 and steps > 0:
+        if depth == x:
+            if costs[depth] < least and _roomy(known, weights, incoming, place, full):
+                least = costs[depth]
+                for a in range(x):
+                    best[a] = place[a]
+            depth -= 1
+            continue
+        a = order[depth]
+        place[a] = -1
+        i = next_[depth]
+        if i > t:
+            depth -= 1
+            continue
+        next_[depth] = i + 1
+        v = vertices[i] if i < t else -1
+        steps -= 1
+        taken = False
+        for lower in range(depth):
+            if v >= 0 and place[order[lower]] == v:
+                taken = True
+        if taken:
+            continue
+        more = _added(known, kinds, edges, place, order, depth, v)
+        cost = costs[depth] + more + (vertex_cost if v < 0 else 0.0)
+        if more < 0 or cost >= least:
+            continue
+        place[a] = v
+        depth += 1
+        costs[depth] = cost
+        next_[depth] = 0
+    return least

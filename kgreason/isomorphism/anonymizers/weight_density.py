@@ -1,0 +1,277 @@
+"""The weight distribution of a relation, draws from it, and the thresholds of rules that weights are compared with.
+
+A weight drawn on the same side of all of them keeps every answer of rules that compare weights, and one whose
+incoming sums stay on their sides, too, those of rules that add them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.knowledge_graph import Weights
+from kgreason.language.check.checked_program import CheckedProgram, Filter
+from kgreason.language.check.expressions import COMPARISONS, walk
+from kgreason.language.check.weight_visibility import Use, weight_uses
+from kgreason.language.syntax.syntax_tree import Binary, Constant
+
+Ints = npt.NDArray[np.int64]
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ABOVE = {">": (False,), "<=": (False,), ">=": (True,), "<": (True,)}
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Values that divide weights into sides.
+
+    Attributes
+    ----------
+    value
+        Ascending, shape (c,).
+    above
+        Whether what equals the value lies on its upper side, shape (c,). A value that rules ask for itself stands
+        twice, once with either.
+
+    Examples
+    --------
+    >>> cuts = Cuts.of([(0.5, False), (0.2, True)])
+    >>> cuts.side(np.array([0.1, 0.2, 0.5, 0.6])).tolist()
+    [0, 1, 1, 2]
+    """
+
+    value: Weights
+    above: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, cuts: Iterable[tuple[float, bool]]) -> Cuts:
+        """Make them of values and of where their equals lie."""
+        # what equals a value asked for itself is above the one and below the other of the two
+        ordered = sorted(set(cuts), key=lambda cut: (cut[0], not cut[1]))
+        return cls(np.array([c[0] for c in ordered]), np.array([c[1] for c in ordered], dtype=np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def side(self, weight: Weights) -> Ints:
+        """Number of cuts below each weight, in the shape of `weight`."""
+        side = np.zeros(weight.shape, dtype=np.int64)
+        for value, above in zip(self.value.tolist(), self.above.tolist(), strict=True):
+            side += weight >= value if above else weight > value
+        return side
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What the rules see of the weights of a relation.
+
+    Attributes
+    ----------
+    use
+        How much, from nothing to all.
+    single
+        Cuts of single weights.
+    added
+        Cuts of sums of weights into one vertex.
+    """
+
+    use: Use
+    single: Cuts
+    added: Cuts
+
+
+BLIND = Sight(Use.UNREAD, Cuts.of(()), Cuts.of(()))
+"""Of a relation that no rule looks at."""
+
+
+def sights(program: CheckedProgram) -> dict[str, Sight]:
+    """What rules see of the weights of each edge predicate.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> text = '@edge("own"). p(Y) :- own(X,Y,W), V = msum(W, <X>), V > 0.5. q(X) :- own(X,_,W), W >= 0.2.'
+    >>> own = sights(load_text(text))["own"]
+    >>> own.use, own.single.value.tolist(), own.added.value.tolist(), own.added.above.tolist()
+    (<Use.ADDED: 2>, [0.2, 0.5], [0.5], [False])
+    """
+    compared = _compared(program)
+
+    def cuts(values: Iterable[float]) -> Cuts:
+        return Cuts.of((value, above) for value in values for above in compared.get(value, {False, True}))
+
+    return {
+        name: Sight(use.use, cuts({*use.constants, *use.bounds}), cuts(use.bounds))
+        for name, use in weight_uses(program).items()
+    }
+
+
+def _compared(program: CheckedProgram) -> dict[float, set[bool]]:
+    """Each number that rules compare with, and on which sides its equals lie."""
+    found: dict[float, set[bool]] = {}
+    for operator, value in _comparisons(program):
+        found.setdefault(value, set()).update(_ABOVE.get(operator, (False, True)))
+    return found
+
+
+def _comparisons(program: CheckedProgram) -> Iterable[tuple[str, float]]:
+    """Operators and numbers, the numbers to the right."""
+    steps = (step for rule in program.rules for step in (*rule.before, *rule.after))
+    for step in steps:
+        for node in walk(step.expression) if isinstance(step, Filter) else ():
+            if isinstance(node, Binary) and node.operator in COMPARISONS:
+                if isinstance(node.right, Constant) and isinstance(node.right.value, int | float):
+                    yield node.operator, float(node.right.value)
+                elif isinstance(node.left, Constant) and isinstance(node.left.value, int | float):
+                    yield _MIRRORED.get(node.operator, node.operator), float(node.left.value)
+
+
+GRID = 1_000_000
+"""Released weights are multiples of 1/GRID, so that what was reasoned on is what stands in the file."""
+
+Units = npt.NDArray[np.int64]
+_ROUNDS = 100
+_MANY = 20_000  # edges from which on weights have a third significant digit
+_SPARSE = 20  # levels in a decade for each of the edges that run in parallel
+
+
+def decimal_levels(digits: int) -> Units:
+    """Weights in (0, 1] with at most so many significant digits, in grid units, ascending.
+
+    Examples
+    --------
+    >>> decimal_levels(1)[[0, 1, 8, 9, -2, -1]].tolist()
+    [1, 2, 9, 10, 900000, 1000000]
+    """
+    levels = np.unique(np.outer(np.arange(1, 10**digits), 10 ** np.arange(7)))
+    found: Units = levels[levels <= GRID]
+    return found
+
+
+def nearest(levels: Units, units: npt.NDArray[np.float64] | Units) -> Units:
+    """Move each value to the nearest of some ascending levels."""
+    found: Units = levels[np.searchsorted((levels[1:] + levels[:-1]) / 2, units)]
+    return found
+
+
+def floored(levels: Units, units: npt.NDArray[np.float64] | Units) -> Units:
+    """Move each value down to the next of some ascending levels, or to the least of them."""
+    found: Units = levels[np.maximum(np.searchsorted(levels, units, side="right") - 1, 0)]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class WeightDensity:
+    """Gaussian kernel density of a relation's real weights, cut to (0, 1].
+
+    Attributes
+    ----------
+    values
+        The real weights; empty: uniform draws.
+    bandwidth
+        Scott's rule as in scipy; for (nearly) constant weights, where it vanishes, 0.1.
+    levels
+        The weights that may be released, in grid units, ascending: those with few significant digits, so that
+        weights repeat anyway. On a fine grid those of the copies alone would, and tell which edges are synthetic.
+    constants
+        If all real weights are the same, those next to it, in grid units: one of them becomes the weight of all.
+    """
+
+    values: Weights
+    bandwidth: float
+    levels: Units
+    constants: Units
+
+    @classmethod
+    def fit(cls, weights: Weights, relation: str, parallel: int = 1) -> WeightDensity:
+        """Fit to the weights of a relation.
+
+        Parameters
+        ----------
+        parallel
+            Greatest number of edges from one vertex to another; they need different weights.
+
+        Raises
+        ------
+        AnonymizationError
+            If a weight lies outside [0, 1].
+        """
+        outside = ~((weights >= 0) & (weights <= 1))
+        if outside.any():
+            example = float(weights[outside][0])
+            raise AnonymizationError(
+                f"relation {relation!r} has weights outside [0, 1], for instance {example!r}",
+                hint="scale its weights to [0, 1]",
+            )
+        enough = int(np.ceil(np.log10(_SPARSE * max(parallel, 1))))
+        levels = decimal_levels(min(6, max(enough, 3 if len(weights) > _MANY else 2)))
+        constants = levels[:0]
+        if parallel == 1 and len(weights) and np.ptp(np.rint(weights * GRID)) == 0:
+            unit = np.rint(weights[0] * GRID)
+            constants = np.concatenate([levels[levels < unit][-1:], levels[levels > unit][:1]])
+        if not len(weights) or float(weights.std()) < 1e-6:
+            return cls(weights, 0.1, levels, constants)
+        bandwidth = float(weights.std(ddof=1)) * len(weights) ** -0.2
+        return cls(weights, max(1e-3, bandwidth), levels, constants)
+
+    def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
+        """Draw weights in grid units, from `levels` (by default the own ones); draws outside are drawn again.
+
+        Where hardly any draw lies between the least and the greatest of the levels, it is the nearer of the two.
+
+        Examples
+        --------
+        >>> density = WeightDensity.fit(np.array([0.2, 0.9, 1.0]), "own")
+        >>> drawn = density.draw(np.random.default_rng(0), 1000)
+        >>> bool(np.isin(drawn, density.levels).all())
+        True
+        """
+        levels = self.levels if levels is None else levels
+        low, high = levels[0] - 0.5, levels[-1] + 0.5
+        if not len(self.values):
+            return nearest(levels, rng.uniform(low, high, size))
+        drawn = np.empty(size)
+        missing = np.arange(size)
+        for _ in range(_ROUNDS):
+            if not len(missing):
+                break
+            centre = self.values[rng.integers(0, len(self.values), len(missing))]
+            drawn[missing] = rng.normal(centre, self.bandwidth) * GRID
+            missing = missing[(drawn[missing] < low) | (drawn[missing] > high)]
+        return nearest(levels, drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Weights that were drawn, to draw from again: what is drawn stands where others stand, too.
+
+    Attributes
+    ----------
+    units
+        The weights in grid units, ascending, not empty.
+    levels
+        Those that may be released, as of the density.
+    """
+
+    units: Units
+    levels: Units
+
+    def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
+        """Draw weights that lie among adjacent levels; if there are none, the levels nearest to some.
+
+        Examples
+        --------
+        >>> sample = Sample(np.array([3, 3, 8]), decimal_levels(1))
+        >>> drawn = sample.draw(np.random.default_rng(0), 9, np.arange(2, 6))
+        >>> np.unique(drawn).tolist()
+        [3]
+        """
+        if levels is None:
+            return self.units[rng.integers(0, len(self.units), size)]
+        low, high = np.searchsorted(self.units, levels[0]), np.searchsorted(self.units, levels[-1], "right")
+        if low < high:
+            return self.units[rng.integers(low, high, size)]
+        return nearest(levels, self.units[rng.integers(0, len(self.units), size)])

@@ -1,0 +1,416 @@
+"""What attacks find, in figures and as a table of text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.printable import Displayed
+from kgreason.isomorphism.attacks.attack_settings import PARTS
+from kgreason.isomorphism.verification.population import NORMAL
+
+Floats = npt.NDArray[np.float64]
+QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A mean over targets of a number between 0 and 1, with its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Floats, exact: bool) -> Rate:
+        """Mean of some values.
+
+        The interval is that of Wilson for shares; a mean of numbers in [0, 1] varies less than a share. Where all
+        targets were looked at there is nothing to estimate.
+
+        Examples
+        --------
+        >>> Rate.of(np.array([1.0, 0.0, 1.0, 0.0]), exact=False)
+        Rate(value=0.5, low=0.15003898915214947, high=0.8499610108478506)
+        """
+        count = len(values)
+        mean = float(values.mean()) if count else 0.0
+        if exact or not count:
+            return cls(mean, mean, mean)
+        z = NORMAL
+        centre = (mean + z * z / (2 * count)) / (1 + z * z / count)
+        width = z * math.sqrt(mean * (1 - mean) / count + z * z / (4 * count * count)) / (1 + z * z / count)
+        return cls(mean, max(0.0, centre - width), min(1.0, centre + width))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of an attack: against the release, or against something it is compared with.
+
+    Attributes
+    ----------
+    targets
+        Number of vertices or parts that were looked for.
+    all
+        Whether these are all there are.
+    candidates
+        Sizes of the candidate sets: least, quartiles and greatest; none if there was no target.
+    found
+        Share of the targets that a guess, uniform among the candidates, finds.
+    unique
+        Share of the targets that are the only candidate.
+    misled
+        Share of the targets that are not among their candidates.
+    complete
+        Whether the whole release was searched; else candidates are at least, and rates at most, as many.
+    """
+
+    targets: int
+    all: bool
+    candidates: tuple[float, ...]
+    found: Rate
+    unique: Rate
+    misled: Rate
+    complete: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        sizes = dict(zip(("least", "lower", "median", "upper", "greatest"), self.candidates, strict=False))
+        return asdict(self) | {"candidates": sizes}
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Whether the guarantee of the release stands up to an attacker who knows a part of it.
+
+    Attributes
+    ----------
+    reason
+        Why Definition 4.1, with the given k and x, does not promise that it does; empty if it promises it.
+    resisted, undecided, targets
+        Parts for which it does: at least k candidates share no vertex and differ in all degrees, the true one among
+        them, or the true one is no candidate at all; those whose search was given up; all.
+    """
+
+    reason: str
+    resisted: int
+    undecided: int
+    targets: int
+
+    @property
+    def promised(self) -> bool:
+        """Whether the definition promises it."""
+        return not self.reason
+
+    @property
+    def resists(self) -> bool:
+        """Whether every part is known to be protected."""
+        return self.resisted == self.targets
+
+    @property
+    def state(self) -> Literal["resists", "succeeds", "undecided"]:
+        """What the guarantee, or the attacker, does: he succeeds if a part is known to be without protection.
+
+        Examples
+        --------
+        >>> Promise("", 3, 0, 3).state, Promise("", 2, 0, 3).state, Promise("", 2, 1, 3).state
+        ('resists', 'succeeds', 'undecided')
+        """
+        if self.resists:
+            return "resists"
+        return "undecided" if self.resisted + self.undecided == self.targets else "succeeds"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"promised": self.promised, "state": self.state, "resists": self.resists, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """An original vertex and how surely it is found."""
+
+    vertex: str
+    found: float
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attacker.
+
+    Attributes
+    ----------
+    knowledge
+        Name of what is known.
+    size
+        Vertices of the known part; 0 if it is not about parts.
+    runs
+        By name: ``main`` (against the release), ``naive`` (without knowledge), ``control`` (with knowledge of others),
+        ``unprotected`` (against the original) and ``filtered`` (against the release without implausible edges).
+    exposed
+        The most surely found vertices in the main run, with their original labels: secret.
+    promise
+        What the guarantee has to say; `None` where it says nothing.
+    """
+
+    knowledge: str
+    size: int
+    runs: Mapping[str, Run]
+    exposed: tuple[Exposed, ...]
+    promise: Promise | None = None
+
+    @property
+    def excess(self) -> float:
+        """How much of what was left to find the release gave away: (main - control) / (1 - control), at least 0."""
+        control = self.runs["control"].found.value
+        return max(0.0, (self.runs["main"].found.value - control) / (1 - control)) if control < 1 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "knowledge": self.knowledge,
+            "size": self.size or None,
+            "runs": {name: run.as_dict() for name, run in self.runs.items()},
+            "excess": self.excess,
+            "promise": self.promise and self.promise.as_dict(),
+            "exposed": list(map(asdict, self.exposed)),
+        }
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """What a filter of implausible edges drops.
+
+    Attributes
+    ----------
+    dropped, synthetic, right
+        Edges that were dropped, edges of the release that are synthetic, and those that are both.
+    """
+
+    edges: int
+    dropped: int
+    synthetic: int
+    right: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the dropped edges that are synthetic."""
+        return self.right / self.dropped if self.dropped else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the synthetic edges that are dropped."""
+        return self.right / self.synthetic if self.synthetic else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; `base` is the precision of dropping edges at random."""
+        base = self.synthetic / self.edges if self.edges else 0.0
+        return asdict(self) | {"precision": self.precision, "recall": self.recall, "base": base}
+
+
+@dataclass(frozen=True)
+class Attacks(Displayed):
+    """All attacks on a release.
+
+    Attributes
+    ----------
+    k, x
+        What was promised.
+    attacks
+        One after the other.
+    filtered
+        What the filter of implausible edges dropped.
+    """
+
+    k: int
+    x: tuple[int, ...]
+    attacks: tuple[Attack, ...]
+    filtered: Filtered
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Attacks: {len(self.attacks)}, {'as promised' if self.as_promised else 'not as promised'}>"
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    def __getitem__(self, key: str | tuple[str, int]) -> Attack:
+        """Look an attack up by its knowledge, or by its knowledge and size.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        name, size = key if isinstance(key, tuple) else (key, None)
+        for attack in self.attacks:
+            if attack.knowledge == name and size in (None, attack.size):
+                return attack
+        raise KeyError(key)
+
+    @property
+    def broken(self) -> tuple[Attack, ...]:
+        """Attacks that succeed although the guarantee promises that they do not."""
+        return self._promised("succeeds")
+
+    @property
+    def undecided(self) -> tuple[Attack, ...]:
+        """Attacks of which the guarantee promises that they do not succeed, but the search was given up."""
+        return self._promised("undecided")
+
+    @property
+    def as_promised(self) -> bool:
+        """Whether all attacks against which the guarantee protects are known to be resisted."""
+        return not self.broken and not self.undecided
+
+    def _promised(self, state: str) -> tuple[Attack, ...]:
+        return tuple(a for a in self.attacks if a.promise and a.promise.promised and a.promise.state == state)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; `format` is the version of this layout. It names original vertices: keep it secret."""
+        return {
+            "format": 1,
+            "k": self.k,
+            "x": list(self.x),
+            "as_promised": self.as_promised,
+            "attacks": [attack.as_dict() for attack in self.attacks],
+            "filter": self.filtered.as_dict(),
+            "notes": list(self.notes),
+        }
+
+
+def quantiles(sizes: Floats) -> tuple[float, ...]:
+    """Least, quartiles and greatest.
+
+    Examples
+    --------
+    >>> quantiles(np.array([3.0, 1.0, 2.0]))
+    (1.0, 1.5, 2.0, 2.5, 3.0)
+    """
+    return tuple(np.quantile(sizes, QUANTILES).tolist()) if len(sizes) else ()
+
+
+HEAD = (
+    "attacker knows",
+    "x'",
+    "candidates",
+    "found",
+    "unique",
+    "naive",
+    "others",
+    "before",
+    "filtered",
+    "guarantee",
+)
+NAMED = 5  # exposed vertices
+NOTED = 0.01  # found less surely, they are not named
+FORMULAS = {part.name: part.formula for part in PARTS}
+
+
+def as_text(found: Attacks) -> str:
+    """A line for each attack, what the filter dropped, and the most exposed vertices."""
+    rows = [HEAD, *(row(attack) for attack in found.attacks)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+        for cells in rows
+    ]
+    return "\n".join([*lines, "", *_legend(found), "", *_rest(found)])
+
+
+def row(attack: Attack) -> tuple[str, ...]:
+    """Cells of an attack below `HEAD`."""
+    main = attack.runs["main"]
+    about = "" if main.complete else "≥ "
+    candidates = about + "..".join(f"{c:,.0f}" for c in main.candidates[::2])
+    return (
+        FORMULAS.get(attack.knowledge, attack.knowledge),
+        str(attack.size or ""),
+        candidates,
+        f"{percent(main.found)}{_margin(main.found)}",
+        percent(main.unique),
+        *(percent(attack.runs[run].found) if run in attack.runs else "-" for run in RUNS),
+        _guarantee(attack),
+    )
+
+
+RUNS = ("naive", "control", "unprotected", "filtered")
+
+
+def percent(rate: Rate) -> str:
+    """A rate in per cent.
+
+    Examples
+    --------
+    >>> percent(Rate(0.0004, 0, 0)), percent(Rate(0.5, 0.4, 0.6)), percent(Rate(0.0, 0.0, 0.0))
+    ('0.04 %', '50.0 %', '0 %')
+    """
+    value = 100 * rate.value
+    if not value:
+        return "0 %"
+    return f"{value:.1f} %" if value >= 0.95 else f"{value:.2g} %"
+
+
+def _margin(rate: Rate) -> str:
+    return f" ({100 * rate.low:.1f}..{100 * rate.high:.1f})" if rate.high > rate.low else ""
+
+
+def _guarantee(attack: Attack) -> str:
+    promise = attack.promise
+    if promise is None:
+        return "none"
+    open_ = promise.undecided if promise.state == "undecided" else 0
+    failed = open_ or promise.targets - promise.resisted - promise.undecided
+    count = f" {failed:,}/{promise.targets:,}" if failed else ""
+    return f"{'promised' if promise.promised else f'not asked ({promise.reason})'}: {promise.state}{count}"
+
+
+def _legend(found: Attacks) -> Iterator[str]:
+    """What the columns mean, those that the table has something in."""
+    reasons = {attack.promise.reason for attack in found.attacks if attack.promise}
+    sizes = ", ".join(map(str, found.x))
+    yield "x'          vertices of the part of the original that the attacker knows"
+    yield "candidates  places in the release that fit this knowledge: least..median..greatest"
+    yield "found       chance to pick the true place among the candidates, mean over the targets (95 % interval)"
+    yield "unique      targets whose true place is the only candidate"
+    yield "naive       found without any knowledge"
+    yield "others      found with the knowledge of somebody who is not in the data"
+    yield "before      found in the original"
+    yield "filtered    found in the release without implausible edges"
+    yield f"guarantee   promised: covered by -k {found.k} -x {sizes}; resists: every target keeps {found.k} places"
+    yield "            that share no vertex and differ in all degrees; succeeds n/m: n of m targets do not"
+    if any(reason.startswith("x'") for reason in reasons):
+        yield f"            not asked (x' > ... or < ...): -x {sizes} does not cover parts of this size. KLONE promises"
+        yield "            every size: name this one by -x, too, for its releases"
+    if "other rules" in reasons:
+        yield "            not asked (other rules): the definition knows the rules of the release alone"
+    if "original weights" in reasons:
+        yield "            not asked (original weights): the definition speaks of what released weights derive"
+
+
+def _rest(found: Attacks) -> Iterator[str]:
+    dropped = found.filtered
+    yield (
+        f"filter: {dropped.dropped:,} of {dropped.edges:,} edges dropped; {dropped.right:,} of them are among the "
+        f"{dropped.synthetic:,} synthetic ones (precision {dropped.precision:.2f}, by chance "
+        f"{dropped.synthetic / max(dropped.edges, 1):.2f}; recall {dropped.recall:.2f})"
+    )
+    yield from found.notes
+    if found.broken:
+        yield "BROKEN: an attacker against whom the guarantee protects tells some places apart"
+    if found.undecided:
+        yield "UNDECIDED: it is not known whether the guarantee stands up to an attacker against whom it protects"
+    exposed = sorted(
+        ((e.found, e.vertex, attack) for attack in found.attacks for e in attack.exposed if e.found >= NOTED),
+        key=lambda found: (-found[0], found[1]),
+    )
+    first = dict[str, str]()
+    for rate, vertex, attack in exposed:
+        size = f" of {attack.size} vertices" if attack.size else ""
+        first.setdefault(vertex, f"{vertex} ({100 * rate:.0f} % by {attack.knowledge}{size})")
+    if first:
+        yield f"most exposed (original vertices: keep this secret): {', '.join([*first.values()][:NAMED])}"

@@ -1,0 +1,559 @@
+"""Attackers who know a connected part of a graph, and the places of a release where it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.cores import each
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.facts import derived_edges
+from kgreason.graph.induced.derivation import InducedReasoner
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.refinement import numbered
+from kgreason.isomorphism.attacks.attack_results import Filtered
+from kgreason.isomorphism.attacks.attack_settings import Part, World, kept, united
+from kgreason.isomorphism.verification.adjacency import Adjacency, undirected
+from kgreason.isomorphism.verification.image_pools import Patterns
+from kgreason.isomorphism.verification.isomorphism_classes import Classes, Form, scrambled
+from kgreason.isomorphism.verification.population import count_connected, pick
+from kgreason.isomorphism.verification.release_index import Catalogue, Space
+from kgreason.isomorphism.verification.subgraph_visits import (
+    ENDLESS,
+    HANDED,
+    SHARES,
+    SKIPPED,
+    Orders,
+    Share,
+    Walker,
+    shares,
+)
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.weight_visibility import only_gains
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Connected sets of vertices, shape (N, x), and whether these are all there are."""
+
+    members: Ints
+    all: bool
+
+
+def draw_parts(graph: KnowledgeGraph, size: int, count: int, rng: np.random.Generator) -> Parts:
+    """Draw weakly connected vertex sets of a size; all of them if there are no more than `count`.
+
+    The sets are spread over the graph: each grows from a vertex of its own, these taken in random order (again, when
+    all have had their turn), by a vertex drawn uniformly from those adjacent to it, until it is large enough. Sets
+    that come twice are dropped.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")])
+    >>> np.sort(draw_parts(graph, 2, 10, np.random.default_rng(1)).members).tolist()
+    [[0, 1], [1, 2], [3, 4]]
+    """
+    _, component = graph.components()
+    fit = (
+        np.flatnonzero(np.bincount(component)[component] >= size) if graph.n else np.empty(0, dtype=np.int64)
+    )
+    if not len(fit):
+        return Parts(np.empty((0, size), dtype=np.int64), True)
+    if size == 1:
+        chosen = fit if len(fit) <= count else np.sort(rng.permutation(fit)[:count])
+        return Parts(chosen[:, None], len(fit) <= count)
+    adjacency = undirected(graph)
+    if count_connected(adjacency, size, count) <= count:
+        return Parts(_all(graph, size), True)
+    starts = np.resize(rng.permutation(fit), count)
+    near = _neighbours(graph)
+    grown = np.array([_grow(near, int(v), size, rng) for v in starts], dtype=np.int64).reshape(-1, size)
+    return Parts(np.unique(grown, axis=0), False)
+
+
+def _grow(near: list[Ints], start: int, size: int, rng: np.random.Generator) -> list[int]:
+    chosen, border = [start], set(near[start].tolist()) - {start}
+    while len(chosen) < size:
+        options = sorted(border)
+        v = options[int(rng.integers(len(options)))]
+        chosen.append(v)
+        border = (border | set(near[v].tolist())) - set(chosen)
+    return sorted(chosen)
+
+
+def _neighbours(graph: KnowledgeGraph) -> list[Ints]:
+    adjacency = undirected(graph)
+    found: list[Ints] = [np.empty(0, dtype=np.int64)] * graph.n
+    for i, v in enumerate(adjacency.vertices.tolist()):
+        found[v] = adjacency.vertices[adjacency.neighbour[adjacency.indptr[i] : adjacency.indptr[i + 1]]]
+    return found
+
+
+def _all(graph: KnowledgeGraph, size: int) -> Ints:
+    """All connected sets, if they are few."""
+    near = [others.tolist() for others in _neighbours(graph)]
+    found = {frozenset((v,)) for v in range(graph.n)}
+    for _ in range(size - 1):
+        found = {some | {u} for some in found for v in some for u in near[v] if u not in some}
+    return np.array(sorted(map(sorted, found)), dtype=np.int64).reshape(-1, size)
+
+
+AT_ONCE = 32  # shares visited before their sets are classified
+SAMPLED = 4096  # shares of which some are visited if there are too many places
+
+
+class Places:
+    """The weakly connected vertex sets of a released graph that lies in a space.
+
+    Attributes
+    ----------
+    total
+        Their number; if there are more than the limit, the number of those that are looked at.
+    complete
+        Whether all are looked at.
+    """
+
+    def __init__(
+        self, space: Space, catalogue: Catalogue, released: KnowledgeGraph, vertices: Ints, limit: int
+    ) -> None:
+        self._catalogue, self._vertices, size = catalogue, vertices, catalogue.size
+        self.total, self.complete = released.n, True
+        self._shares: list[Share] = []
+        if size == 1:
+            return
+        adjacency = space.bonds(size).attacked(released, vertices)
+        self.complete = count_connected(undirected(released), size, limit) <= limit
+        self._shares = shares(adjacency, size, SHARES) if self.complete else _some(adjacency, size, limit)
+        self._patterns = Patterns(adjacency, catalogue)
+        self.total = self._patterns.learn(self._shares, ENDLESS)
+
+    def counts(self, wanted: Ints | None = None) -> Ints:
+        """Number of places of each class, or of those that are wanted; the others then count 0."""
+        found = np.zeros(len(self._catalogue.full), dtype=np.int64)
+        for classes, _ in self.rows(wanted):
+            more = np.bincount(classes, minlength=len(found))
+            more[: len(found)] += found
+            found = more
+        return found
+
+    def rows(self, wanted: Ints | None = None) -> Iterator[tuple[Ints, Ints]]:
+        """Classes of the places and their vertices in canonical order, many at a time."""
+        if self._catalogue.size == 1:
+            batches = iter([self._catalogue.classify(self._vertices[:, None])])
+        else:
+            batches = self._visited(wanted)
+        for classes, rows in batches:
+            mine = slice(None) if wanted is None else np.isin(classes, wanted)
+            yield classes[mine], rows[mine]
+
+    def _visited(self, wanted: Ints | None) -> Iterator[tuple[Ints, Ints]]:
+        patterns = self._patterns
+        asked = np.full(len(self._catalogue.full), HANDED if wanted is None else SKIPPED, dtype=np.int64)
+        if wanted is not None:
+            asked[wanted] = HANDED
+        jobs = patterns.jobs(asked, all_open=wanted is None)
+        orders = Orders(jobs, np.zeros_like(jobs), patterns.canonical)
+
+        def visit(share: Share) -> list[tuple[Ints, Ints]]:
+            walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree)
+            return walker.gather(share, orders)[0]
+
+        for begin in range(0, len(self._shares), AT_ONCE):
+            for found in each(visit, self._shares[begin : begin + AT_ONCE]):
+                for rows, nodes in found:
+                    yield patterns.resolve(rows, nodes)
+
+
+def _some(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
+    """Shares from all over the release that hold about as many sets as the limit allows."""
+    # Where some vertices are tied and not adjacent there may be fewer.
+    divided = shares(adjacency, size, SAMPLED)
+    chosen: list[Share] = []
+    total = 0
+    for i in scrambled(len(divided)).tolist():
+        here = pick(adjacency, size, divided[i])[0]
+        if total + here > limit:
+            continue
+        chosen.append(divided[i])
+        total += here
+    return chosen
+
+
+Flags = npt.NDArray[np.bool_]
+
+LISTED = 5_000  # vertices of a release of which all derived edges are listed at most
+DERIVED = "derived "  # begins the names of relations that hold derived edges
+
+
+class Candidates:
+    """The places of a release that a known part of some vertices may be.
+
+    Attributes
+    ----------
+    parts
+        The known parts, vertices of the known graph, shape (N, x).
+    sizes
+        Number of candidates of each part; shape (N,).
+    right
+        Whether the true place is among them; shape (N,).
+    total, complete
+        Number of all places, and whether they were all looked at.
+    """
+
+    def __init__(
+        self, world: World, space: Space, parts: Ints, known: Ints, released: KnowledgeGraph, limit: int
+    ) -> None:
+        self.space, self.catalogue = space, Catalogue(space, parts.shape[1])
+        shift = space.graph.n - released.n
+        self._shift, self.parts = shift, parts
+        self._known, canonical = self.catalogue.classify(known)
+        self._rows, self._canonical = known, canonical
+        self._true = self.catalogue.classify(world.truth[parts] + shift)[0]
+        self._places = Places(space, self.catalogue, world.released, np.arange(released.n) + shift, limit)
+        self.total, self.complete = self._places.total, self._places.complete
+
+    @cached_property
+    def _fitting(self) -> dict[int, dict[int, Ints]]:
+        """For each known class the classes of places that fit it, and how their vertices may correspond."""
+        own = np.arange(self.catalogue.size)[None, :]
+        return {c: {c: own} for c in np.unique(self._known).tolist()}
+
+    def _connected(self, number: int) -> bool:
+        return self.catalogue.full.form(number).connected_ground(self.space.ground_types)
+
+    @cached_property
+    def _counts(self) -> Ints:
+        return self._places.counts(np.unique(self._known))
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of candidates of each part."""
+        counts = self._counts
+        found = {c: sum(int(counts[f]) for f in fit) for c, fit in self._fitting.items()}
+        sizes = np.array([found[c] for c in self._known.tolist()], dtype=np.int64)
+        return np.maximum(sizes, self.right) if not self.complete else sizes
+
+    @property
+    def right(self) -> Flags:
+        """Whether the true place is a candidate; one that is not connected never is."""
+        fits = [t in self._fitting[c] for c, t in zip(self._known.tolist(), self._true.tolist(), strict=True)]
+        whole = {c: self._connected(c) for c in set(self._true.tolist())}
+        return np.array(
+            [f and whole[t] for f, t in zip(fits, self._true.tolist(), strict=True)], dtype=np.bool_
+        )
+
+
+class Loose(Candidates):
+    """Candidates of somebody who has seen what is derived from his part, and has no rules.
+
+    The edges must agree. Each derived edge must be among all that the rules derive in the release: more may stand
+    there, because of vertices outside.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        space: Space,
+        parts: Ints,
+        known: Ints,
+        released: KnowledgeGraph,
+        limit: int,
+        ground: int,
+    ) -> None:
+        super().__init__(world, space, parts, known, released, limit)
+        self._ground = ground
+
+    def _connected(self, number: int) -> bool:
+        form = self.catalogue.full.form(number)
+        ground: Ints = self.space.pairs.counts[form.types, : self._ground].max(axis=2)
+        return Form(ground, form.automorphisms).connected_ground(int(ground.max()) + 1)
+
+    @cached_property
+    def _counts(self) -> Ints:
+        return self._places.counts()
+
+    @cached_property
+    def _fitting(self) -> dict[int, dict[int, Ints]]:
+        whole = len(self._counts)
+        counts, size = self.space.pairs.counts, self.catalogue.size
+        ground = numbered(counts[:, : self._ground])
+        types = np.array([self.catalogue.full.form(c).types for c in range(whole)]).reshape(-1, size, size)
+        alike = Classes(size)
+        number, order = alike.classify(ground[types].reshape(-1, size * size))
+        seen = counts[types, self._ground :]
+        found: dict[int, dict[int, Ints]] = {}
+        for c in np.unique(self._known).tolist():
+            back = np.argsort(order[c])
+            turns = alike.form(int(number[c])).automorphisms
+            fit = {}
+            for f in np.flatnonzero(number == number[c]).tolist():
+                bijections = order[f][turns[:, back]]  # position p of c corresponds to bijections[i, p] of f
+                there = seen[f][bijections[:, :, None], bijections[:, None, :]]
+                fine = (seen[c][None] <= there).all(axis=(1, 2, 3))
+                if fine.any():
+                    fit[f] = bijections[fine]
+            found[c] = fit
+        return found
+
+    @cached_property
+    def order(self) -> Ints:
+        """Which vertex of each part stands at each position of its canonical form, shape (N, x)."""
+        places: Ints = (self._rows[:, None, :] == self._canonical[:, :, None]).argmax(axis=2)
+        return places
+
+    @cached_property
+    def _members(self) -> dict[int, Ints]:
+        """Candidates by class, in canonical order, as vertices of the release."""
+        wanted = np.unique([f for fit in self._fitting.values() for f in fit]).astype(np.int64)
+        found: dict[int, list[Ints]] = {f: [] for f in wanted.tolist()}
+        for classes, rows in self._places.rows(wanted):
+            for f in np.unique(classes).tolist():
+                found[f].append(rows[classes == f] - self._shift)
+        none = np.empty((0, self.catalogue.size), dtype=np.int64)
+        return {f: np.concatenate([none, *rows]) for f, rows in found.items()}
+
+    def placed(self, i: int, most: int | None = None) -> Ints:
+        """Ways in which part i fits, in the order of its canonical form; vertices of the release, shape (M, x).
+
+        Parameters
+        ----------
+        most
+            Of each class take so many places, from all over the release; by default all.
+        """
+        placed = [np.empty((0, self.catalogue.size), dtype=np.int64)]
+        for f, turns in self._fitting[int(self._known[i])].items():
+            members = self._members[f]
+            members = members if most is None else members[:: max(1, len(members) // most)]
+            placed += [members[:, turn] for turn in turns]
+        return np.concatenate(placed)
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """What attackers who know parts work with.
+
+    Attributes
+    ----------
+    rules
+        The rules of the release as ``"rules"``, and those of somebody who has ``"other"`` ones.
+    limit
+        So many places of a release are looked at, at most.
+    derived
+        What the rules derive in releases, as far as somebody has asked for it.
+    """
+
+    rules: Mapping[str, CheckedProgram]
+    limit: int
+    derived: dict[KnowledgeGraph, Mapping[str, tuple[Ints, Ints]]] = field(default_factory=dict)
+
+
+def candidates(world: World, part: Part, means: Means, parts: Ints) -> Candidates:
+    """Find the candidates of known parts, vertex sets of the known graph of shape (N, x).
+
+    Raises
+    ------
+    AnonymizationError
+        If the release is too large to list all that the rules derive in it.
+    """
+    if part.sees == "derived":
+        return _loose(world, means, parts)
+    both = united(world.known, world.released)
+    return Candidates(world, space_of(both, part, means.rules), parts, parts, world.released, means.limit)
+
+
+def space_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgram]) -> Space:
+    """A graph as somebody sees it who knows a part, with or without weights."""
+    program = rules.get(part.sees, _no_rules(rules["rules"]))
+    space = Space(graph, program)
+    if not part.key[1]:
+        space.reasoner = InducedReasoner(_without_weights(graph), program)
+    return space
+
+
+def _loose(world: World, means: Means, parts: Ints) -> Loose:
+    program = lasting(means.rules["rules"])
+    if world.released not in means.derived:
+        means.derived[world.released] = _derived_in(world.released, program)
+    released = marked(world.released, means.derived[world.released], parts.shape[1])
+    known = _seen(world.known, program, parts)
+    rows = np.arange(known.n).reshape(parts.shape)
+    space = Space(united(known, released), _no_rules(program))
+    return Loose(world, space, parts, rows, released, means.limit, len(world.released.relations))
+
+
+def lasting(program: CheckedProgram) -> CheckedProgram:
+    """Keep the derived predicates of which no edge is lost if the graph gains some.
+
+    Those that a part of the graph derives stand there as well when rules see all of it.
+    """
+    kept = (p for p in program.derived if p not in program.edges and only_gains(program.restricted([p])))
+    return replace(program, derived=tuple(kept))
+
+
+def _derived_in(graph: KnowledgeGraph, program: CheckedProgram) -> Mapping[str, tuple[Ints, Ints]]:
+    """All derived edges of a release; `AnonymizationError` if there may be too many of them."""
+    if program.derived and graph.n > LISTED:
+        raise AnonymizationError(
+            f"what the rules derive in a release of more than {LISTED:,} vertices is not listed",
+            hint="leave out the knowledge of derived edges without rules",
+        )
+    return derived_edges(graph, program) if program.derived else {}
+
+
+def marked(graph: KnowledgeGraph, derived: Mapping[str, tuple[Ints, Ints]], size: int) -> KnowledgeGraph:
+    """A graph with derived edges as further relations, those that connected sets of some vertices can hold."""
+    from scipy.sparse import coo_array
+
+    source, target = graph.ends
+    own = np.arange(graph.n)
+    ends = np.concatenate([own, source, target]), np.concatenate([own, target, source])
+    step = coo_array((np.ones(len(ends[0]), dtype=np.bool_), ends), shape=(graph.n, graph.n)).tocsr()
+    near = step
+    for _ in range(size - 2):
+        near = near @ step
+    rows, columns = near.nonzero()
+    keys = np.sort(rows.astype(np.int64) * graph.n + columns)
+    more = {}
+    for name, (u, v) in derived.items():
+        close = np.isin(u * graph.n + v, keys)
+        more[DERIVED + name] = Relation(u[close], v[close], None, ("source", "target"))
+    return replace(graph, relations={**graph.relations, **more})
+
+
+def _seen(graph: KnowledgeGraph, program: CheckedProgram, parts: Ints) -> KnowledgeGraph:
+    """Parts of a graph side by side, each with what the rules derive from it alone as further relations."""
+    count, size = parts.shape
+    number = np.arange(count * size).reshape(parts.shape)
+    relations = {name: _copies(r, parts, graph.n) for name, r in graph.relations.items()}
+    if program.derived:
+        found = InducedReasoner(graph, program).derived(parts)
+        for p, name in enumerate(program.derived):
+            row, a, b = np.nonzero(found[:, p])
+            relations[DERIVED + name] = Relation(number[row, a], number[row, b], None, ("source", "target"))
+    return KnowledgeGraph(np.arange(count * size).astype(str).astype(object), relations)
+
+
+def _copies(relation: Relation, parts: Ints, n: int) -> Relation:
+    """The edges of a relation within each part."""
+    size = parts.shape[1]
+    keys = relation.source * n + relation.target
+    order = np.argsort(keys, kind="stable")
+    wanted = (parts[:, :, None] * n + parts[:, None, :]).reshape(-1)
+    begin, end = (np.searchsorted(keys[order], wanted, side) for side in ("left", "right"))
+    pair = np.repeat(np.arange(len(wanted)), end - begin)
+    place = np.arange(len(pair)) - np.repeat(np.cumsum(end - begin) - (end - begin), end - begin)
+    edge = order[np.repeat(begin, end - begin) + place]
+    row, rest = np.divmod(pair, size * size)
+    a, b = np.divmod(rest, size)
+    weight = None if relation.weight is None else relation.weight[edge]
+    return Relation(row * size + a, row * size + b, weight, relation.columns)
+
+
+def _without_weights(graph: KnowledgeGraph) -> KnowledgeGraph:
+    relations = {n: Relation(r.source, r.target, None, r.columns) for n, r in graph.relations.items()}
+    return replace(graph, relations=relations).distinct()
+
+
+def _no_rules(program: CheckedProgram) -> CheckedProgram:
+    return replace(
+        program, strata=(), derived=(), outputs=(), queries=(), facts=(), unifications=(), denials=()
+    )
+
+
+Floats = npt.NDArray[np.float64]
+
+CHUNK = 1 << 14  # edges whose detours are counted at once
+
+
+def implausibility(graph: KnowledgeGraph) -> Floats:
+    """Score each edge, of the relations in their order: 0 looks most like an original one, 1 least; shape (m,).
+
+    The mean of up to three ranks, each from 0 to 1: how few ways of two or three other edges lead between the ends
+    (KGUARD joins vertices that are far apart); how rare the in- and out-degree of the rarer end are (images must
+    differ in degree); and, where there are weights, how small the weight is (synthetic ones get what room is left).
+
+    Examples
+    --------
+    >>> ring = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "f"), ("f", "d")]
+    >>> graph = KnowledgeGraph.from_edges([*ring, ("a", "d")])
+    >>> int(implausibility(graph).argmax())
+    6
+    """
+    scores = [_ranks(-np.log1p(_detours(graph))), _ranks(_rarity(graph))]
+    weights = [r.weight for r in graph.relations.values()]
+    if weights and all(w is not None for w in weights):
+        scores.append(_ranks(-np.concatenate([w for w in weights if w is not None])))
+    return np.asarray(np.mean(scores, axis=0))
+
+
+def without_implausible(graph: KnowledgeGraph, count: int) -> tuple[KnowledgeGraph, Flags]:
+    """Drop the least plausible edges; returns what is left, and which were dropped, shape (m,)."""
+    order = np.argsort(-implausibility(graph), kind="stable")
+    dropped = np.zeros(graph.m, dtype=np.bool_)
+    dropped[order[:count]] = True
+    relations: dict[str, Relation] = {}
+    begin = 0
+    for name, r in graph.relations.items():
+        relations[name] = kept(r, ~dropped[begin : begin + len(r)])
+        begin += len(r)
+    return replace(graph, relations=relations), dropped
+
+
+def synthetic(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints) -> Flags:
+    """Which edges of a release join vertices that no original edge of the relation joins; shape (m,)."""
+    found = [np.empty(0, dtype=np.bool_)]
+    for name, r in released.relations.items():
+        own = original.relations[name]
+        keys = mapping[own.source] * released.n + mapping[own.target]
+        found.append(~np.isin(r.source * released.n + r.target, keys))
+    return np.concatenate(found)
+
+
+def judged(dropped: Flags, made: Flags) -> Filtered:
+    """Count what of the dropped edges is synthetic."""
+    return Filtered(len(made), int(dropped.sum()), int(made.sum()), int((dropped & made).sum()))
+
+
+def _detours(graph: KnowledgeGraph) -> Floats:
+    """Ways of two or three edges, whatever their direction, between the ends of each edge, without itself."""
+    from scipy.sparse import coo_array
+
+    source, target = graph.ends
+    straight = source != target
+    ends = (
+        np.concatenate([source[straight], target[straight]]),
+        np.concatenate([target[straight], source[straight]]),
+    )
+    near = coo_array((np.ones(len(ends[0])), ends), shape=(graph.n, graph.n)).tocsr()
+    near.data[:] = 1
+    degree = np.asarray(near.sum(axis=1)).reshape(-1)
+    found = np.zeros(graph.m)
+    for begin in range(0, graph.m, CHUNK):
+        u, v = source[begin : begin + CHUNK], target[begin : begin + CHUNK]
+        there = near[v]
+        two = np.asarray(near[u].multiply(there).sum(axis=1)).reshape(-1)
+        three = np.asarray((near[u] @ near).multiply(there).sum(axis=1)).reshape(-1)
+        found[begin : begin + CHUNK] = np.where(u == v, 0, two + three - (degree[u] + degree[v] - 1))
+    return found
+
+
+def _rarity(graph: KnowledgeGraph) -> Floats:
+    """How few vertices have the degrees of the rarer end of each edge, as a negative logarithm."""
+    degrees = np.stack([graph.in_degree(), graph.out_degree()], axis=1)
+    _, place, count = np.unique(degrees, axis=0, return_inverse=True, return_counts=True)
+    rare = -np.log(count[place.reshape(-1)] / max(graph.n, 1))
+    source, target = graph.ends
+    return np.asarray(np.maximum(rare[source], rare[target]))
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks between 0 and 1, equal ones shared."""
+    from scipy.stats import rankdata
+
+    return np.asarray((rankdata(values) - 0.5) / max(len(values), 1))

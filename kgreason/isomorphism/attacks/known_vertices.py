@@ -1,0 +1,244 @@
+"""Attackers who know something of single vertices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.refinement import degrees, neighbourhoods, numbered, refined
+from kgreason.isomorphism.attacks.attack_results import Attack, Exposed, Rate, Run, quantiles
+from kgreason.isomorphism.attacks.attack_settings import World, united
+
+Ints = npt.NDArray[np.int64]
+HUBS = 5
+
+
+def hubs(graph: KnowledgeGraph, count: int = HUBS) -> Ints:
+    """The vertices of the highest degrees, in and out together; of equal ones those with the least numbers."""
+    return np.argsort(-(graph.in_degree() + graph.out_degree()), kind="stable")[:count]
+
+
+def fingerprints(graph: KnowledgeGraph, anchors: Ints) -> Ints:
+    """Number the vertices by their directed distances from and to some hubs; shape (n,).
+
+    Parameters
+    ----------
+    anchors
+        Vertices, shape (hubs, places): of several places of the same hub, in parts of the graph that are not
+        connected, each vertex has its own.
+
+    Examples
+    --------
+    >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("b", "d")])
+    >>> fingerprints(path, np.array([[1]])).tolist()
+    [0, 1, 2, 2]
+    """
+    return numbered(
+        np.stack([_distances(graph, row, back) for row in anchors for back in (False, True)], axis=1)
+        if len(anchors)
+        else np.zeros((graph.n, 1), dtype=np.int64)
+    )
+
+
+def _distances(graph: KnowledgeGraph, sources: Ints, back: bool) -> Ints:
+    """Edges from the nearest of the sources to each vertex, -1 where there is no way."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    source, target = graph.ends[::-1] if back else graph.ends
+    edges = coo_array((np.ones(len(source)), (source, target)), shape=(graph.n, graph.n)).tocsr()
+    found = dijkstra(edges, indices=sources, unweighted=True, min_only=True)
+    distances: Ints = np.where(np.isinf(found), -1, found).astype(np.int64)
+    return distances
+
+
+Neighbours = tuple[list[list[int]], list[list[int]]]
+
+THETA = 0.5  # eccentricity below which a match is not taken
+ROUNDS = 20  # in which all vertices are looked at again
+
+
+def propagate(known: KnowledgeGraph, released: KnowledgeGraph, seeds: dict[int, int]) -> dict[int, int]:
+    """Extend a mapping from the vertices of one graph to those of another.
+
+    Vertex by vertex, again and again: each released vertex gets a score for each mapped neighbour of a known one that
+    is mapped to a neighbour of it in the same direction, the less the more neighbours it has there. The best is taken
+    if it stands out by `THETA` standard deviations from the second, and if in the other direction the known vertex is
+    best for it. Vertices that are mapped are looked at again, but seeds stay.
+
+    Examples
+    --------
+    >>> path = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d")])
+    >>> propagate(path, path, {1: 1})
+    {1: 1, 0: 0, 2: 2, 3: 3}
+    """
+    here, there = _neighbours(known), _neighbours(released)
+    forth = dict(seeds)
+    back = {r: v for v, r in seeds.items()}
+    for _ in range(ROUNDS):
+        changed = False
+        for v in range(known.n):
+            if v in seeds:
+                continue
+            r = _match(v, here, there, forth)
+            if r is None or forth.get(v) == r or _match(r, there, here, back) != v:
+                continue
+            if r in back and back[r] in seeds:
+                continue
+            if v in forth:
+                back.pop(forth[v], None)
+            if r in back:
+                forth.pop(back[r], None)
+            forth[v], back[r] = r, v
+            changed = True
+        if not changed:
+            break
+    return forth
+
+
+def _match(v: int, here: Neighbours, there: Neighbours, forth: dict[int, int]) -> int | None:
+    """The vertex over there that fits v best, if it stands out."""
+    scores: dict[int, float] = {}
+    for way in (0, 1):
+        for u in here[way][v]:
+            if (image := forth.get(u)) is None or u == v:
+                continue
+            for r in there[1 - way][image]:
+                scores[r] = scores.get(r, 0.0) + 1 / math.sqrt(len(there[way][r]))
+    return _outstanding(scores, len(there[0]))
+
+
+def _outstanding(scores: dict[int, float], count: int) -> int | None:
+    """The vertex with the best score if its eccentricity is high enough; vertices without a score count as 0."""
+    if not scores:
+        return None
+    first, second = 0.0, 0.0
+    best = -1
+    for r, score in scores.items():
+        if score > first:
+            first, second, best = score, first, r
+        elif score > second:
+            second = score
+    total = sum(scores.values())
+    mean = total / count
+    variance = sum(s * s for s in scores.values()) / count - mean * mean
+    deviation = math.sqrt(max(variance, 0.0))
+    return best if deviation and (first - second) / deviation >= THETA else None
+
+
+def _neighbours(graph: KnowledgeGraph) -> Neighbours:
+    """Vertices to which, and from which, each vertex has an edge, each once."""
+    source, target = graph.ends
+    both = []
+    for own, other in ((source, target), (target, source)):
+        keys = np.unique(own * max(graph.n, 1) + other)
+        ends = np.searchsorted(keys, np.arange(graph.n + 1) * graph.n)
+        others = (keys % max(graph.n, 1)).tolist()
+        both.append([others[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)])
+    return both[0], both[1]
+
+
+def draw_seeds(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -> Ints:
+    """Draw vertices, the more likely the higher their degree: attackers know the prominent ones."""
+    degree = (graph.in_degree() + graph.out_degree()).astype(np.float64)
+    fit = np.flatnonzero(degree)
+    count = min(count, len(fit))
+    return np.sort(rng.choice(fit, count, replace=False, p=degree[fit] / degree[fit].sum())) if count else fit
+
+
+Floats = npt.NDArray[np.float64]
+
+SHOWN = 5  # exposed vertices that are named
+
+
+def vertex_attack(
+    name: str, worlds: Mapping[str, World], targets: Ints, everything: bool, labels: npt.NDArray[np.object_]
+) -> Attack:
+    """Look for vertices by something that is known of them.
+
+    Parameters
+    ----------
+    name
+        ``degree``, ``neighbourhood``, ``hubs`` or ``refinement:I``.
+    worlds
+        Runs by name, all with the vertices of the original in the same order.
+    targets, everything
+        Vertices that are looked for, and whether these are all.
+    """
+    runs, sure = {}, np.zeros(len(targets))
+    for run, world in worlds.items():
+        sizes, right = vertex_candidates(name, world, targets)
+        runs[run] = judged(sizes, right, everything)
+        if run == "main":
+            sure = _found(sizes, right)
+    runs["naive"] = guessing(worlds["main"].released.n, len(targets), everything)
+    return Attack(name, 0, runs, most_exposed(targets, sure, labels))
+
+
+def vertex_candidates(name: str, world: World, targets: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Numbers of candidates of some vertices, and whether the true one is among them."""
+    both = united(world.known, world.released)
+    n = world.known.n
+    match name.split(":"):
+        case ["degree"]:
+            traits = degrees(both)
+        case ["neighbourhood"]:
+            traits = neighbourhoods(both)
+        case ["hubs"]:
+            found = hubs(world.known)
+            traits = fingerprints(both, np.stack([found, world.truth[found] + n], axis=1))
+        case [_, rounds]:
+            traits = refined(both, int(rounds))
+    counts = np.bincount(traits[n:], minlength=int(traits.max(initial=0)) + 1)
+    return counts[traits[targets]], traits[targets] == traits[world.truth[targets] + n]
+
+
+def seed_attack(worlds: Mapping[str, World], seeds: Ints, labels: npt.NDArray[np.object_]) -> Attack:
+    """Spread from known vertices over the whole graph; a vertex that is not reached is guessed among the rest."""
+    runs, sure = {}, np.zeros(0)
+    n = worlds["main"].known.n
+    targets = np.setdiff1d(np.arange(n), seeds)
+    for run, world in worlds.items():
+        given = dict(zip(seeds.tolist(), world.truth[seeds].tolist(), strict=True))
+        mapped = propagate(world.known, world.released, given)
+        place = np.array([mapped.get(v, -1) for v in targets.tolist()], dtype=np.int64)
+        truth = world.truth[targets]
+        rest = world.released.n - len(mapped)
+        taken = np.isin(truth, list(mapped.values()))
+        sizes = np.where(place >= 0, 1, rest)
+        right = np.where(place >= 0, place == truth, ~taken)
+        runs[run] = judged(sizes, right, True)
+        if run == "main":
+            sure = _found(sizes, right)
+    runs["naive"] = guessing(worlds["main"].released.n, len(targets), True)
+    return Attack("seeds", 0, runs, most_exposed(targets, sure, labels))
+
+
+def judged(sizes: Ints, right: npt.NDArray[np.bool_], everything: bool, complete: bool = True) -> Run:
+    """Figures of a run from the candidates of each target."""
+    return Run(
+        *(len(sizes), everything, quantiles(sizes.astype(np.float64))),
+        Rate.of(_found(sizes, right), everything),
+        Rate.of((right & (sizes == 1)).astype(np.float64), everything),
+        Rate.of((~right).astype(np.float64), everything),
+        complete,
+    )
+
+
+def guessing(places: int, targets: int, everything: bool, complete: bool = True) -> Run:
+    """Figures of a guess among all places."""
+    return judged(np.full(targets, places), np.ones(targets, dtype=np.bool_), everything, complete)
+
+
+def _found(sizes: Ints, right: npt.NDArray[np.bool_]) -> Floats:
+    return np.where(right, 1 / np.maximum(sizes, 1), 0.0)
+
+
+def most_exposed(targets: Ints, sure: Floats, labels: npt.NDArray[np.object_]) -> tuple[Exposed, ...]:
+    """Vertices that are found most surely, those of them that are found at all."""
+    order = np.argsort(-sure, kind="stable")[:SHOWN]
+    return tuple(Exposed(str(labels[targets[i]]), float(sure[i])) for i in order.tolist() if sure[i] > 0)

@@ -1,0 +1,176 @@
+"""A graph as the tables of a release: nothing in their bytes but the graph itself, rows in the order that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.atomic_files import pack, replacing
+from kgreason.base.progress import Progress
+from kgreason.data.fact_writing import write_plan
+from kgreason.data.formats.delimited import DECIMALS, write_csv
+from kgreason.data.program_tables import Data, first_files, format_of
+from kgreason.data.sources import SourceSpec
+from kgreason.data.targets import DECLARING, FORMATS, Target
+from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table, doubles
+from kgreason.engine.relations.rows import first_rows
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.release.table_layout import HEADED, NODES, Layout
+
+COLUMNS = ("source", "target", "weight")
+"""Names of columns of formats that have none; a file of Neo4j is read back with them."""
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def planned(
+    program: CheckedProgram,
+    data: Data | None,
+    format: str | None,
+    progress: Progress,
+) -> Layout:
+    """Choose the tables of a release: a format for all, else for each edge predicate that of its first file.
+
+    Parameters
+    ----------
+    data
+        What the graph was read from; `None`: it was handed over as it is.
+
+    Raises
+    ------
+    DataError
+        If the package that a format needs is not installed.
+    """
+    if format is not None:
+        return Layout.of(dict.fromkeys(program.edges, format))
+    files = dict.fromkeys(program.edges) if data is None else first_files(program, data)
+    formats = {p: _kept(p, source, progress) for p, source in files.items()}
+    return Layout.of(formats)
+
+
+def _kept(predicate: str, source: SourceSpec | None, progress: Progress) -> str:
+    """Format of a source if it can be written, else CSV, and a note says so."""
+    if source is None:
+        progress.note(f"{predicate} was read from no file, so the release holds it as CSV")
+        return "csv"
+    format = format_of(source)
+    if format == "query":
+        progress.note(f"{predicate} was read by a query, so the release holds it as CSV")
+    elif format != "ttl" and format not in FORMATS:
+        progress.note(f"{predicate}: kgreason writes no release as {format}, so it holds {predicate} as CSV")
+    else:
+        return format
+    return "csv"
+
+
+def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Layout:
+    """Choose other tables for edges that run in parallel, which a matrix has no place for."""
+    crowded = [
+        name
+        for name, relation in released.relations.items()
+        if layout.edges[name].format == "mtx" and not first_rows([relation.source, relation.target]).all()
+    ]
+    for name in crowded:
+        progress.note(
+            f"{name} has parallel edges, and a matrix one entry for each pair: it is released as KONECT"
+        )
+    return layout.instead(dict.fromkeys(crowded, "konect"))
+
+
+def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str) -> None:
+    """Write the edges and vertices of a graph into an existing folder, where nothing of them stands yet.
+
+    Parameters
+    ----------
+    node
+        Name of the column of vertices.
+
+    Raises
+    ------
+    ReleaseError, DataError
+        If a file cannot be written, or its format has no place for a label or a name.
+    """
+    order = np.argsort(graph.labels.astype(str), kind="stable")
+    if layout.numbered:
+        order = np.argsort(graph.labels.astype(np.int64), kind="stable")
+    others: list[str] = []
+    names: dict[str, tuple[str, ...]] = {NODES: (node,)}
+    for name, relation in graph.relations.items():
+        stored, known = layout.edges[name], relation.columns
+        if stored.format in HEADED:
+            write_csv(folder / stored.file, known, columns(graph, relation), _DELIMITERS[stored.format])
+        else:
+            others.append(name)
+            names[name] = COLUMNS[: len(known)] if stored.format == "neo4j" else safe_names(known)
+    vertices, stored = graph.labels[order], layout.nodes
+    if stored.format in HEADED:
+        write_csv(folder / stored.file, (node,), [vertices], _DELIMITERS[stored.format])
+    elif not layout.listed:
+        others.append(NODES)
+    if others:
+        facts = _facts(graph, order)
+        plan = [(name, _target(folder, layout, name, node, vertices.tolist())) for name in others]
+        write_plan(facts, plan, names)
+
+
+def _target(folder: Path, layout: Layout, name: str, node: str, vertices: Sequence[str]) -> Target:
+    stored = layout.nodes if name == NODES else layout.edges[name]
+    options = {"label": node} if stored.format == "neo4j" else {}
+    if "base" in stored.options:
+        options["base"] = stored.options["base"]
+    declared = vertices if stored.format in DECLARING else ()
+    return Target(folder / stored.file, stored.format, options, stored.options.get("table"), declared)
+
+
+def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of columns that every format can hold: the same, unless one is empty or two differ in case alone.
+
+    Examples
+    --------
+    >>> safe_names(("Owner", "owner", "share"))
+    ('source', 'target', 'weight')
+    """
+    alike = len({name.strip().lower() for name in names}) < len(names)
+    whole = all(name.strip() and "\0" not in name for name in names)
+    return names if whole and not alike else COLUMNS[: len(names)]
+
+
+def _facts(graph: KnowledgeGraph, order: npt.NDArray[np.int64]) -> Facts:
+    """The graph as facts, in its order of edges; the vertices in an order of their own."""
+    symbols = Symbols()
+    codes = symbols.encode(graph.labels.tolist())
+    tables: Mapping[str, Table] = {name: _table(r, codes) for name, r in graph.relations.items()}
+    return Facts({**tables, NODES: Table((Kind.STRING,), (codes[order],), graph.n)}, symbols)
+
+
+def _table(relation: Relation, codes: Codes) -> Table:
+    ends = codes[relation.source], codes[relation.target]
+    if relation.weight is None:
+        return Table((Kind.STRING, Kind.STRING), ends, len(relation))
+    weight = doubles(np.round(relation.weight, DECIMALS))
+    return Table((Kind.STRING, Kind.STRING, Kind.DOUBLE), (*ends, weight), len(relation))
+
+
+def columns(graph: KnowledgeGraph, relation: Relation) -> list[npt.NDArray[Any]]:
+    """Labels of the ends of the edges of a relation, and their weights if it has any."""
+    ends: list[npt.NDArray[Any]] = [graph.labels[relation.source], graph.labels[relation.target]]
+    return ends if relation.weight is None else [*ends, relation.weight]
+
+
+def write_parts(path: Path, original: KnowledgeGraph, parts: Vertices) -> None:
+    """Write ``original,part``, a row for every original vertex, sorted by label: which edges are given up."""
+    order = np.argsort(original.labels.astype(str), kind="stable")
+    write_csv(path, ("original", "part"), (original.labels[order], parts[order]))
+
+
+def write_graph(path: Path, graph: KnowledgeGraph) -> None:
+    """Write the one relation of a graph as a table."""
+    (relation,) = graph.relations.values()
+    with replacing(path) as temporary:
+        write_csv(temporary, relation.columns, columns(graph, relation))
+        pack(temporary, path.name)

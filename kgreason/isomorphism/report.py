@@ -1,0 +1,308 @@
+"""Reports about releases of graphs under rules, and their parts: verdict, answers, fidelity (docs/report.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgreason.base.progress import SILENT, Progress
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.isomorphism.verification.verdict import Verdict
+from kgreason.release.report.candidate_tables import Seen, risk_items
+from kgreason.release.report.report_data import Figure, Item, Report, Section, Table
+from kgreason.release.report.sections import (
+    Run,
+    distributions,
+    drawn,
+    files_section,
+    findings,
+    limits_section,
+    published,
+    run_section,
+)
+from kgreason.release.report.words import (
+    FILES,
+    TEXTS,
+    Promise,
+    done_private,
+    safe_private,
+    safe_public,
+    state_words,
+    verdict_words,
+)
+
+if TYPE_CHECKING:
+    from kgreason.isomorphism.anonymization import Anonymization, Score
+    from kgreason.isomorphism.utility.query_utility import Fidelity, QueryUtility, Utility
+    from kgreason.language.check.checked_program import CheckedProgram
+
+SHARED, RULES = TEXTS["shared"], TEXTS["rules"]
+NO_VERTEX = "…"  # a value of an answer that is no vertex
+
+
+def private_report(result: Anonymization, run: Run, progress: Progress = SILENT) -> Report:
+    """Write the owner's report: all that is known, which is secret.
+
+    Parameters
+    ----------
+    result
+        What `kgreason.anonymize` returns.
+    run
+        How it was called.
+    """
+    original, release, verdict = result.original, result.release, result.verdict
+    released, promise, seeded = release.graph, _promise_of(result), run.seed is not None
+    seen = _seen(result, run, progress)
+    progress.step("Writing the report")
+    sections = (
+        Section("Guarantee", SHARED["guarantee"], (*_guarantee(promise, verdict), *findings(verdict))),
+        Section(
+            "Risk before and after",
+            f"{RULES['risk']} {RULES['nothing'] if promise.baseline else RULES['parts']}",
+            tuple(_risk(seen, promise)),
+        ),
+        Section("Utility", SHARED["utility"], tuple(_utility(result, run))),
+        distributions(released, original),
+        *drawn(original, released, release.mapping, run.generator),
+        run_section(result.seconds, release.figures),
+    )
+    files = run.parameters.get("rules") or ["rules"]
+    method = str(run.parameters.get("method", "the method"))
+    return Report(
+        f"Release of a graph under {', '.join(files)}",
+        True,
+        verdict.state,
+        verdict_words(promise, verdict),
+        done_private(method, original, released, release.guarantee, verdict),
+        safe_private(promise, verdict, seeded=seeded),
+        sections,
+        {"guarantee": promise.text, "k": promise.k, "x": promise.sizes, **run.whole()},
+        (*([SHARED["seeded"]] if seeded else []), *([SHARED["baseline"]] if promise.baseline else [])),
+    )
+
+
+def _promise_of(result: Anonymization) -> Promise:
+    edges = tuple(result.release.graph.relations)
+    return Promise.of(result.release.guarantee, result.verdict.sizes, edges, result.derived)
+
+
+def _guarantee(promise: Promise, verdict: Verdict) -> Iterator[Figure]:
+    yield Figure("Guarantee", promise.text, "", promise.term)
+    yield Figure("Verdict", state_words(verdict), "better is holds", promise.term)
+    yield from verdict_figures(verdict)
+
+
+def verdict_figures(verdict: Verdict) -> Iterator[Figure]:
+    """δ-anonymity and what k-Iso changed, as far as they are known."""
+    name = "δ of the release" if verdict.needs_original else "δ-anonymity"
+    if (delta := verdict.delta) is None:
+        yield Figure(name, "not decided", "better is 1", "δ-anonymity")
+    else:
+        note = "an estimate from a sample" if delta.sampled else ""
+        yield Figure(name, str(delta), "better is 1", "δ-anonymity", None, delta.value, note, key=True)
+    if verdict.alike is not None:
+        note = "where places may have the same degrees"
+        yield Figure(
+            "δ-anonymity, whatever degrees", str(verdict.alike), "better is 1", "δ-anonymity", note=note
+        )
+    if verdict.edits is not None:
+        yield Figure("Changes", str(verdict.edits), "better is less", "edits", key=True)
+
+
+def _seen(result: Anonymization, run: Run, progress: Progress) -> list[Seen]:
+    from kgreason.isomorphism.exposure import exposures
+
+    if run.program is None:
+        return []
+    verdict, release = result.verdict, result.release
+    sizes = sorted({*verdict.also, verdict.x})
+    graphs = result.original, release.graph, release.mapping
+    return exposures(*graphs, run.program, sizes, release.parts, run.generator, progress)
+
+
+def _risk(seen: list[Seen], promise: Promise) -> Iterator[Item]:
+    promised = [] if promise.baseline else [one for one in seen if one.of_parts]
+    others = [one for one in seen if one not in promised]
+    degrees = next((one for one in others if one.knowledge == "in- and out-degree"), None)
+    what = "places", "vertices" if promised else "vertices or places"
+    yield from risk_items(promised, others, promise.k, what, degrees)
+
+
+def _utility(result: Anonymization, run: Run) -> Iterator[Item]:
+    score, original, released = result.score, result.original, result.release.graph
+    yield from utility_items(score.utility)
+    if run.program is not None:
+        yield from examples(score.utility, original, released, result.release.mapping, run.program)
+    yield from fidelity_figures(score.fidelity, (original, released))
+    yield told_figure(score)
+
+
+def utility_items(utility: Utility) -> Iterator[Item]:
+    """U and U△, and a row for each query."""
+    if not utility.per_query:
+        return
+    margin = f" ± {utility.margin:.3f} (95 %)" if utility.margin else ""
+    note = "an estimate: some queries have more answers than can be counted" if margin else ""
+    pooled = utility.pooled
+    figures = {
+        "U": (utility.u, "U"),
+        "U pooled": (pooled.u, "pooled"),
+        "U△": (utility.u_symmetric, "U△"),
+        "U△ pooled": (pooled.u_symmetric, "pooled"),
+    }
+    for name, (value, term) in figures.items():
+        main = name == "U△"
+        if term != "pooled" or len(utility.per_query) > 1:
+            shown = f"{value:.3f}{margin if main else ''}"
+            yield Figure(name, shown, "better is 0", term, number=value, note=note if main else "", key=main)
+    yield Table(
+        "Answers",
+        ("query", "before", "after", "lost", "gained", "U", "U△"),
+        tuple(_row(name, query) for name, query in utility.per_query.items()),
+        "fewer lost and gained answers are better",
+        "query",
+        "answers are compared vertex by vertex; those that name a synthetic vertex are gained",
+    )
+
+
+def _row(name: str, query: QueryUtility) -> tuple[str, ...]:
+    counts = (query.original, query.released, query.lost, query.gained)
+    margin = f" ± {query.margin:.3f}" if query.sampled else ""
+    shown = (f"{'~ ' if query.sampled else ''}{count:,}" for count in counts)
+    estimate = f", from {query.sampled:,} random targets" if query.sampled else ""
+    return (f"{name}{estimate}", *shown, f"{query.u:.3f}", f"{query.u_symmetric:.3f}{margin}")
+
+
+def examples(
+    utility: Utility,
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: CheckedProgram,
+) -> Iterator[Table]:
+    """The first answers that each query has lost and gained, with original names: secret."""
+    from kgreason.language.check.genericity import vertex_positions
+
+    names = np.array([f"{label} (synthetic)" for label in released.labels.tolist()], dtype=object)
+    names[mapping] = original.labels
+    positions = vertex_positions(rules)
+    for name, query in utility.per_query.items():
+        rows = [
+            (_shown(name, row, names, positions), what)
+            for what, some in (("lost", query.some_lost), ("gained", query.some_gained))
+            for row in some
+        ]
+        if rows:
+            more = query.lost + query.gained - len(rows)
+            note = f"{more:,} more are not shown" if more else ""
+            yield Table(
+                f"Answers of {name} that were lost or gained", ("answer", "was"), tuple(rows), note=note
+            )
+
+
+def _shown(name: str, row: Sequence[int], names: Vertices, positions: frozenset[tuple[str, int]]) -> str:
+    words = (str(names[value]) if (name, i) in positions else NO_VERTEX for i, value in enumerate(row))
+    return f"{name}({', '.join(words)})"
+
+
+def fidelity_figures(
+    fidelity: Fidelity, graphs: tuple[KnowledgeGraph, KnowledgeGraph] | None = None
+) -> Iterator[Figure]:
+    """What was added, with the sizes of the original and the released graph if they are given, and distances."""
+    f = fidelity
+    sizes = [(g.n, g.m) for g in graphs] if graphs else [(None, None), (f.vertices_added, f.edges_added)]
+    percents = f.vertices_added_percent, f.edges_added_percent
+    for what, before, after, percent in zip(("Vertices", "Edges"), *sizes, percents, strict=True):
+        old = None if before is None else f"{before:,}"
+        name, shown = what if graphs else f"{what} added", f"{after:,} ({percent:+.1f} %)"
+        yield Figure(name, shown, "better is 0 %", "fidelity", old, percent, key=what == "Edges")
+    distances = {"degrees": f.degree, "in-degrees": f.in_degree, "out-degrees": f.out_degree}
+    distances |= {f"weights of {name}": distance for name, distance in f.weights.items()}
+    for name, distance in distances.items():
+        shown = f"{distance:.3f}"
+        yield Figure(
+            f"Distance of {name}", shown, "better is 0", "Wasserstein-1", None, distance, "Wasserstein-1"
+        )
+
+
+def told_figure(score: Score) -> Figure:
+    """How well a classifier tells synthetic vertices."""
+    telling = score.telling
+    return Figure("Synthetic vertices told", str(telling), "better is 0.5", "told", number=telling.auc)
+
+
+def score_items(score: Score) -> Iterator[Item]:
+    """Utility, fidelity, and how well synthetic vertices can be told."""
+    yield from utility_items(score.utility)
+    yield from fidelity_figures(score.fidelity)
+    yield told_figure(score)
+
+
+def public_report(
+    released: KnowledgeGraph, promise: Promise, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
+) -> Report:
+    """Write the report for everybody: it is made of what is published alone, and so tells nothing else.
+
+    Parameters
+    ----------
+    released
+        The graph as it was published, read back.
+    promise
+        What ``README.txt`` says.
+    confirmed
+        Whether the check confirmed it.
+    seeded
+        Whether the release can be computed again.
+    files
+        Names of the files of the release.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("p", "q", 0.5)], relation="own")
+    >>> promise = Promise("(3,2)-isomorphism", 3, "x = 2", ("own", "control"))
+    >>> public_report(graph, promise, confirmed=True, seeded=False).verdict
+    '(3,2)-isomorphism holds'
+    """
+    held = "holds" if confirmed else "was not confirmed"
+    weighted = any(r.weight is not None for r in released.relations.values())
+    guarantee = {"Guarantee": promise.text, "Checked for": promise.sizes}
+    guarantee |= {"Edges that it covers": ", ".join(promise.edges), "Verdict": held}
+    if promise.baseline:
+        del guarantee["Checked for"]
+    figures = (
+        Figure(name, text, "better is holds" if name == "Verdict" else "", promise.term)
+        for name, text in guarantee.items()
+    )
+    known = FILES["rules"] | {name: f"edges of the relation {name}" for name in released.relations}
+    others = ", edges have other weights than the original" * weighted
+    return published(
+        "Anonymized knowledge graph",
+        f"{promise.text}{':' if promise.within_parts or promise.baseline else ''} {held}",
+        f"Vertices have random names{others}, and vertices and edges may be synthetic.",
+        safe_public(promise, confirmed=confirmed, seeded=seeded),
+        (
+            Section("Guarantee", f"{promise.meaning}.", tuple(figures)),
+            limits_section(_limits(promise, weighted)),
+            distributions(released),
+            files_section(files, known),
+        ),
+        state=("given up" if promise.within_parts else "holds") if confirmed else "fails",
+        seeded=seeded,
+        warnings=[SHARED["baseline"]] if promise.baseline else [],
+    )
+
+
+def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
+    yield "Synthetic vertices and edges", RULES["synthetic"]
+    if promise.baseline:
+        yield "Derived edges and degrees", RULES["unprotected"]
+    else:
+        if promise.sizes != "every x":
+            yield "Other parts", RULES["other_parts"].format(f"the guarantee is for {promise.sizes}")
+        yield "Other knowledge", RULES["other"]
+    if promise.within_parts:
+        yield "Edges between parts", RULES["between"]
+    if weighted:
+        yield "Weights", RULES["weights"]

@@ -1,0 +1,1 @@
+"""What a graph gives away before it is anonymized, and what each method would cost."""

@@ -1,0 +1,267 @@
+"""The risk of a graph before it is anonymized: how few vertices fit what an attacker knows of one.
+
+References
+----------
+M. Hay, G. Miklau, D. Jensen, D. Towsley, P. Weis, "Resisting structural re-identification in anonymized social
+networks", PVLDB 1(1), 2008: vertex refinement queries.
+
+K. El Emam, F. K. Dankar, "Protecting privacy using k-anonymity", JAMIA 15(5), 2008 (prosecutor, journalist).
+F. K. Dankar, K. El Emam, "A method for evaluating marketer re-identification risk", PAIS 2010.
+M. Hay and others, PVLDB 1(1), 2008 (candidate sets). docs/risk.md says what each figure is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.progress import SILENT, Progress
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.parts import beside
+from kgreason.graph.refinement import Sides, degrees, effort, neighbourhoods, refine
+from kgreason.isomorphism.risk.occurrences import Standing, Survey, survey
+from kgreason.isomorphism.verification.release_index import Space
+from kgreason.language.check.checked_program import CheckedProgram
+
+Ints = npt.NDArray[np.int64]
+
+MOST = 1 << 26  # edges of all neighbourhoods, above which they are not looked at
+
+
+def knowledge(
+    graph: KnowledgeGraph, most: int | None = None, *, refined: bool = True
+) -> Iterator[tuple[str, Ints | None]]:
+    """Partitions of the vertices into those that look the same, from little knowledge to much.
+
+    Parameters
+    ----------
+    most
+        Edges of all neighbourhoods, above which these are not looked at; `None`: `MOST`.
+    refined
+        Whether anything beyond degrees is looked at, which takes seconds in graphs of a million edges.
+
+    Yields
+    ------
+    tuple
+        What is known, and the class of each vertex, int64, shape (n,); `None` where it is
+        not looked at.
+
+    Notes
+    -----
+    In- and out-degrees count edges of all relations. All that is known beyond degrees tells relations apart.
+
+    Examples
+    --------
+    Degrees tell the ends of a chain, and its middle; refinement tells all:
+
+    >>> chain = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")])
+    >>> found = {what: len(np.unique(classes)) for what, classes in knowledge(chain)}
+    >>> found["in- and out-degree"], found["neighbours' degrees"], found["refinement"]
+    (3, 5, 5)
+    """
+    both = degrees(graph)
+    yield "nothing", np.zeros(graph.n, dtype=np.int64)
+    yield "in-degree", graph.in_degree()
+    yield "out-degree", graph.out_degree()
+    yield "in- and out-degree", both
+    sides = Sides.of(graph) if refined else None
+    yield "neighbours' degrees", None if sides is None else refine(sides, both, 1)
+    yield "refinement", None if sides is None else refine(sides, both, graph.n)
+    near = refined and effort(graph) <= (MOST if most is None else most)
+    yield "neighbourhood", neighbourhoods(graph) if near else None
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """How exposed vertices are to an attacker with some knowledge.
+
+    Attributes
+    ----------
+    knowledge
+        What he knows of his target.
+    candidates
+        How many vertices of the graph fit it, for each vertex as the target, int64, shape (n,); 0: not looked at. Of
+        all parts X around the target that he may know, the one with fewest candidates counts.
+    population
+        How many vertices of the population fit it; at least as many as of the graph.
+    k
+        Vertices with fewer candidates are at risk.
+    looked
+        How many parts X were looked at where these are a sample, so that the figures are estimates.
+
+    Examples
+    --------
+    Three vertices look the same, one is alone:
+
+    >>> fits = np.array([3, 3, 3, 1])
+    >>> found = Exposure("in-degree", fits, fits, k=3)
+    >>> found.unique, found.highest, found.average, found.at_risk
+    (1, 1.0, 0.5, 0.25)
+
+    In the population five more look like the three, and one more like the other:
+
+    >>> found = Exposure("in-degree", fits, np.array([8, 8, 8, 2]), k=3)
+    >>> found.journalist_highest, found.journalist_at_risk, found.marketer
+    (0.5, 0.25, 0.21875)
+    """
+
+    knowledge: str
+    candidates: Ints
+    population: Ints
+    k: int
+    looked: int | None = None
+
+    @property
+    def _of(self) -> Ints:
+        return self.candidates[self.candidates > 0]
+
+    @property
+    def _among(self) -> Ints:
+        return self.population[self.candidates > 0]
+
+    @property
+    def vertices(self) -> int:
+        """Vertices that were looked at."""
+        return len(self._of)
+
+    @property
+    def unique(self) -> int:
+        """Vertices that alone fit what is known of them."""
+        return int((self._of == 1).sum())
+
+    @property
+    def highest(self) -> float:
+        """Prosecutor's risk of the most exposed vertex: 1 / candidates."""
+        return 1 / float(self._of.min(initial=self.candidates.size)) if self.vertices else 0.0
+
+    @property
+    def average(self) -> float:
+        """Prosecutor's risk of a vertex drawn at random; classes / n where vertices fall into classes."""
+        return _mean(1 / self._of)
+
+    @property
+    def at_risk(self) -> float:
+        """Share of the vertices whose prosecutor's risk is above 1/k."""
+        return _mean(self._of < self.k)
+
+    @property
+    def journalist_highest(self) -> float:
+        """Journalist's risk of the most exposed vertex: 1 / candidates in the population."""
+        return 1 / float(self._among.min(initial=2**62)) if self.vertices else 0.0
+
+    @property
+    def journalist_at_risk(self) -> float:
+        """Share of the vertices whose journalist's risk is above 1/k."""
+        return _mean(self._among < self.k)
+
+    @property
+    def marketer(self) -> float:
+        """Expected share of the vertices that are named rightly if all are named at random among candidates."""
+        return _mean(1 / self._among)
+
+    def sizes(self) -> Mapping[int, int]:
+        """How many vertices have how many candidates."""
+        sizes, counts = np.unique(self._of, return_counts=True)
+        return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON; no vertex is named."""
+        return {
+            "knowledge": self.knowledge,
+            "estimate": self.looked is not None,
+            **({} if self.looked is None else {"subgraphs_looked_at": self.looked}),
+            "vertices": self.vertices,
+            "unique": self.unique,
+            "unique_share": _mean(self._of == 1),
+            "prosecutor": {"highest": self.highest, "average": self.average, "above_1_in_k": self.at_risk},
+            "journalist": {"highest": self.journalist_highest, "above_1_in_k": self.journalist_at_risk},
+            "marketer": self.marketer,
+            "candidates": [{"candidates": c, "vertices": v} for c, v in self.sizes().items()],
+        }
+
+
+def of_vertices(
+    graph: KnowledgeGraph, population: KnowledgeGraph | None, k: int
+) -> Iterator[tuple[str, Exposure | None]]:
+    """Exposure to an attacker who knows traits of a vertex; `None` where that would take too long."""
+    n = graph.n
+    for name, classes in knowledge(graph if population is None else beside(graph, population)):
+        if classes is None:
+            yield name, None
+            continue
+        inside = np.bincount(classes[:n], minlength=int(classes.max(initial=0)) + 1)
+        outside = np.bincount(classes[n:], minlength=len(inside))
+        own = classes[:n]
+        yield name, Exposure(name, inside[own], np.maximum(inside, outside)[own], k)
+
+
+def surveys(
+    graph: KnowledgeGraph,
+    rules: CheckedProgram,
+    sizes: Sequence[int],
+    most: int,
+    rng: np.random.Generator,
+    progress: Progress = SILENT,
+) -> dict[int, Survey]:
+    """Look at the connected sets of some sizes, and of those of smaller components.
+
+    Raises
+    ------
+    AnonymizationError
+        If they have too many kinds.
+    """
+    space, found = Space(graph, rules), graph.components()[1]
+    whole = np.bincount(found)
+    needed = {*sizes, *np.unique(whole[whole < max(sizes)]).tolist()}
+    return {size: survey(space, size, most, rng, progress) for size in sorted(needed)}
+
+
+def of_subgraphs(
+    graph: KnowledgeGraph, surveyed: Mapping[int, Survey], x: int, n: int, k: int, derived: Sequence[str]
+) -> Iterator[Exposure]:
+    """Exposure to an attacker who knows a connected part of x vertices around his target, or its whole component.
+
+    Parameters
+    ----------
+    graph
+        The graph, or it and the population beside it.
+    surveyed
+        Its connected sets of x vertices, and of the sizes of smaller components.
+    n
+        Vertices from this one on are of the population.
+    derived
+        The predicates of the derived edges.
+    """
+    component = graph.components()[1]
+    size = np.minimum(np.bincount(component)[component], x)[:n]
+    looked = None if all(surveyed[s].exact for s in np.unique(size)) else surveyed[x].looked
+    what = f"part of {x} {'vertex' if x == 1 else 'vertices'}"
+    for full, name in ((False, f"{what}, ground edges"), (True, f"{what}, with {', '.join(derived)}")):
+        if full and not derived:
+            continue
+        candidates, population = (np.zeros(n, dtype=np.int64) for _ in range(2))
+        for s in np.unique(size).tolist():
+            mine = size == s
+            standing = surveyed[s].full if full else surveyed[s].ground
+            for target, found in zip((candidates, population), _fewest(standing, n), strict=True):
+                target[mine] = np.maximum(found[mine], 0)
+        yield Exposure(name, candidates, population, k, looked)
+
+
+def _fewest(standing: Standing, n: int) -> tuple[Ints, Ints]:
+    """Fewest candidates of each vertex in the graph and in the population."""
+    inside = standing.counts(0, n)
+    inside = np.where(inside > 0, inside, standing.n)  # where nobody of the graph stands does not matter
+    if standing.n == n:
+        found = standing.fewest(inside)
+        return found, found
+    outside = np.maximum(inside, standing.counts(n))
+    return standing.fewest(inside)[:n], standing.fewest(outside)[:n]
+
+
+def _mean(values: npt.NDArray[Any]) -> float:
+    return float(values.mean()) if len(values) else 0.0

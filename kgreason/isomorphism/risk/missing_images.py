@@ -1,0 +1,132 @@
+"""How many attacked subgraphs lack images in a graph as it is: what drives the additions of KGUARD."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.progress import SILENT, Progress
+from kgreason.isomorphism.risk.occurrences import Survey
+from kgreason.isomorphism.verification.images import decide, decide_each
+from kgreason.isomorphism.verification.isomorphism_classes import scrambled
+from kgreason.isomorphism.verification.population import NORMAL, small_components
+from kgreason.isomorphism.verification.release_index import Space
+
+Ints = npt.NDArray[np.int64]
+
+MOST, LEAST = (
+    1 << 12,
+    1 << 3,
+)  # subgraphs in the sample, about, of components of each size, and of each class at least
+FEW = 1 << 12  # subgraphs without images, by the sample, up to which all are decided
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Attacked subgraphs of one size without k - 1 images in the graph itself.
+
+    Attributes
+    ----------
+    x, total
+        Number of vertices; all attacked subgraphs: the connected sets of x vertices, and smaller components as a whole.
+    lacking, low, high
+        How many of them lack images, with a 95 % confidence interval; the three are equal if all were decided.
+    classes, edges
+        How many classes lack images for some, and their ground edges, added up.
+    """
+
+    x: int
+    total: int
+    lacking: float
+    low: float
+    high: float
+    classes: int
+    edges: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was estimated."""
+        return self.low == self.high
+
+    @property
+    def share(self) -> float:
+        """Share of the attacked subgraphs, 0 if there are none."""
+        return self.lacking / self.total if self.total else 0.0
+
+
+def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
+    """Decide for a sample of each class, and for all where few lack, whether subgraphs have k - 1 images.
+
+    Parameters
+    ----------
+    surveyed
+        The connected sets of x vertices, all of them.
+    """
+    space, forms = surveyed.catalogue.space, surveyed.catalogue.full
+    rows, of = surveyed.drawn.some(max(LEAST, MOST // max(1, len(forms))))
+    status = decide_each(space, rows, k, progress)
+    found, low, high = _estimated(surveyed.counts, of, status)
+    without = np.bincount(of[status != 1], minlength=len(forms))
+    if low < high and found <= FEW:
+        size, everywhere = surveyed.size, np.arange(space.graph.n, dtype=np.int64)
+        where = space.bonds(size).attacked(space.graph, everywhere) if size > 1 else everywhere[:, None]
+        every = decide(space, size, where, k, progress, hurried=True)
+        forms, without = every.forms, every.lacking
+        found = high = float(every.total - every.satisfied)
+        low = found - every.undecided
+    types = [forms.form(c).types % space.ground_types for c in np.flatnonzero(without).tolist()]
+    edges = sum(int(space.pairs.counts[t].sum()) for t in types)
+    small, *alone = _components(space, surveyed.size, k, progress)
+    found, low, high = (a + b for a, b in zip((found, low, high), alone, strict=True))
+    return Lacking(surveyed.size, int(surveyed.counts.sum()) + small, found, low, high, len(types), edges)
+
+
+def _estimated(counts: Ints, of: Ints, status: Ints) -> tuple[float, float, float]:
+    """Estimate how many lack images, and an interval; searches given up count as lacking, but not at its lower end."""
+    looked, sure, without = (
+        np.bincount(of[chosen], minlength=len(counts)) for chosen in (status < 2, status == 0, status != 1)
+    )
+    found, _, high = stratified(counts, looked, without)
+    return found, stratified(counts, looked, sure)[1], high
+
+
+def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float, float]:
+    """Estimate how many lack images from a sample of each class, with a 95 % confidence interval.
+
+    Parameters
+    ----------
+    counts, looked, without
+        Of each class all members, those in the sample, and those of these that lack images.
+
+    Examples
+    --------
+    Classes that were looked at as a whole are known:
+
+    >>> stratified(np.array([4, 2]), np.array([4, 2]), np.array([1, 2]))
+    (3.0, 3.0, 3.0)
+    """
+    seen = np.maximum(looked, 1)
+    found = float((counts * without / seen).sum())
+    likely = (without + 1) / (looked + 2)  # a sample without any does not show that there are none
+    left = 1 - looked / np.maximum(counts, 1)
+    variance = counts.astype(np.float64) ** 2 * left * likely * (1 - likely) / seen
+    margin = NORMAL * math.sqrt(float(variance.sum()))
+    if not margin:
+        return found, found, found
+    most = float((counts - looked + without).sum())
+    return found, max(float(without.sum()), found - margin), min(most, found + margin)
+
+
+def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float, float, float]:
+    """Number of the smaller components, which are attacked as a whole; of those without images, and an interval."""
+    total, found, low, high = 0, 0.0, 0.0, 0.0
+    for _, rows in small_components(space.graph, size)[0]:
+        some = rows[scrambled(len(rows))[:MOST]]
+        status = decide_each(space, some, k, progress)
+        one = _estimated(np.array([len(rows)]), np.zeros_like(status), status)
+        total += len(rows)
+        found, low, high = found + one[0], low + one[1], high + one[2]
+    return total, found, low, high

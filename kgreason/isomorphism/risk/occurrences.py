@@ -1,0 +1,302 @@
+"""Candidates for each vertex of the connected subgraphs of a graph, as an attacker counts them.
+
+An attacker who knows X, with the vertex v in it, finds all places of the graph that look like X. The candidates for v
+are the vertices that stand at one of them where v stands in X. A *position* is a class of KG-isomorphism with an orbit
+of its automorphisms: what vertices stand there cannot be told apart by that class.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.choices import MAX_SUBGRAPHS
+from kgreason.base.cores import together
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.jit import Bytes, Ints, Rows, kernel
+from kgreason.base.progress import Progress
+from kgreason.isomorphism.verification.adjacency import undirected
+from kgreason.isomorphism.verification.image_pools import Patterns
+from kgreason.isomorphism.verification.isomorphism_classes import Classes, scrambled
+from kgreason.isomorphism.verification.population import count_connected
+from kgreason.isomorphism.verification.release_index import Catalogue, Space
+from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, HANDED, SHARES, Orders, Walker, shares
+
+
+@kernel
+def stand(rows: Rows, places: Rows, width: int, bits: Bytes) -> None:
+    """Note that vertex ``rows[i, p]`` stands at place ``places[i, p]``; a place has `width` bytes of `bits`."""
+    for i in range(rows.shape[0]):
+        for p in range(rows.shape[1]):
+            v = rows[i, p]
+            bits[places[i, p] * width + (v >> 3)] |= 1 << (v & 7)
+
+
+@kernel
+def least(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> None:
+    """Give each vertex the count of the first place, in an order of ascending counts, where it stands.
+
+    `found` is -1 where nothing is known yet; a vertex that stands nowhere stays so.
+    """
+    left = len(found)
+    i = 0
+    while i < len(order) and left > 0:
+        place = order[i]
+        for b in range(width):
+            byte = bits[place * width + b]
+            if byte:
+                for r in range(8):
+                    v = 8 * b + r
+                    if byte >> r & 1 and found[v] < 0:
+                        found[v] = counts[place]
+                        left -= 1
+        i += 1
+
+
+Bits = npt.NDArray[np.uint8]
+
+SAMPLED = 1 << 6  # subgraphs of each class that are kept
+ROOM = 1 << 31  # bytes of notes on who stands where
+PART = 1 << 15  # sets of a share, about
+PENDING = 1 << 18  # rows that wait for a place in the sample
+
+
+@dataclass(eq=False)
+class Standing:
+    """Which vertices stand at which positions.
+
+    Attributes
+    ----------
+    bits
+        A bit for each position and vertex.
+    places
+        Number of the position of each place of each class, shape (classes, x).
+    """
+
+    n: int
+    forms: Classes
+    bits: Bits = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.places = np.empty((0, self.forms.size), dtype=np.int64)
+        self.width = (self.n + 7) // 8
+
+    def reserve(self) -> None:
+        """Make room for the positions of classes that are new."""
+        new = []
+        for number in range(len(self.places), len(self.forms)):
+            orbits = self.forms.form(number).automorphisms.min(axis=0)
+            _, positions = np.unique(orbits, return_inverse=True)
+            new.append(positions.reshape(-1) + self.count)
+            self.count += int(positions.max()) + 1
+        if not new:
+            return
+        self.places = np.concatenate([self.places, np.array(new, dtype=np.int64)])
+        if (wanted := self.count * self.width) > len(self.bits):
+            if wanted > ROOM:
+                raise AnonymizationError(
+                    f"subgraphs of {self.forms.size} vertices have too many kinds to be compared",
+                    hint="choose a smaller x",
+                )
+            more = np.zeros(max(wanted, min(2 * len(self.bits), ROOM)), dtype=np.uint8)
+            more[: len(self.bits)] = self.bits
+            self.bits = more
+
+    def add(self, rows: Ints, classes: Ints) -> None:
+        """Take note of sets in canonical order."""
+        self.reserve()
+        stand(np.ascontiguousarray(rows), self.places[classes], self.width, self.bits)
+
+    def counts(self, first: int = 0, stop: int | None = None) -> Ints:
+        """How many vertices, of those from `first` to before `stop`, stand at each position."""
+        wanted = np.zeros(self.n, dtype=np.bool_)
+        wanted[first:stop] = True
+        mask = np.packbits(wanted, bitorder="little")
+        bits = self.bits[: self.count * self.width].reshape(self.count, self.width)
+        return np.array([np.bitwise_count(row & mask).sum() for row in bits], dtype=np.int64)
+
+    def fewest(self, counts: Ints) -> Ints:
+        """The least count of the positions where a vertex stands, shape (n,); -1 if it stands nowhere."""
+        found = np.full(8 * self.width, -1, dtype=np.int64)
+        least(np.argsort(counts, kind="stable"), counts, self.width, self.bits, found)
+        return found[: self.n]
+
+
+@dataclass(eq=False)
+class Sample:
+    """A random sample of the sets of each class: those of the least keys."""
+
+    size: int
+    marks: npt.NDArray[np.uint64]
+
+    def __post_init__(self) -> None:
+        self.rows = np.empty((0, self.size), dtype=np.int64)
+        self.classes = np.empty(0, dtype=np.int64)
+        self._keys = np.empty(0, dtype=np.uint64)
+        self._bound = np.empty(0, dtype=np.uint64)
+        self._new: list[tuple[Ints, Ints, npt.NDArray[np.uint64]]] = []
+        self._waiting = 0
+
+    def add(self, rows: Ints, classes: Ints) -> None:
+        """Take in sets whose keys are among the least of their class so far."""
+        keys = self.marks[rows].sum(axis=1, dtype=np.uint64)
+        more = int(classes.max(initial=-1)) + 1 - len(self._bound)
+        if more > 0:
+            self._bound = np.concatenate([self._bound, np.full(more, np.iinfo(np.uint64).max)])
+        mine = keys <= self._bound[classes]
+        self._new.append((rows[mine], classes[mine], keys[mine]))
+        self._waiting += int(mine.sum())
+        if self._waiting > PENDING:
+            self.settle()
+
+    def settle(self) -> None:
+        """Keep those of the least keys."""
+        if not self._new:
+            return
+        parts = [(self.rows, self.classes, self._keys), *self._new]
+        rows, classes, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((keys, classes))
+        rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
+        last = order[rank == SAMPLED - 1]
+        self._bound[classes[last]] = keys[last]
+        order = order[rank < SAMPLED]
+        self.rows, self.classes, self._keys = rows[order], classes[order], keys[order]
+        self._new, self._waiting = [], 0
+
+    def some(self, each: int) -> tuple[Ints, Ints]:
+        """At most so many sets of each class, and the classes."""
+        kept = np.arange(len(self.classes)) - np.searchsorted(self.classes, self.classes) < each
+        return self.rows[kept], self.classes[kept]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """The connected sets of one size.
+
+    Attributes
+    ----------
+    total
+        How many there are; `None`: more than a billion.
+    looked
+        How many were looked at: all, or a random part of the graph.
+    catalogue, counts
+        Their classes, and how many of those looked at each has.
+    full, ground
+        Who stands where by ground and derived edges, and by ground edges alone.
+    drawn
+        A sample.
+    """
+
+    size: int
+    total: int | None
+    looked: int
+    catalogue: Catalogue
+    counts: Ints
+    full: Standing
+    ground: Standing
+    drawn: Sample
+
+    @property
+    def exact(self) -> bool:
+        """Whether all were looked at."""
+        return self.looked == self.total
+
+
+def survey(space: Space, size: int, most: int, rng: np.random.Generator, progress: Progress) -> Survey:
+    """Look at all connected sets of some size, or at a random part of the graph if they are more than `most`.
+
+    Raises
+    ------
+    AnonymizationError
+        If they have too many kinds.
+    """
+    n, catalogue = space.graph.n, Catalogue(space, size)
+    full, counts = Standing(n, catalogue.full), np.zeros(0, dtype=np.int64)
+    drawn = Sample(size, rng.integers(0, 2**64, n, dtype=np.uint64))
+
+    def take(classes: Ints, rows: Ints) -> None:
+        nonlocal counts
+        more = np.bincount(classes, minlength=len(catalogue.full))
+        more[: len(counts)] += counts
+        counts = more
+        full.add(rows, classes)
+        drawn.add(rows, classes)
+
+    if size == 1:
+        total = n
+        take(*catalogue.classify(np.arange(n, dtype=np.int64)[:, None]))
+    else:
+        progress.step(f"Counting the connected subgraphs of {size} vertices")
+        total = count_connected(undirected(space.graph), size, MAX_SUBGRAPHS)
+        _visit(catalogue, take, total, most, rng, progress)
+    drawn.settle()
+    full.reserve()
+    known = total if size == 1 or total <= MAX_SUBGRAPHS else None
+    found = catalogue, counts, full, _ground(catalogue, full), drawn
+    return Survey(size, known, int(counts.sum()), *found)
+
+
+def _visit(
+    catalogue: Catalogue,
+    take: Callable[[Ints, Ints], None],
+    total: int,
+    most: int,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> None:
+    """Visit all sets, or those of random shares if there are too many."""
+    space, size = catalogue.space, catalogue.size
+    adjacency = space.bonds(size).attacked(space.graph, np.arange(space.graph.n))
+    divided = shares(adjacency, size, max(SHARES, min(total, MAX_SUBGRAPHS) // PART))
+    quota = ENDLESS
+    if total <= most:
+        chosen = [divided[i] for i in scrambled(len(divided))]
+    else:
+        some = max(1, len(divided) * most // total)
+        chosen = [divided[i] for i in rng.permutation(len(divided))[:some]]
+        quota = max(1, most // some)
+    progress.step(f"Listing the patterns of {size} vertices")
+    patterns = Patterns(adjacency, catalogue)
+    patterns.learn(chosen, quota)
+    progress.step(f"Looking where vertices stand among {size}", min(total, most))
+    jobs = patterns.jobs(np.full(len(catalogue.full), HANDED), all_open=True)
+    orders = Orders(jobs, np.zeros_like(jobs), patterns.canonical)
+    waiting, lock = deque(chosen), threading.Lock()
+
+    def handle(rows: Ints, nodes: Ints) -> None:
+        with lock:
+            take(*patterns.resolve(rows, nodes.copy()))
+            progress.advance(len(rows))
+
+    def work() -> None:
+        walker = Walker(adjacency, patterns.traits, size, patterns.tree)
+        while waiting:
+            try:
+                share = waiting.popleft()
+            except IndexError:
+                return
+            walker.walk(share, orders, handle, quota)
+
+    if chosen and total:
+        together(work, len(chosen), waiting.clear)
+
+
+def _ground(catalogue: Catalogue, full: Standing) -> Standing:
+    """Who stands where if derived edges are not known: positions of one ground class become one."""
+    types = catalogue.space.ground_types
+    ground = Standing(full.n, catalogue.ground)
+    ground.reserve()
+    bits = full.bits[: full.count * full.width].reshape(full.count, full.width)
+    merged = ground.bits[: ground.count * ground.width].reshape(ground.count, ground.width)
+    for number, places in enumerate(full.places):
+        matrix = catalogue.full.form(number).types % types
+        classes, orders = catalogue.ground.classify(matrix.reshape(1, -1))
+        for place, p in zip(ground.places[classes[0]], orders[0], strict=True):
+            merged[place] |= bits[places[p]]
+    return ground

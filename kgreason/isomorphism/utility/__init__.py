@@ -1,0 +1,1 @@
+"""Utility and fidelity of releases of graphs under rules."""

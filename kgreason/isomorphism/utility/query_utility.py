@@ -1,0 +1,283 @@
+"""How much of a release is as in its original: answers to queries, and how the graph looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.printable import Displayed
+from kgreason.engine.relations.rows import first_rows
+from kgreason.graph.facts import answers
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.isomorphism.utility.transitive_closure import closure, closure_rules, compare
+from kgreason.language.check.checked_program import CheckedProgram
+
+SHOWN = 5  # answers that were lost, and that were gained, of each query
+
+
+@dataclass(frozen=True)
+class QueryUtility:
+    """Answers of one query.
+
+    Attributes
+    ----------
+    original, released
+        Number of answers in G and in A.
+    lost
+        Answers in G that are not answers in A.
+    gained
+        Answers in A that are not answers in G; those with synthetic vertices among them.
+    sampled
+        0: the numbers are exact. Else they are estimated from the answers whose last vertex is one of so many.
+    margin
+        Half-width of the 95 % confidence interval of U△ then.
+    some_lost, some_gained
+        The first few of these answers, where they were listed; vertices are those of A.
+    """
+
+    original: int
+    released: int
+    lost: int
+    gained: int
+    sampled: int = 0
+    margin: float = 0.0
+    some_lost: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
+    some_gained: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def u(self) -> float:
+        """Share of the original answers that are lost, 0 if there are none."""
+        return self.lost / self.original if self.original else 0.0
+
+    @property
+    def u_symmetric(self) -> float:
+        """Share of all answers that are in only one of the graphs, 0 if there are none."""
+        union = self.original + self.gained
+        return (self.lost + self.gained) / union if union else 0.0
+
+
+@dataclass(frozen=True)
+class Utility(Displayed):
+    """Semantic utility of a release; 0 is best.
+
+    Attributes
+    ----------
+    u, u_symmetric
+        Means of the queries' figures (U and U△, as in the KGISO paper): each query counts alike. 0 without queries.
+    per_query
+        By query predicate.
+    """
+
+    u: float
+    u_symmetric: float
+    per_query: Mapping[str, QueryUtility]
+
+    def __repr__(self) -> str:
+        return f"<Utility: U {self.u:.3f}, U△ {self.u_symmetric:.3f}; queries: {', '.join(self.per_query) or 'none'}>"
+
+    @property
+    def pooled(self) -> QueryUtility:
+        """Answers of all queries together: its ``u`` and ``u_symmetric`` count each answer alike.
+
+        Examples
+        --------
+        >>> few, many = QueryUtility(1, 1, 1, 1), QueryUtility(98, 98, 0, 0)
+        >>> found = Utility(0.5, 0.5, {"few": few, "many": many})
+        >>> round(found.pooled.u, 3), round(found.pooled.u_symmetric, 3)
+        (0.01, 0.02)
+        """
+        queries = self.per_query.values()
+        sums = (sum(getattr(q, part) for q in queries) for part in ("original", "released", "lost", "gained"))
+        return QueryUtility(*sums)
+
+    @property
+    def margin(self) -> float:
+        """Half-width of the 95 % confidence interval of U△; 0 if all is counted."""
+        return math.hypot(*(q.margin for q in self.per_query.values())) / max(len(self.per_query), 1)
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        queries = {
+            name: {
+                "original": q.original,
+                "released": q.released,
+                "lost": q.lost,
+                "gained": q.gained,
+                "u": q.u,
+                "u_symmetric": q.u_symmetric,
+                **({"sampled": q.sampled, "margin": q.margin} if q.sampled else {}),
+            }
+            for name, q in self.per_query.items()
+        }
+        pooled = {"u": self.pooled.u, "u_symmetric": self.pooled.u_symmetric}
+        return {"u": self.u, "u_symmetric": self.u_symmetric, "pooled": pooled, "queries": queries}
+
+
+def utility(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, rules: CheckedProgram
+) -> Utility:
+    """Compare the answers to the ``@query`` predicates of G and A by vertex identity.
+
+    Parameters
+    ----------
+    original, released
+        G and A.
+    mapping
+        Original vertex v is released vertex ``mapping[v]``; int64, shape (n,).
+    rules
+        Σ with its queries.
+
+    References
+    ----------
+    Semantic utility U and U△ of the KGISO paper.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> rules = load_text('@edge("own"). @query("owner"). owner(X) :- own(X,_,_).')
+    >>> original = KnowledgeGraph.from_edges([("A", "B", 0.6)], relation="own")
+    >>> released = KnowledgeGraph.from_edges([("p", "q", 0.5), ("r", "q", 0.4)], relation="own")
+    >>> found = utility(original, released, np.array([0, 1]), rules)
+    >>> found.u, found.u_symmetric
+    (0.0, 0.5)
+    """
+    found = {
+        name: _closures(original, released, mapping, rules, name) for name in rules.queries or rules.derived
+    }
+    listed = replace(rules, queries=tuple(name for name, q in found.items() if q is None))
+    if listed.queries:
+        before, after = answers(original, listed), answers(released, listed)
+        for name, rows in before.items():
+            found[name] = _compared(_renamed(rows, mapping, name, rules), after[name])
+    per_query = {name: q for name, q in found.items() if q is not None}
+    count = max(len(per_query), 1)
+    return Utility(
+        sum(q.u for q in per_query.values()) / count,
+        sum(q.u_symmetric for q in per_query.values()) / count,
+        per_query,
+    )
+
+
+def _closures(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, rules: CheckedProgram, name: str
+) -> QueryUtility | None:
+    """Count the answers of a query that is a transitive closure, of which there may be too many to list."""
+    closing = closure_rules(rules, name)
+    before = closing and closure(original, closing)
+    after = closing and before and closure(released, closing)
+    if not before or not after:
+        return None
+    pairs = compare(before, after, mapping)
+    lost, gained = pairs.before - pairs.common, pairs.after - pairs.common
+    return QueryUtility(pairs.before, pairs.after, lost, gained, pairs.sampled, pairs.margin)
+
+
+def _renamed(rows: Vertices, mapping: Vertices, name: str, rules: CheckedProgram) -> Vertices:
+    """Answers of G in the vertices of A; other columns stay."""
+    from kgreason.language.check.genericity import vertex_positions
+
+    positions = vertex_positions(rules)
+    renamed = rows.copy()
+    for i in range(rows.shape[1]):
+        if (name, i) in positions:
+            renamed[:, i] = mapping[rows[:, i]]
+    return renamed
+
+
+def _compared(before: Vertices, after: Vertices) -> QueryUtility:
+    """Count common rows; the rows of each side are distinct."""
+    if not before.shape[1]:
+        union = max(len(before), len(after))
+        return QueryUtility(len(before), len(after), union - len(after), union - len(before))
+    gained = _missing(before, after)
+    lost = _missing(after, before) if len(before) + len(gained) > len(after) else gained[:0]
+    some = (tuple(map(tuple, rows[:SHOWN].tolist())) for rows in (lost, gained))
+    return QueryUtility(len(before), len(after), len(lost), len(gained), 0, 0.0, *some)
+
+
+def _missing(there: Vertices, rows: Vertices) -> Vertices:
+    both = np.concatenate([there, rows])
+    new = first_rows(list(np.ascontiguousarray(both.T)))
+    return rows[new[len(there) :]]
+
+
+@dataclass(frozen=True)
+class Fidelity(Displayed):
+    """Structural closeness; distances are Wasserstein-1, 0 is best.
+
+    Attributes
+    ----------
+    vertices_added, edges_added
+        Counts.
+    vertices_added_percent, edges_added_percent
+        The same in percent of the original's (0 for an empty original).
+    degree, in_degree, out_degree
+        Distance between the distributions of total, in- and out-degrees, in edges.
+    weights
+        Distance between the weight distributions of each relation that has weights on both sides.
+    """
+
+    vertices_added: int
+    edges_added: int
+    vertices_added_percent: float
+    edges_added_percent: float
+    degree: float
+    in_degree: float
+    out_degree: float
+    weights: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        return f"<Fidelity: {self.vertices_added:,} vertices and {self.edges_added:,} edges added>"
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {**vars(self), "weights": dict(self.weights)}
+
+
+def fidelity(original: KnowledgeGraph, released: KnowledgeGraph) -> Fidelity:
+    """Compare sizes, degree distributions and weight distributions.
+
+    Examples
+    --------
+    >>> original = KnowledgeGraph.from_edges([("A", "B", 0.6)], relation="own")
+    >>> edges = [("p", "q", 0.5), ("r", "q", 0.4), ("s", "q", 0.3)]
+    >>> released = KnowledgeGraph.from_edges(edges, relation="own")
+    >>> found = fidelity(original, released)
+    >>> found.vertices_added_percent, found.in_degree, round(found.weights["own"], 3)
+    (100.0, 0.75, 0.2)
+    """
+    vertices, edges = released.n - original.n, released.m - original.m
+    ins = original.in_degree(), released.in_degree()
+    outs = original.out_degree(), released.out_degree()
+    weights = {}
+    for name, relation in original.relations.items():
+        there = released.relations.get(name)
+        if there is not None and relation.weight is not None and there.weight is not None:
+            weights[name] = _distance(relation.weight, there.weight)
+    return Fidelity(
+        vertices_added=vertices,
+        edges_added=edges,
+        vertices_added_percent=100 * vertices / original.n if original.n else 0.0,
+        edges_added_percent=100 * edges / original.m if original.m else 0.0,
+        degree=_distance(ins[0] + outs[0], ins[1] + outs[1]),
+        in_degree=_distance(*ins),
+        out_degree=_distance(*outs),
+        weights=weights,
+    )
+
+
+def _distance(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> float:
+    """Wasserstein-1 distance of two samples: the area between their cumulative frequencies; 0 where one is empty.
+
+    scipy.stats has it, too, but to import that takes longer than all of this on graphs of a thousand edges.
+    """
+    if not len(before) or not len(after):
+        return 0.0
+    values = np.unique(np.concatenate([before, after]))
+    below = (np.searchsorted(np.sort(w), values[:-1], side="right") / len(w) for w in (before, after))
+    return float(np.sum(np.abs(np.subtract(*below)) * np.diff(values)))

@@ -1,0 +1,233 @@
+"""Images that a certificate names, in place of those that a search finds.
+
+Copies: let k places be named for each vertex of the graph that is attacked, itself the first, and all places be
+different. Suppose that for each weakly connected component C of this graph the ground edges of the release inside C
+and inside each copy of it are the same, weights included, and that the k places of each vertex differ in in-degree,
+out-degree and label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the same from
+the same edges and weights, so they are KG-isomorphic to it: item 4 of Definition 4.1 holds for every x, and for any
+rules. All this is looked up in time linear in the release, but for sorting.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.isomorphism.verification.image_pools import Pools
+from kgreason.isomorphism.verification.release_index import Catalogue
+from kgreason.isomorphism.verification.verdict import Donors, listing
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class Proof:
+    """The donors of one size, each looked at; those that are not what they should be are left out.
+
+    Attributes
+    ----------
+    complaints
+        What is wrong with them.
+    """
+
+    def __init__(self, catalogue: Catalogue, pools: Pools, donors: Sequence[Donors]) -> None:
+        self._catalogue, self._space, self._need = catalogue, catalogue.space, pools.need
+        self._pools = pools
+        self.complaints: list[str] = []
+        self.found: list[tuple[Ints, Ints]] = []
+        for part in donors:
+            self._fill(pools, part.blocks)
+            self._keep(part)
+
+    def decide(self, rows: Ints, classes: Ints) -> Ints:
+        """Tell which attacked subgraphs, in canonical order, are named or served by a pool: 1, or -1 for the others."""
+        named = np.concatenate([rows[:0], *(targets for targets, _ in self.found)])
+        both = np.sort(np.concatenate([named, rows]), axis=1)
+        _, number = np.unique(both, axis=0, return_inverse=True)
+        mine, asked = np.split(number.reshape(-1), [len(named)])
+        status = np.where(np.isin(asked, mine), 1, -1).astype(np.int64)
+        for c in np.unique(classes).tolist():
+            # which of the canonical orders a subgraph has depends on how vertices are numbered
+            for turn in self._catalogue.full.form(c).automorphisms[1:]:
+                left = np.flatnonzero((status < 0) & (classes == c))
+                status[left[self._pools.settled(rows[left][:, turn], classes[left])]] = 1
+        return status
+
+    def members(self, _number: int) -> None:
+        """Nothing is listed."""
+
+    def _fill(self, pools: Pools, blocks: Sequence[Ints]) -> None:
+        if not blocks:
+            return
+        rows = np.concatenate(blocks)
+        of = np.repeat(np.arange(len(blocks)), [len(b) for b in blocks])
+        sound = self._known(rows)
+        self._complain(rows, ~sound, "is no set of vertices of the release")
+        rows = np.where(sound[:, None], rows, np.arange(rows.shape[1]))
+        classes, canonical = self._catalogue.classify(rows)
+        # as the first member of its block is turned into canonical order, so are the others
+        first = np.searchsorted(of, of)
+        turn = (canonical[first][:, :, None] == rows[first][:, None, :]).argmax(axis=2)
+        rows = np.take_along_axis(rows, turn, axis=1)
+        number = classes[first]
+        alike = self._types(rows) == np.stack(
+            [self._catalogue.full.form(int(c)).types.reshape(-1) for c in number]
+        )
+        same = alike.all(axis=1)
+        self._complain(rows, sound & ~same, "does not look like the others of its block")
+        met = repeated(rows, of, self._space.traits)
+        self._complain(
+            rows, sound & same & met, "meets another of its block in a vertex, a degree or a label"
+        )
+        good = np.bincount(of, ~(sound & same & ~met)) == 0
+        ends = np.cumsum([len(b) for b in blocks])
+        for block in np.flatnonzero(good & (np.bincount(of) >= max(self._need, 1))).tolist():
+            mine = slice(ends[block] - len(blocks[block]), ends[block])
+            pools.adopt(rows[mine], int(number[mine][0]))
+
+    def _keep(self, donors: Donors) -> None:
+        targets, images = donors.targets, donors.images[:, : self._need]
+        if not len(targets) or images.shape[1] < self._need:
+            return
+        count, size = targets.shape
+        placed = np.concatenate([targets[:, None], images], axis=1)
+        rows = placed.reshape(-1, size)
+        known = self._known(rows)
+        rows = np.where(known[:, None], rows, np.arange(size))
+        types = self._types(rows).reshape(count, -1, size * size)
+        same = (types == types[:, :1]).all(axis=(1, 2))
+        met = repeated(rows, np.repeat(np.arange(count), placed.shape[1]), self._space.traits)
+        good = same & known.reshape(count, -1).all(axis=1) & ~met.reshape(count, -1).any(axis=1)
+        self._complain(targets, ~good, "has images that are none")
+        self.found.append((targets[good], images[good]))
+
+    def _known(self, rows: Ints) -> Flags:
+        ordered = np.sort(rows, axis=1)
+        inside = ((rows >= 0) & (rows < self._space.graph.n)).all(axis=1)
+        known: Flags = inside & (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
+        return known
+
+    def _types(self, rows: Ints) -> Ints:
+        """Ground and derived edges of all ordered pairs of positions, shape (N, x * x)."""
+        return self._space.with_masks(self._space.pairs.of(rows), self._space.reasoner.masks(rows))
+
+    def _complain(self, rows: Ints, where: Flags, why: str) -> None:
+        labels = self._space.graph.labels
+        for row in rows[where]:
+            named = (str(labels[v]) if 0 <= v < len(labels) else f"no vertex {v}" for v in row.tolist())
+            self.complaints.append(f"the donor {', '.join(named)} {why}")
+
+
+def repeated(rows: Ints, of: Ints, traits: Ints) -> Flags:
+    """Which rows share a vertex, or a trait at some position, with another row of the same block.
+
+    Parameters
+    ----------
+    rows
+        Vertices by position, shape (N, x).
+    of
+        Block of each row.
+    traits
+        In-degree, out-degree and label number of each vertex, shape (n, 3).
+
+    Examples
+    --------
+    >>> traits = np.array([[1, 1, 0], [2, 2, 1], [3, 1, 2]])
+    >>> repeated(np.array([[0], [1], [2], [1]]), np.array([0, 0, 0, 1]), traits).tolist()
+    [True, False, True, False]
+    """
+    count, size = rows.shape
+    found = np.zeros(count, dtype=bool)
+    everyone = np.stack([np.repeat(of, size), rows.reshape(-1)], axis=1)
+    found |= _twice(everyone).reshape(count, size).any(axis=1)
+    for p in range(size):
+        for trait in traits.T:
+            found |= _twice(np.stack([of, trait[rows[:, p]]], axis=1))
+    return found
+
+
+def _twice(pairs: Ints) -> Flags:
+    """Which pairs of numbers stand more than once."""
+    _, number, count = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    twice: Flags = count[number.reshape(-1)] > 1
+    return twice
+
+
+def faults_of_copies(
+    attacked: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints, copies: Ints, k: int
+) -> tuple[str, ...]:
+    """Say why named copies do not show that every subgraph stands at k places; nothing if they do.
+
+    Parameters
+    ----------
+    attacked
+        The original graph, without the edges that are given up.
+    mapping
+        Vertices of the release, int64 (n,).
+    copies
+        Their copies in the release, int64 (K - 1, n) with K >= k.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.5)])
+    >>> edges = [("p", "q", 0.7), ("r", "s", 0.7), ("p", "s", 0.1), ("q", "r", 0.2)]
+    >>> released = KnowledgeGraph.from_edges(edges)
+    >>> faults_of_copies(graph, released, np.array([0, 1]), np.array([[2, 3]]), 2)
+    ()
+    """
+    places = np.concatenate([mapping[None], copies[: k - 1]])
+    if len(places) < k:
+        return (f"it names {len(places)} places of each vertex, not {k}",)
+    if places.shape[1] != attacked.n or (places < 0).any() or (places >= released.n).any():
+        return ("its copies are not of vertices of this release",)
+    _, component = attacked.components()
+    vertices, count = np.unique(places, return_counts=True)
+    several = released.labels[vertices[count > 1]].tolist()
+    met = (f"{label} is the place of several vertices" for label in several)
+    alike = _alike(attacked, released, places)
+    return listing([*met, *alike, *_differences(component, released, places)])
+
+
+def _alike(attacked: KnowledgeGraph, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
+    """Vertices of which two places have a degree or a label in common."""
+    _, label = np.unique(released.labels.astype(str), return_inverse=True)
+    traits = {"in-degree": released.in_degree(), "out-degree": released.out_degree(), "label": label}
+    for name, trait in traits.items():
+        held = trait.reshape(-1)[places]
+        for i, j in combinations(range(len(places)), 2):
+            for v in np.flatnonzero(held[i] == held[j]).tolist():
+                a, b = (released.labels[places[p, v]] for p in (i, j))
+                yield f"the places {a}, {b} of original {attacked.labels[v]} have equal {name}"
+
+
+def _differences(component: Ints, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
+    """Edges inside a component that some copy lacks, or has besides."""
+    for name, relation in released.relations.items():
+        first, *others = (_inside(relation, component, row, released.n) for row in places)
+        for number, other in enumerate(others, start=1):
+            if np.array_equal(first, other):
+                continue
+            counts = Counter(map(tuple, first.tolist()))
+            counts.subtract(map(tuple, other.tolist()))
+            for source, target, weight in (row for row, more in counts.items() if more):
+                ends = " -> ".join(str(released.labels[places[0, v]]) for v in (int(source), int(target)))
+                yield f"{name}: {ends} with weight {weight} is not the same in copy {number}"
+
+
+def _inside(relation: Relation, component: Ints, place: Ints, n: int) -> npt.NDArray[np.float64]:
+    """Source, target and weight of the edges inside the places of components, as the original numbers them, sorted."""
+    original = np.full(n, -1, dtype=np.int64)
+    original[place] = np.arange(len(place))
+    ends = original[relation.source], original[relation.target]
+    mine = np.flatnonzero((ends[0] >= 0) & (ends[1] >= 0))
+    source, target = (end[mine] for end in ends)
+    weight = np.zeros(len(mine)) if relation.weight is None else relation.weight[mine]
+    same = component[source] == component[target]
+    rows = np.stack([source, target, weight], axis=1)[same]
+    ordered: npt.NDArray[np.float64] = rows[np.lexsort(rows.T[::-1])]
+    return ordered

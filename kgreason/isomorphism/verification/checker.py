@@ -1,0 +1,408 @@
+"""Decide whether a release is a (k,x)-isomorphism anonymization of its original, or what it shows without one.
+
+An original keeps all its edges in its release (item 1), so whichever graph it is, each of its weakly connected sets
+of x vertices is one of the release, too. If all those of the release have their images, item 4 holds for every
+original. Sets that have none may hold synthetic vertices or edges, and whether they do only the original tells.
+
+References
+----------
+Definition 4.1 of the KGISO paper. The checker shares no code with the anonymizers, but the graph model and
+the reasoner. Section 7.3 and Table 3 of the paper, where it compares k-Iso with KLONE and KGUARD, have δ of releases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from kgreason.base.errors import AnonymizationError, TooLargeError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.graph.parts import inside
+from kgreason.isomorphism.verification import conditions
+from kgreason.isomorphism.verification.adjacency import undirected
+from kgreason.isomorphism.verification.certified_images import faults_of_copies
+from kgreason.isomorphism.verification.conditions import are_numbers, labels
+from kgreason.isomorphism.verification.images import Outcome, attacked, decide, image_witness
+from kgreason.isomorphism.verification.population import Drawn, count_connected, small_components
+from kgreason.isomorphism.verification.release_index import Space
+from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
+from kgreason.isomorphism.verification.verdict import Certificate, Delta, Item, Verdict, judged, listing
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.genericity import hidden_vertices
+
+__all__ = ["Verdict", "check_parameters", "count_attacked", "delta", "verify", "verify_alone"]
+
+NONE_DRAWN = "none of {:,} subgraphs was drawn: ask for this number of vertices alone"
+
+
+def verify(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rules: CheckedProgram,
+    k: int,
+    x: int,
+    progress: Progress = SILENT,
+    parts: Vertices | None = None,
+    also: Sequence[int] = (),
+    certificate: Certificate | None = None,
+    drawn: Mapping[int, Drawn] | None = None,
+) -> Verdict:
+    """Check every item of Definition 4.1, item 4 for all attacked subgraphs or a sample of them.
+
+    Parameters
+    ----------
+    original, released
+        G and A, sets of facts: a row that stands twice is one edge.
+    mapping
+        Original vertex v is released vertex ``mapping[v]``; int64, shape (n,), -1 where unknown.
+    rules
+        Σ; the edges of ``rules.derived`` count.
+    k, x
+        Images of each attacked subgraph, itself included, and its number of vertices.
+    parts
+        Part of each original vertex, int64, shape (n,), where the release gives up the edges between parts: all of
+        these must be lost and no others, and what is attacked is the graph without them.
+    also
+        Other numbers of vertices for which item 4 is to be decided.
+    certificate
+        Where to look for images instead of searching the release: what it does not show counts as undecided, and what
+        is wrong with it fails. One with copies shows item 4 for every number of vertices, whatever x is.
+    drawn
+        Attacked subgraphs of each size that were drawn at random, to decide only these (module `population`).
+        The verdict then estimates δ, and item 4 stays undecided if they all have images.
+
+    Raises
+    ------
+    AnonymizationError
+        If attacked subgraphs have more than 8 vertices.
+
+    Examples
+    --------
+    Both a holding and its company have a copy, but the holding has one company in either place:
+
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> rules = load_text('@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.')
+    >>> original = KnowledgeGraph.from_edges([("A", "B", 0.8)], relation="own")
+    >>> edges = [("p", "q", 0.7), ("r", "s", 0.9), ("t", "r", 0.2), ("s", "q", 0.1)]
+    >>> released = KnowledgeGraph.from_edges(edges, relation="own")
+    >>> verdict = verify(original, released, np.array([0, 1]), rules, k=2, x=2)
+    >>> verdict["augmentation"].holds, verdict["images"].holds
+    (True, False)
+    >>> print(verdict["images"].detail)
+    0 of 1 subgraphs stand at 2 places, δ = 0.000 (0 of 1, exact)
+    """
+    original, released = original.distinct(), released.distinct()
+    items = [
+        conditions.parameters(original.n, k, x),
+        conditions.mapping(original, released, mapping),
+        conditions.connected(released),
+    ]
+    usable = items[1].holds
+    kept = original if parts is None else inside(original, parts)
+    items += [
+        conditions.augmentation(original, kept, released, mapping, usable),
+        labels(original, released, mapping if usable else None),
+    ]
+    items += [conditions.weights(original, released, mapping, usable)]
+    items += conditions.bounds(released, rules)
+    if reason := _senseless(items, k, x):
+        return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
+    commute = not hidden_vertices(rules)
+    if certificate is not None and certificate.files is not None:
+        items.append(conditions.files(certificate.files))
+    if certificate is not None and certificate.copies is not None:
+        faults = certificate.complaints or faults_of_copies(kept, released, mapping, certificate.copies, k)
+        held = f"the release holds {k} copies of the original, apart from each other"
+        detail = "not examined: the certificate does not show them" if faults else held
+        shown = _certified(faults), Item("images", not faults, detail, undecided=bool(faults))
+        delta = None if faults else Delta(0, 0, every=True)
+        return Verdict(
+            k, x, (*items, *shown), delta, tuple(also), commute, certificate=None if faults else certificate
+        )
+    images, deltas, outcomes = [], [], []
+    space = Space(released, rules)
+    for size in (*also, x):
+        chosen = (drawn or {}).get(size)
+        delta, words, more = examine(space, kept, mapping, k, size, progress, certificate, chosen)
+        images.append(_images("images" if size == x else f"images of {size} vertices", delta, words, k))
+        deltas.append(delta)
+        outcomes += more
+    if certificate is not None:
+        items.append(_certified(_faults(certificate, outcomes, k)))
+    donors = tuple(found.donors for found in outcomes if found.donors is not None)
+    own = Certificate(k, donors) if all(item.holds for item in images) else None
+    total, unseen = summed((*also, x), deltas)
+    return Verdict(k, x, (*items, *images), total, tuple(also), commute, unseen=unseen, certificate=own)
+
+
+def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
+    """Refuse what cannot be asked of a graph, before any work.
+
+    Raises
+    ------
+    AnonymizationError
+        If the graph is empty, or k or x is out of range.
+    """
+    if not original.n:
+        raise AnonymizationError("the graph has no vertices", hint="does the file hold any rows?")
+    if not (asked := conditions.parameters(original.n, k, x)).holds:
+        raise AnonymizationError(asked.detail, hint="choose k and x to fit the graph: -k K -x X")
+
+
+def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
+    """Count the attacked subgraphs, and refuse what could not be decided in reasonable time and memory.
+
+    Raises
+    ------
+    TooLargeError
+        If attacked subgraphs have more than 8 vertices, or there are more than `limit`.
+
+    Examples
+    --------
+    >>> count_attacked(KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("d", "e")]), 3, limit=10)
+    2
+    """
+    smaller, larger = small_components(original, x)
+    total = sum(len(rows) for _, rows in smaller)
+    if larger:
+        total += original.n if x == 1 else count_connected(undirected(original), x, limit)
+    if total > limit:
+        raise TooLargeError(
+            f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
+            hint=f"choose an x smaller than {x} (KLONE protects every x, whichever is verified), "
+            "or allow more with --max-subgraphs, which takes time and memory",
+        )
+    return total
+
+
+def _senseless(items: Sequence[Item], k: int, x: int) -> str | None:
+    """Why item 4 has no meaning here, if it has none; rules may be undefined for weights that are none."""
+    failed = {item.name for item in items if not item.holds}
+    if "mapping" in failed:
+        return "the mapping is broken"
+    if "weight range" in failed:
+        return "some weights are not between 0 and 1"
+    return None if k >= 1 and x >= 1 else "k and x must be at least 1"
+
+
+def summed(sizes: Sequence[int], deltas: Sequence[Delta]) -> tuple[Delta, tuple[int, ...]]:
+    """δ of some numbers of vertices together, and those of which a sample has no subgraph."""
+    unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
+    return sum(deltas[1:], deltas[0]), unseen
+
+
+def examine(
+    space: Space,
+    original: KnowledgeGraph,
+    mapping: Vertices,
+    k: int,
+    x: int,
+    progress: Progress,
+    certificate: Certificate | None = None,
+    drawn: Drawn | None = None,
+) -> tuple[Delta, tuple[str, ...], list[Outcome]]:
+    """Decide item 4 for all attacked subgraphs, or for those that were drawn; with witnesses of failures.
+
+    Parameters
+    ----------
+    space
+        The release.
+    original
+        The graph whose connected sets are attacked; that of `space` itself where the original is not known.
+    """
+    names = np.full(space.graph.n, None, dtype=object)
+    names[mapping] = original.labels
+    known = None if original is space.graph else names
+    outcomes: list[Outcome] = []
+    words: list[str] = []
+    most = ENDLESS if drawn is None else drawn.limit
+    sets = attacked(space, original, mapping, x) if drawn is None else drawn.mapped(mapping)
+    for size, where in sets:
+        donors = None if certificate is None else certificate.of(size, k)
+        found = decide(space, size, where, k, progress, donors, most)
+        outcomes.append(found)
+        words += [image_witness(space, found, i, k, known) for i in range(len(found.status))]
+    satisfied, undecided = sum(f.satisfied for f in outcomes), sum(f.undecided for f in outcomes)
+    population = None if drawn is None else drawn.population
+    delta = Delta(satisfied, sum(f.total for f in outcomes), undecided, population)
+    return delta, listing(words, delta.total - delta.satisfied), outcomes
+
+
+def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
+    failed = delta.total - delta.satisfied
+    detail = f"{delta.satisfied:,} of {delta.total:,} subgraphs stand at {k} places, δ = {delta}"
+    if delta.sampled and not failed:
+        found = f"no failure among {delta.total:,} of {delta.population:,} subgraphs, δ = {delta}"
+        return Item(
+            name, False, found if delta.total else NONE_DRAWN.format(delta.population), undecided=True
+        )
+    return Item(name, not failed, detail, words, undecided=0 < failed == delta.undecided)
+
+
+def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tuple[str, ...]:
+    """What is wrong with a certificate that names donors."""
+    if certificate.complaints:
+        return certificate.complaints
+    if certificate.k < k:
+        return (f"it shows {certificate.k} places, not {k}",)
+    shown = sorted({donors.size for donors in certificate.donors})
+    without = sorted({s for f in outcomes if f.undecided and (s := f.members.shape[1]) not in shown})
+    if without:
+        what, asked = (", ".join(map(str, sizes)) for sizes in (shown, without))
+        return (f"it is for x = {what or 'nothing'} and does not speak of {asked} vertices",)
+    wrong = tuple(complaint for found in outcomes for complaint in found.complaints)
+    lacking = sum(found.undecided for found in outcomes)
+    return (*wrong, f"it shows no images of {lacking:,} subgraphs") if lacking else wrong
+
+
+def _certified(faults: tuple[str, ...]) -> Item:
+    fails = "it does not show all of this; run again without it, and images are searched for"
+    return judged("certificate", faults, fails, "what it names was looked up in the release")
+
+
+def delta(
+    released: KnowledgeGraph,
+    rules: CheckedProgram,
+    k: int,
+    x: int,
+    diverse: bool = True,
+    progress: Progress = SILENT,
+    drawn: Drawn | None = None,
+) -> Delta:
+    """Count the connected subgraphs of a release that have k - 1 disjoint KG-isomorphic images in it.
+
+    Where edges of the original are deleted, its subgraphs are no longer there, so those of the release are counted: all
+    sets of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
+
+    Parameters
+    ----------
+    diverse
+        Whether images of a vertex must differ in label, in-degree and out-degree, as Definition 4.1 (iii) has it.
+    drawn
+        Sets of the release that were drawn at random, to decide only these and estimate δ.
+
+    Examples
+    --------
+    Two equal chains of control, and one that looks like them until the rules are applied. Images do not differ in
+    degrees:
+
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> rules = load_text('@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.')
+    >>> graph = KnowledgeGraph.from_edges([("a", "b", 0.8), ("c", "d", 0.9), ("e", "f", 0.2)], relation="own")
+    >>> print(delta(graph, rules, k=2, x=2, diverse=False))
+    0.666 (2 of 3, exact)
+    >>> print(delta(graph, rules, k=2, x=2))
+    0.000 (0 of 3, exact)
+    """
+    released = released.distinct()
+    space, own = Space(released, rules, diverse=diverse), np.arange(released.n)
+    return examine(space, released, own, k, x, progress, drawn=drawn)[0]
+
+
+NEEDS_ORIGINAL = (
+    "augmentation: all original edges are in the release",
+    "labels: none of the release is one of the original",
+    "weights: every original edge has another weight in the release",
+)
+
+
+def verify_alone(
+    released: KnowledgeGraph,
+    rules: CheckedProgram,
+    k: int,
+    x: int,
+    progress: Progress = SILENT,
+    also: Sequence[int] = (),
+    drawn: Mapping[int, Drawn] | None = None,
+) -> Verdict:
+    """Check what a release shows of Definition 4.1, item 4 for all of its connected sets or a sample of them.
+
+    Parameters
+    ----------
+    released
+        A, a set of facts: a row that stands twice is one edge.
+    rules
+        Σ; the edges of ``rules.derived`` count.
+    k, x, also, drawn
+        As `verify` takes them; sets are drawn from the release.
+
+    Returns
+    -------
+    Verdict
+        Item 4 holds if it does for every original, fails if it does for none, and is undecided otherwise. δ is that of
+        the release's connected sets.
+
+    Raises
+    ------
+    AnonymizationError
+        If the sets have more than 8 vertices.
+
+    Examples
+    --------
+    Any two vertices of this release differ in both degrees, and none has a loop:
+
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> rules = load_text('@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.')
+    >>> edges = [("p", "q", 0.7), ("p", "r", 0.4), ("q", "r", 0.9)]
+    >>> verdict = verify_alone(KnowledgeGraph.from_edges(edges, relation="own"), rules, k=2, x=1)
+    >>> print(verdict.state, verdict["images"].detail, sep=": ")
+    holds: 3 of 3 connected sets of the release stand at 2 places, and so do all of any original
+    """
+    released = released.distinct()
+    items = [
+        conditions.parameters(released.n, k, x),
+        conditions.connected(released),
+        _distinct_labels(released),
+    ]
+    items += conditions.bounds(released, rules)
+    if reason := _senseless(items, k, x):
+        items.append(Item("images", False, f"not examined: {reason}"))
+        return Verdict(k, x, tuple(items), None, needs_original=NEEDS_ORIGINAL)
+    commute = not hidden_vertices(rules)
+    deltas, same, space = [], np.arange(released.n), Space(released, rules)
+    for size in (*also, x):
+        found, words, _ = examine(space, released, same, k, size, progress, drawn=(drawn or {}).get(size))
+        smaller = commute or set(range(1, size)) <= set(also)
+        name = "images" if size == x else f"images of {size} vertices"
+        items.append(_images_alone(name, found, words, k, size, smaller))
+        deltas.append(found)
+    total, unseen = summed((*also, x), deltas)
+    return Verdict(k, x, tuple(items), total, tuple(also), commute, NEEDS_ORIGINAL, unseen)
+
+
+def _distinct_labels(released: KnowledgeGraph) -> Item:
+    labels, count = np.unique(released.labels.astype(str), return_counts=True)
+    double = labels[count > 1]
+    if len(double):
+        return Item(
+            "distinct labels", False, f"{len(double):,} labels stand at several vertices", listing(double)
+        )
+    form = f"[a-z0-9]{{{len(labels[0])}}}" if len(labels) else ""
+    alike = all(re.fullmatch(form, label) for label in labels.tolist())
+    look = (
+        f"they are the numbers 1 to {released.n:,}"
+        if are_numbers(released)
+        else "all are letters and digits of one length"
+        if alike
+        else "they differ in form: do they tell something?"
+    )
+    return Item("distinct labels", True, f"each stands once; {look}")
+
+
+def _images_alone(name: str, delta: Delta, words: tuple[str, ...], k: int, x: int, smaller: bool) -> Item:
+    """Item 4 for every graph that may be the original."""
+    failed = delta.total - delta.satisfied
+    some = f"{delta.satisfied:,} of {delta.total:,} connected sets of the release stand at {k} places"
+    if delta.sampled:
+        return Item(name, False, f"{some}, a sample: δ of the release = {delta}", words, undecided=True)
+    if not failed:
+        which = "original" if smaller else "original without components of fewer vertices"
+        return Item(name, True, f"{some}, and so do all of any {which}")
+    if not delta.satisfied and not delta.undecided:
+        which = "original" if x == 1 else f"original with {x} vertices that hang together"
+        return Item(name, False, f"{some}, and so does none of any {which}", words)
+    return Item(name, False, f"{some}; the others may be synthetic", words, undecided=True)

@@ -1,0 +1,356 @@
+"""The items of Definition 4.1 but for the images, and what kgreason asks of a release besides.
+
+What k-Iso changes besides is counted here, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from math import exp, lgamma
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.isomorphism.verification.verdict import SHOWN, Item, judged, listing
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.release.digests import Fault
+
+
+def _kept_edges(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> Iterator[str]:
+    """Say which pairs of vertices have fewer edges of a relation in the release than in the original."""
+    keys, counts, present = _pairs(original, released, mapping, name)
+    for i in np.flatnonzero(present < counts):
+        edge = _edge(original, released, mapping, name, int(keys[i]))
+        yield f"{edge}: {counts[i]} in the original, {present[i]} in the release"
+
+
+def lost_edges(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> int:
+    """Count the original edges that the release lacks."""
+    lost = 0
+    for name in original.relations:
+        _, counts, present = _pairs(original, released, mapping, name)
+        lost += int(np.maximum(counts - present, 0).sum())
+    return lost
+
+
+def _pairs(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> tuple[Vertices, Vertices, Vertices]:
+    """Pairs of vertices with original edges of a relation, and how many these have there and in the release."""
+    mine, theirs = original.relations[name], released.relations.get(name)
+    keys, counts = np.unique(_keys(mine, mapping, released.n), return_counts=True)
+    present = np.zeros(len(keys), dtype=np.int64)
+    if theirs is not None:
+        known, numbers = np.unique(_keys(theirs, np.arange(released.n), released.n), return_counts=True)
+        position = np.searchsorted(known, keys)
+        found = np.isin(keys, known)
+        present[found] = numbers[position[found]]
+    return keys, counts, present
+
+
+def standing_weights(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> Iterator[str]:
+    """Say which weights the release has where the original has them, whichever edges of a pair are left."""
+    mine, theirs = original.relations[name], released.relations.get(name)
+    if mine.weight is None or theirs is None or theirs.weight is None:
+        return
+    before = zip(_keys(mine, mapping, released.n).tolist(), mine.weight.tolist(), strict=True)
+    after = zip(
+        _keys(theirs, np.arange(released.n), released.n).tolist(), theirs.weight.tolist(), strict=True
+    )
+    for key, weight in sorted(set(before) & set(after)):
+        yield f"{_edge(original, released, mapping, name, key)} still has the weight {weight}"
+
+
+def _kept_weights(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
+) -> Iterator[str]:
+    """Say which original weights cannot be told from released ones; pairs that lack edges are left to item 1."""
+    # Of parallel edges the release does not say which is which: it is enough that each original edge can be
+    # given a released one of another weight. By Hall's theorem this fails only if some weight occurs more
+    # often among the originals of a pair than the release has other weights there.
+    mine, theirs = original.relations[name], released.relations.get(name)
+    if mine.weight is None or theirs is None:
+        return
+    if theirs.weight is None:
+        yield f"{name}: the release has no weights"
+        return
+    keys = _keys(mine, mapping, released.n)
+    their_keys = _keys(theirs, np.arange(released.n), released.n)
+    shared = np.isin(their_keys, keys)
+    their_keys = their_keys[shared]
+    _, pair = np.unique(np.concatenate([keys, their_keys]), return_inverse=True)
+    values, weight = np.unique(
+        np.concatenate([mine.weight, theirs.weight[shared]]), return_inverse=True, equal_nan=False
+    )
+    edge, first, which = np.unique(
+        pair.reshape(-1) * len(values) + weight.reshape(-1), return_index=True, return_inverse=True
+    )
+    before, after = np.split(which.reshape(-1), [len(keys)])
+    number, there = (np.bincount(part, minlength=len(edge)) for part in (before, after))
+    pairs = edge // max(len(values), 1)
+    total, count = (np.bincount(pairs, part).astype(np.int64)[pairs] for part in (number, there))
+    kept = np.flatnonzero((number > 0) & (total <= count) & (number > count - there))
+    for i in kept[np.argsort(first[kept])]:
+        words = _edge(original, released, mapping, name, int(keys[first[i]]))
+        yield f"{words} still has the weight {float(mine.weight[first[i]])}"
+
+
+def _keys(relation: Relation, mapping: Vertices, n: int) -> Vertices:
+    return mapping[relation.source] * n + mapping[relation.target]
+
+
+def _edge(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str, key: int) -> str:
+    """Name an edge by its released labels and, in brackets, the original ones."""
+    ends = []
+    for v in divmod(key, released.n):
+        (u,) = np.flatnonzero(mapping == v)
+        ends.append(f"{released.labels[v]} (original {original.labels[u]})")
+    return f"{name}: {' -> '.join(ends)}"
+
+
+CHANCE = 1e-6
+"""What is less likely than this, if numbers are given at random, is no chance."""
+_GIVEN = "labels are the numbers 1 to {n:,}"
+
+
+def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices | None = None) -> Item:
+    """Item 2: whether no original label is in the release, or numbers are given anew.
+
+    Some formats know vertices by the numbers 1 to n alone. Such a label says nothing if it is given at random; then it
+    may be that of an original vertex, too, by chance. So of labels 1 to n it is asked whether more vertices keep
+    their number, or more of their order, than chance would let them.
+
+    Parameters
+    ----------
+    mapping
+        Original vertex v is released vertex ``mapping[v]``; `None`: not known, or broken.
+
+    Examples
+    --------
+    >>> original = KnowledgeGraph.from_edges([("acme", "bolt")])
+    >>> print(labels(original, KnowledgeGraph.from_edges([("p", "bolt")])).detail)
+    1 original labels are in the release
+    >>> numbers = [str(number) for number in range(1, 13)]
+    >>> path = KnowledgeGraph.from_edges(list(zip(numbers, numbers[1:])))
+    >>> print(labels(path, path, np.arange(12)).detail)
+    labels are the numbers 1 to 12, but 12 of 12 vertices keep theirs
+    """
+    found = no_label_kept(original, released)
+    if are_numbers(released):
+        if mapping is not None:
+            return _given_anew(original, released, mapping)
+        if not found.holds:
+            detail = _GIVEN.format(n=released.n)
+            return Item("labels", False, f"{detail}; a mapping would tell if they are new", undecided=True)
+    return found
+
+
+class Labelled(Protocol):
+    """A graph of any family."""
+
+    @property
+    def labels(self) -> npt.NDArray[np.object_]:
+        """Of its vertices."""
+
+    @property
+    def n(self) -> int:
+        """Number of its vertices."""
+
+
+def no_label_kept(original: Labelled, released: Labelled, what: str = "label") -> Item:
+    """Whether no original label is in the release."""
+    kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
+    fails, holds = (
+        f"{len(kept):,} original {what}s are in the release",
+        f"no original {what} is in the release",
+    )
+    return judged("labels", kept, fails, holds)
+
+
+def are_numbers(graph: KnowledgeGraph) -> bool:
+    """Whether the labels of a graph are 1 to n.
+
+    Examples
+    --------
+    >>> are_numbers(KnowledgeGraph.from_edges([("2", "1")])), are_numbers(KnowledgeGraph.from_edges([("2", "3")]))
+    (True, False)
+    """
+    return set(map(str, graph.labels)) == set(map(str, range(1, graph.n + 1)))
+
+
+def _given_anew(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> Item:
+    old, new = original.labels.astype(str), released.labels.astype(str)[mapping]
+    given, n = _GIVEN.format(n=released.n), original.n
+    same = old[old == new].tolist()
+    if _keeping(n, released.n, len(same)) < CHANCE:
+        verb = "keep theirs" if len(same) > 1 else "keeps its own"
+        return Item("labels", False, f"{given}, but {len(same):,} of {n:,} vertices {verb}", listing(same))
+    numbers = new.astype(np.int64)
+    for order, what in ((np.arange(n), "rows"), (_sorted(old), "labels")):
+        if _following(numbers[order]) < CHANCE:
+            return Item("labels", False, f"{given}, but they follow the order of the original's {what}")
+    keep = (
+        f"by chance {len(same):,} of {n:,} vertices keep{'s' * (len(same) == 1)} the number" if same else ""
+    )
+    return Item("labels", True, f"{given}, given anew; {keep or 'no vertex keeps its own'}")
+
+
+def _keeping(n: int, among: int, kept: int) -> float:
+    """Bound of the chance that so many of n vertices, or more, keep their number if all are drawn at random."""
+    # C(n, kept) choices of those that keep theirs, each as likely as that so many numbers are drawn in their order
+    choices = lgamma(n + 1) - lgamma(kept + 1) - lgamma(n - kept + 1)
+    return min(1.0, exp(choices + lgamma(among - kept + 1) - lgamma(among + 1)))
+
+
+def _following(numbers: npt.NDArray[np.int64]) -> float:
+    """Chance that a random order has as many or as few inversions as this one (Kendall's rank correlation)."""
+    from scipy.stats import kendalltau
+
+    if len(numbers) < 2:
+        return 1.0
+    return float(kendalltau(np.arange(len(numbers)), numbers).pvalue)
+
+
+def _sorted(names: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
+    """The order of labels: of their numbers, if all are numbers."""
+    if all(name.isascii() and name.isdecimal() for name in names.tolist()):
+        return np.array(sorted(range(len(names)), key=lambda i: int(names[i])), dtype=np.int64)
+    return np.argsort(names, kind="stable").astype(np.int64)
+
+
+ROUGH = 1e-9  # by which, in parts of the sum, a sum in any order may be off
+TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
+
+
+def parameters(n: int, k: int, x: int) -> Item:
+    """Whether a graph of n vertices has k sets of x vertices."""
+    if not 1 <= x <= n:
+        return Item("parameters", False, f"x = {x} is not between 1 and the number of vertices, {n}")
+    most = math.comb(n, x)
+    if not 1 <= k <= most:
+        return Item(
+            "parameters", False, f"k = {k} is not between 1 and the number of sets of {x} vertices, {most}"
+        )
+    return Item("parameters", True, f"k = {k}, x = {x}, {n:,} vertices")
+
+
+def mapping(
+    original: Labelled, released: Labelled, mapping: Vertices, who: str = "vertices", least: int = 0
+) -> Item:
+    """Whether each original vertex has a released one of its own; negative numbers from `least` on are of nobody."""
+    if len(mapping) != original.n:
+        return Item("mapping", False, f"{len(mapping):,} entries for {original.n:,} original {who}")
+    lost = np.flatnonzero((mapping < least) | (mapping >= released.n))
+    if len(lost):
+        words = (f"{original.labels[v]} has none" for v in lost[:SHOWN])
+        detail = f"{len(lost):,} original {who} have no released ones"
+        return Item("mapping", False, detail, listing(words, len(lost)))
+    images, count = np.unique(mapping[mapping >= 0], return_counts=True)
+    shared = images[count > 1]
+    words = (
+        f"{', '.join(map(str, original.labels[mapping == v]))} all are {released.labels[v]}"
+        for v in shared[:SHOWN]
+    )
+    detail = f"{len(shared):,} released {who} stand for several originals"
+    own = f"each of {len(images):,} {who} has its own among {released.n:,}"
+    return judged("mapping", words, detail, own, len(shared))
+
+
+def connected(released: KnowledgeGraph) -> Item:
+    """Whether the release is weakly connected."""
+    count, component = released.components()
+    if count <= 1:
+        return Item("connected", True, "the release is weakly connected")
+    sizes = np.bincount(component)
+    least = int(sizes.argmin())
+    some = ", ".join(map(str, released.labels[component == least][:SHOWN]))
+    words = (f"the smallest component has {sizes[least]:,} vertices, for instance {some}",)
+    return Item("connected", False, f"the release has {count:,} weakly connected components", words)
+
+
+def augmentation(
+    original: KnowledgeGraph,
+    kept: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    usable: bool,
+) -> Item:
+    """Item 1: whether all original edges are kept, but for those that a release in parts gives up."""
+    if not usable:
+        return Item("augmentation", False, "not examined: the mapping is broken")
+    missing = [w for name in kept.relations for w in _kept_edges(kept, released, mapping, name)]
+    if missing:
+        return Item("augmentation", False, f"{len(missing):,} pairs lack original edges", listing(missing))
+    if kept.m == original.m:
+        return Item("augmentation", True, f"all {original.m:,} original edges are among {released.m:,}")
+    cut, lost = original.m - kept.m, lost_edges(original, released, mapping)
+    if lost != cut:
+        return Item("augmentation", False, f"{lost:,} edges are lost, but {cut:,} run between parts")
+    return Item(
+        "augmentation", False, f"lost for {cut:,} of {original.m:,} edges, those between parts", given_up=True
+    )
+
+
+def weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool) -> Item:
+    """Item 3: whether every original edge has another weight."""
+    if not usable:
+        return Item("weights", False, "not examined: the mapping is broken")
+    kept = [w for name in original.relations for w in _kept_weights(original, released, mapping, name)]
+    count = sum(len(r) for r in original.relations.values() if r.weight is not None)
+    holds = f"all {count:,} original weights are changed" if count else "there are no weights"
+    return judged("weights", kept, f"{len(kept):,} original weights are kept", holds)
+
+
+def _weight_range(released: KnowledgeGraph) -> Item:
+    words = []
+    for name, r in released.relations.items():
+        if r.weight is not None:
+            outside = np.flatnonzero(~((r.weight >= 0) & (r.weight <= 1)))
+            for e in outside:
+                edge = f"{released.labels[r.source[e]]} -> {released.labels[r.target[e]]}"
+                words.append(f"{name}: {edge} has weight {r.weight[e]}")
+    fails = f"{len(words):,} weights lie outside [0, 1]"
+    return judged("weight range", words, fails, "all weights lie in [0, 1]")
+
+
+def bounds(released: KnowledgeGraph, rules: CheckedProgram) -> list[Item]:
+    """Whether weights lie in [0, 1], and those that come into a vertex sum to what the rules allow."""
+    sums = [incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
+    return [_weight_range(released), *sums]
+
+
+def incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Item:
+    """Whether the weights of the edges into each vertex keep the bound of ``@incoming_sum``."""
+    name = f"incoming sums of {predicate}"
+    relation = released.relations.get(predicate)
+    if relation is None or relation.weight is None:
+        return Item(name, True, "the relation has no weights")
+    most = bound * (1 + TOLERANCE) + TOLERANCE
+    rough = np.bincount(relation.target, relation.weight, released.n)
+    near = np.flatnonzero(
+        ~(rough <= most - ROUGH * np.bincount(relation.target, np.abs(relation.weight), released.n))
+    )
+    mine = np.flatnonzero(np.isin(relation.target, near))
+    mine = mine[np.argsort(relation.target[mine], kind="stable")]
+    starts = np.searchsorted(relation.target[mine], near)
+    sums = [math.fsum(w) for w in np.split(relation.weight[mine], starts[1:])][: len(near)]
+    high = [(v, s) for v, s in zip(near.tolist(), sums, strict=True) if not s <= most]
+    words = (f"incoming weights of {released.labels[v]} sum to {s}" for v, s in high)
+    holds = f"incoming weights of every vertex sum to at most {bound:g}"
+    return judged(name, words, f"{len(high):,} vertices exceed {bound:g}", holds)
+
+
+def files(faults: Sequence[Fault]) -> Item:
+    """Whether the files are those that were written, but for what changes nothing."""
+    harm = [str(fault) for fault in faults if not fault.harmless]
+    some = "file is" if len(harm) == 1 else "files are"
+    other = "; ".join(f"{fault.file}: {fault.kind}" for fault in faults)
+    holds = f"they say what was written, but for {other}" if other else "they are as written"
+    return judged("files", harm, f"{len(harm):,} {some} not as written", holds)

@@ -1,0 +1,403 @@
+"""Item 4 of Definition 4.1: which attacked subgraphs have k - 1 images in the release.
+
+Subgraphs X1 of the original and subgraphs of the release fall into classes by KG-isomorphism, each written in the
+canonical order of its class. An image of X1 is then a member of its class turned by an automorphism, and what remains
+is to find k - 1 of these that share no vertex and no trait at any position. Nearly all X1 find them in a small pool of
+members, as they are visited; only those that do not are kept, and searched for in more and more of the release.
+An X1 fails only after all members of its class have been considered.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.cores import together
+from kgreason.base.progress import Progress
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.verification.adjacency import Adjacency
+from kgreason.isomorphism.verification.certified_images import Proof
+from kgreason.isomorphism.verification.image_pools import ENTRIES, QUOTA, RAREST, Patterns, Pools
+from kgreason.isomorphism.verification.image_search import Search
+from kgreason.isomorphism.verification.isomorphism_classes import Classes, scrambled
+from kgreason.isomorphism.verification.population import small_components
+from kgreason.isomorphism.verification.release_index import Catalogue, Scarcity, Space
+from kgreason.isomorphism.verification.subgraph_visits import (
+    CHECKED,
+    ENDLESS,
+    FREE,
+    SHARES,
+    Orders,
+    Share,
+    Walker,
+    shares,
+    work_of,
+)
+from kgreason.isomorphism.verification.verdict import Donors
+
+Ints = npt.NDArray[np.int64]
+
+WINDOW = 1 << 17  # attacked subgraphs without images in the pools that are searched for together
+SHOWN = 5
+HURRIED = 1 << 16, 0  # comparisons for one set and, once that is not enough, for all of them
+
+
+@dataclass
+class Outcome:
+    """What was found about the attacked subgraphs of one size.
+
+    Attributes
+    ----------
+    satisfied, total, undecided
+        Numbers of attacked subgraphs: with images, all, and given up.
+    members, classes, status
+        Some without images: vertices of the release in canonical order, class, and 0 if there are none, -1 if that
+        was given up.
+    pools
+        All members of some classes, each of shape (M, x).
+    lacking
+        Numbers of attacked subgraphs of each class that have no images, or of which that is not known.
+    forms
+        The classes' canonical forms.
+    donors
+        The members and images by which those that are satisfied are.
+    complaints
+        What is wrong with the donors that were given.
+    given_up
+        Why the others are not decided.
+    """
+
+    forms: Classes
+    members: Ints
+    classes: Ints
+    status: Ints
+    satisfied: int = 0
+    total: int = 0
+    undecided: int = 0
+    lacking: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    pools: dict[int, Ints] = field(default_factory=dict)
+    donors: Donors | None = None
+    complaints: tuple[str, ...] = ()
+    given_up: str = "the search was given up"
+
+
+def attacked(
+    space: Space, original: KnowledgeGraph, mapping: Ints, x: int
+) -> Iterator[tuple[int, Ints | Adjacency]]:
+    """Sizes of the vertex sets that an attacker may know, and the sets or where they are visited.
+
+    Those of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
+    """
+    smaller, larger = small_components(original, x)
+    for size, rows in smaller:
+        yield size, mapping[rows]
+    if larger:
+        yield x, mapping[:, None] if x == 1 else space.bonds(x).attacked(original, mapping)
+
+
+def decide(
+    space: Space,
+    size: int,
+    where: Ints | Adjacency,
+    k: int,
+    progress: Progress,
+    donors: Sequence[Donors] | None = None,
+    most: int = ENDLESS,
+    *,
+    hurried: bool = False,
+) -> Outcome:
+    """Decide for each attacked vertex set of the release whether it has k - 1 images.
+
+    Parameters
+    ----------
+    space
+        The release.
+    size
+        Number of vertices of each set.
+    where
+        The sets, shape (T, size), or the adjacency in which they are the connected ones.
+    donors
+        Of this size, where to look for images; `None`: in the whole release.
+    most
+        Sets of the release that are visited at most; what is not found then counts as undecided.
+    hurried
+        Whether hard sets are soon given up.
+    """
+    decision = _Decision(space, size, k, progress, donors, most, hurried=hurried)
+    if isinstance(where, Adjacency):
+        decision.visited(where)
+    else:
+        decision.listed(where)
+    decision.end()
+    return decision.outcome
+
+
+def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> Ints:
+    """Decide for each of some vertex sets of the release whether it has k - 1 images, without searching for long.
+
+    Returns
+    -------
+    ndarray
+        int64, shape (N,): 1 if there are images, 0 if there are none, -1 if that was given up.
+    """
+    return _Decision(space, members.shape[1], k, progress, None, ENDLESS, hurried=True).listed(members)
+
+
+class _Decision:
+    def __init__(
+        self,
+        space: Space,
+        size: int,
+        k: int,
+        progress: Progress,
+        donors: Sequence[Donors] | None,
+        most: int,
+        *,
+        hurried: bool,
+    ) -> None:
+        self.space, self.size, self.progress = space, size, progress
+        # more disjoint images than vertices do not exist: no array need be longer
+        self.need = min(k - 1, space.graph.n)
+        self.catalogue = Catalogue(space, size)
+        self.pools = Pools(self.catalogue, self.need)
+        none = np.empty(0, dtype=np.int64)
+        self.outcome = Outcome(self.catalogue.full, np.empty((0, size), dtype=np.int64), none, none)
+        self.search = Search(self.catalogue, self.pools, progress, most) if donors is None else None
+        if hurried and self.search is not None:
+            self.search.budget, self.search.left = HURRIED
+        self.finder = self.search or Proof(self.catalogue, self.pools, donors or ())
+
+    def listed(self, members: Ints) -> Ints:
+        """Decide sets that are given; returns their status."""
+        self.outcome.total = len(members)
+        status = np.ones(len(members), dtype=np.int64)
+        if not self.need:
+            self.outcome.satisfied = len(members)
+            return status
+        classes, rows = self.catalogue.classify(members)
+        open_ = np.ones(len(members), dtype=bool)
+        if self.search is None:
+            open_ = ~self.pools.settled(rows, classes)
+            self.outcome.satisfied = int((~open_).sum())
+        elif self.size > 1:
+            self._sample(self.search)
+        status[open_] = self._remain(rows[open_], classes[open_])
+        return status
+
+    def visited(self, adjacency: Adjacency) -> None:
+        """Decide the connected sets of an adjacency."""
+        patterns = Patterns(adjacency, self.catalogue)
+        self.progress.step(f"Listing the attacked subgraphs of {self.size} vertices")
+        self.outcome.total = patterns.learn(shares(adjacency, self.size, SHARES), ENDLESS)
+        if not self.need:
+            self.outcome.satisfied = self.outcome.total
+            return
+        if self.search is not None:
+            self._sample(self.search)
+            self.pools.sample(
+                patterns, np.ones(len(self.catalogue.full), dtype=bool), _places(adjacency), QUOTA
+            )
+        self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
+        divided = shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15))
+        parts = deque(divided[i] for i in scrambled(len(divided)))  # the first batches are like the others
+        kept: list[tuple[Ints, Ints]] = []
+        count, batch = 0, 1
+        while parts:
+            batch = min(batch, len(parts))
+            found = self._visit(patterns, [parts.popleft() for _ in range(batch)])
+            kept += found
+            more = sum(len(rows) for rows, _ in found)
+            count += more
+            if count and (count > WINDOW or not parts):
+                self._remain(*map(np.concatenate, zip(*kept, strict=True)))
+                kept, count = [], 0
+            room = WINDOW // max(1, more // batch)
+            batch = max(1, min(2 * batch, room))
+
+    def end(self) -> None:
+        out, none = self.outcome, np.empty((0, self.size), dtype=np.int64)
+        rows = [none, *(rows for rows, _ in self.finder.found)]
+        images = [np.empty((0, self.need, self.size), np.int64), *(images for _, images in self.finder.found)]
+        blocks = tuple(self.pools.in_blocks())
+        out.donors = Donors(self.size, blocks, np.concatenate(rows), np.concatenate(images))
+        if isinstance(self.finder, Proof):
+            out.complaints = tuple(self.finder.complaints)
+            out.given_up = "the certificate shows no images of it"
+
+    def _sample(self, search: Search) -> None:
+        release, wanted = search.release, np.ones(len(self.catalogue.full), dtype=bool)
+        self.pools.sample(release, wanted, _rarest(release.adjacency, self.size), QUOTA << 8)
+        self.pools.sample(release, wanted, _places(release.adjacency), QUOTA)
+
+    def _visit(self, patterns: Patterns, parts: list[Share]) -> list[tuple[Ints, Ints]]:
+        """Visit some shares; return the rows that have no images in the pools, and their classes."""
+        self.pools.reserve()
+        jobs = patterns.jobs(np.where(self.pools.full(), FREE, CHECKED), all_open=True)
+        number = np.empty(self.space.graph.n, dtype=np.int64)
+        number[patterns.adjacency.vertices] = np.arange(self.space.graph.n)
+        first = np.append(self.pools.first, [-1, -1])[patterns.classes]
+        blocks = self.pools.blocks, number[self.pools.members]
+        orders = Orders(jobs, first, patterns.canonical, self.need, self.pools.most, *blocks)
+        handed: dict[Share, list[tuple[Ints, Ints]]] = {}
+        waiting = deque(parts)
+
+        def work() -> int:
+            walker = Walker(patterns.adjacency, patterns.traits, self.size, patterns.tree)
+            settled = 0
+            while True:
+                try:
+                    share = waiting.popleft()
+                except IndexError:
+                    return settled
+                handed[share], done, seen = walker.gather(share, orders)
+                settled += done
+                self.progress.advance(seen)
+
+        self.outcome.satisfied += sum(together(work, len(parts), waiting.clear))
+        found = []
+        for rows, nodes in (part for share in parts for part in handed[share]):
+            open_ = patterns.classes[nodes] < 0
+            classes, rows = patterns.resolve(rows, nodes)
+            if open_.any():
+                open_[open_] = self.pools.settled(rows[open_], classes[open_])
+                self.outcome.satisfied += int(open_.sum())
+            found.append((rows[~open_], classes[~open_]))
+        return found
+
+    def _remain(self, rows: Ints, classes: Ints) -> Ints:
+        """Search for the images of sets that have none in the pools."""
+        status = self.finder.decide(rows, classes)
+        out = self.outcome
+        out.satisfied += int((status == 1).sum())
+        out.undecided += int((status == -1).sum())
+        failed = _some(classes, status)
+        out.members = np.concatenate([out.members, rows[failed]])
+        out.classes = np.concatenate([out.classes, classes[failed]])
+        out.status = np.concatenate([out.status, status[failed]])
+        kept = _some(out.classes, out.status)
+        out.members, out.classes, out.status = out.members[kept], out.classes[kept], out.status[kept]
+        for number in np.unique(out.classes).tolist():
+            if number not in out.pools and (members := self.finder.members(number)) is not None:
+                out.pools[number] = members
+        lacking = np.bincount(classes[status != 1], minlength=len(out.lacking))
+        lacking[: len(out.lacking)] += out.lacking
+        out.lacking = lacking
+        return status
+
+
+def _some(classes: Ints, status: Ints) -> Ints:
+    """A few of the rows that failed, the undecided ones last, of different classes if there are such."""
+    failed = np.flatnonzero(status != 1)
+    failed = failed[np.argsort(-status[failed], kind="stable")]
+    _, first = np.unique(classes[failed], return_index=True)
+    picked = dict.fromkeys([*failed[np.sort(first)[:SHOWN]].tolist(), *failed[:SHOWN].tolist()])
+    return np.array(list(picked)[:SHOWN], dtype=np.int64)
+
+
+def _places(adjacency: Adjacency) -> list[Share]:
+    """Some entries from all over an adjacency, in no particular order."""
+    entries = np.flatnonzero(work_of(adjacency, 2))
+    picked = entries[:: max(1, len(entries) // ENTRIES)]
+    return [(int(e), int(e) + 1) for e in picked[scrambled(len(picked))]]
+
+
+def _rarest(adjacency: Adjacency, size: int) -> list[Share]:
+    """The last entries, in which the sets of rare degrees are visited, last ones first."""
+    m, done = len(adjacency.neighbour), np.cumsum(work_of(adjacency, size)[::-1])
+    first = m - int(np.searchsorted(done, RAREST))
+    parts = [(max(first, e), min(e + 64, m)) for e in range(max(first, 0), m, 64)]
+    return parts[::-1]
+
+
+DEGREES = "in-degree", "out-degree"
+LOOKED_AT = 1 << 18  # members of a class that a witness is written from
+
+
+def image_witness(
+    space: Space, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_] | None
+) -> str:
+    """Describe an attacked subgraph and why it lacks images.
+
+    Parameters
+    ----------
+    row
+        Which of the attacked subgraphs.
+    originals
+        For each released vertex the label of its original, `None` for synthetic ones; `None` if nobody knows.
+    """
+    vertices = found.members[row].tolist()
+    labels = space.graph.labels
+    names = [
+        str(labels[v]) if originals is None else f"{labels[v]} (original {originals[v]})" for v in vertices
+    ]
+    lines = [f"subgraph of {', '.join(names)}", *_edges(space, found, row)]
+    if found.status[row] == -1:
+        return "\n  ".join([*lines, f"not decided: {found.given_up}"])
+    return "\n  ".join([*lines, _reason(space, found, row, k)])
+
+
+def _edges(space: Space, found: Outcome, row: int) -> list[str]:
+    labels = space.graph.labels[found.members[row]]
+    types = found.forms.form(int(found.classes[row])).types
+    ground, derived = [], []
+    for a, b in np.argwhere(types):
+        counts = space.pairs.counts[types[a, b] % space.ground_types]
+        bits = int(types[a, b]) // space.ground_types
+        for name, count in zip(space.graph.relations, counts.tolist(), strict=True):
+            if count:
+                ground.append(f"{name}: {labels[a]} -> {labels[b]}" + f" ({count} edges)" * (count > 1))
+        for number, name in enumerate(space.rules.derived):
+            if bits >> number & 1:
+                derived.append(f"{name}: {labels[a]} -> {labels[b]}")
+    return [
+        f"edges: {'; '.join(ground) or 'none'}",
+        f"derived edges: {'; '.join(derived) or 'none'}",
+    ]
+
+
+def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
+    number = int(found.classes[row])
+    target = found.members[row]
+    if number not in found.pools and (scarce := Scarcity(space).of(found.forms.form(number), k)) is not None:
+        return (  # the members were not listed
+            f"the vertex in the place of {space.graph.labels[target[scarce.position]]} needs {scarce.ingoing} ingoing "
+            f"and {scarce.outgoing} outgoing edges; vertices of the release that have them differ too little: number "
+            f"of {DEGREES[scarce.trait]}s: {scarce.values}"
+        )
+    whole = found.pools.get(number, target[None, :])
+    pool = whole[:LOOKED_AT]
+    about = "at least " if len(whole) > len(pool) else ""
+    disjoint = pool[~np.isin(pool, target).any(axis=1)]
+    same = max(len(whole) - 1, 0)
+    text = (
+        f"KG-isomorphic to {same:,} other subgraphs of the release; "
+        f"{about}{len(disjoint):,} share no vertex with it"
+    )
+    if len(disjoint) < 1:
+        return text
+    turns = found.forms.form(number).automorphisms
+    placed = disjoint[:, turns].reshape(-1, len(target))
+    differs = space.traits[placed] != space.traits[target][None, :, :]
+    fits = differs.all(axis=(1, 2))
+    count = int(fits.reshape(len(disjoint), -1).any(axis=1).sum())
+    text += (
+        f"; of these {about}{count:,} can have all labels, in-degrees and out-degrees different from its own"
+    )
+    if count >= k - 1:
+        return f"{text}, but no {k - 1} of them that are disjoint and different from each other"
+    return text + _equal_degrees(space, target, differs)
+
+
+def _equal_degrees(space: Space, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
+    """Name the vertex whose degree is the most common obstacle."""
+    equal = (~differs[:, :, :2]).mean(axis=0)
+    position, trait = np.unravel_index(int(equal.argmax()), equal.shape)
+    degree = space.traits[target[position], trait]
+    word = DEGREES[int(trait)]
+    label = space.graph.labels[target[position]]
+    share = equal[position, trait]
+    return f"; in {share:.0%} of the placements the vertex in the place of {label} has its {word}, {degree}"

@@ -1,0 +1,343 @@
+"""All attacked subgraphs of a graph in a fixed order, counted but not stored, and random samples of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from kgreason.base.cores import each
+from kgreason.base.errors import TooLargeError
+from kgreason.base.jit import Ints, Rows, Shorts, kernel
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.verification.adjacency import Adjacency, undirected
+from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, root_of, shares
+
+CONFIDENCE = 0.95
+NORMAL = 1.959963984540054  # standard errors on either side of a normal mean that hold so much of it
+
+MOST = 1 << 63  # a rank is a word
+LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
+CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `_count_sets`
+
+
+@kernel
+def _last_to_join(
+    indptr: Ints, neighbour: Shorts, w: int, seen: Shorts, opened: Shorts, begin: int, stop: int, number: int
+) -> int:
+    """Which vertex joins last, of those that wait at ``opened[begin:stop]`` and the neighbours that w opens."""
+    if begin + number < stop:
+        return int(opened[begin + number])
+    number -= stop - begin
+    e = indptr[w + 1] - 1
+    while seen[neighbour[e]] != 0 or number > 0:
+        number -= 1 - seen[neighbour[e]]
+        e -= 1
+    return int(neighbour[e])
+
+
+@kernel
+def _count_sets(
+    indptr: Ints,
+    neighbour: Shorts,
+    first: int,
+    stop: int,
+    root: int,
+    path: Rows,
+    seen: Shorts,
+    opened: Shorts,
+    ranks: Ints,
+    out: Rows,
+) -> int:
+    """Count the sets of a share, and hand out some of them; the vertices that join last are counted, not visited."""
+    # The share begins at a vertex, `root`. `path`, `seen` and `opened` are scratch of (4, x + 1), n and n + 1
+    # numbers; `seen` is zero before and after.
+    size = path.shape[1] - 1
+    total = 0
+    given = 0
+    while root < len(indptr) - 1 and indptr[root] < stop:
+        high = 0
+        begin = 0
+        end = 0
+        for e in range(indptr[root + 1] - 1, indptr[root] - 1, -1):
+            u = neighbour[e]
+            if u <= root:
+                break
+            seen[u] = 1
+            opened[high] = u
+            high += 1
+            if e >= stop:
+                begin = high
+            if e >= first:
+                end = high
+        if size == 2:
+            while given < len(ranks) and ranks[given] < total + end - begin:
+                out[given, 0] = root
+                out[given, 1] = opened[begin + ranks[given] - total]
+                given += 1
+            total += end - begin
+        depth = 1 if size > 2 else 0
+        path[CHOSEN, 0] = root
+        path[NEXT, 1] = begin
+        path[END, 1] = high
+        path[LIMIT, 1] = end
+        while depth >= 1:
+            if path[NEXT, depth] == path[LIMIT, depth]:
+                depth -= 1
+                for i in range(path[END, depth], path[END, depth + 1]):
+                    if depth >= 1:
+                        seen[opened[i]] = 0
+                continue
+            w = opened[path[NEXT, depth]]
+            path[CHOSEN, depth] = w
+            path[NEXT, depth] += 1
+            stand = path[END, depth]
+            e = indptr[w + 1] - 1
+            if depth == size - 2:
+                more = stand - path[NEXT, depth]
+                while e >= indptr[w] and neighbour[e] > root:
+                    more += 1 - seen[neighbour[e]]
+                    e -= 1
+                while given < len(ranks) and ranks[given] < total + more:
+                    for p in range(size - 1):
+                        out[given, p] = path[CHOSEN, p]
+                    out[given, size - 1] = _last_to_join(
+                        indptr, neighbour, w, seen, opened, path[NEXT, depth], stand, ranks[given] - total
+                    )
+                    given += 1
+                total += more
+                continue
+            while e >= indptr[w] and neighbour[e] > root:
+                u = neighbour[e]
+                if seen[u] == 0:
+                    seen[u] = 1
+                    opened[stand] = u
+                    stand += 1
+                e -= 1
+            depth += 1
+            path[NEXT, depth] = path[NEXT, depth - 1]
+            path[END, depth] = stand
+            path[LIMIT, depth] = stand
+        for i in range(high):
+            seen[opened[i]] = 0
+        root += 1
+    return total
+
+
+def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
+    """Count the connected vertex sets; stops soon after the limit."""
+    found: dict[int, int] = {}
+
+    def some(share: Share) -> None:
+        if sum(found.values()) <= limit:
+            found[share[0]] = pick(adjacency, size, share)[0]
+
+    each(some, shares(adjacency, size, SHARES))
+    return sum(found.values())
+
+
+def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
+    """Count the connected vertex sets of a share, and list those of some ranks.
+
+    Parameters
+    ----------
+    ranks
+        Numbers of sets in the order of the count, ascending and without doubles; `None` for none.
+
+    Returns
+    -------
+    total
+        Number of sets.
+    rows
+        Vertices of each set that was asked for, int64 (len(ranks), size).
+    """
+    ranks = np.empty(0, dtype=np.int64) if ranks is None else ranks
+    n = len(adjacency.vertices)
+    seen, opened = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
+    path, out = np.zeros((4, size + 1), dtype=np.int64), np.empty((len(ranks), size), dtype=np.int64)
+    where = adjacency.indptr, adjacency.neighbour, *share, root_of(adjacency, share[0])
+    total = _count_sets(*where, path, seen, opened, ranks, out)
+    return total, adjacency.vertices[out]
+
+
+def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Ints]], bool]:
+    """Weakly connected components with fewer than x vertices, and whether there are larger ones.
+
+    Returns
+    -------
+    list
+        Sizes that occur, ascending, and the vertices of those components, int64 (C, size).
+    bool
+        Whether some component has x vertices or more.
+
+    Raises
+    ------
+    TooLargeError
+        If attacked subgraphs, these components or sets of x vertices, are too large to be decided.
+    """
+    _, component = graph.components()
+    sizes = np.bincount(component)[component] if graph.n else component
+    order = np.lexsort((component, sizes))
+    smaller, largest = np.unique(sizes[sizes < x]).tolist(), int(sizes.max(initial=0))
+    if min(x, largest) > LARGEST:
+        raise TooLargeError(
+            f"subgraphs of {min(x, largest)} vertices cannot be decided",
+            hint=f"choose an x of at most {LARGEST}",
+        )
+    return [(s, order[sizes[order] == s].reshape(-1, s)) for s in smaller], largest >= x
+
+
+@dataclass(frozen=True)
+class Population:
+    """The attacked subgraphs of x vertices by rank: smaller components first, then the connected sets.
+
+    Attributes
+    ----------
+    x
+        Number of vertices.
+    listed
+        Sets that are stored, by size.
+    adjacency, divided, counts
+        Where the connected sets are visited, the shares, and how many sets each of them has.
+    """
+
+    x: int
+    listed: Sequence[tuple[int, Ints]]
+    adjacency: Adjacency
+    divided: Sequence[Share]
+    counts: Sequence[int]
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, x: int, limit: int) -> Population:
+        """Count; that takes about as long as a visit to the connected sets of x - 1 vertices.
+
+        Raises
+        ------
+        TooLargeError
+            If there are more than `limit` of these, or sets of x vertices are too large to be decided.
+        """
+        listed, larger = small_components(graph, x)
+        adjacency = undirected(graph)
+        if x == 1:
+            listed.append((1, np.arange(graph.n)[:, None]))
+        if x == 1 or not larger:
+            return cls(x, listed, adjacency, [], [])
+        _check_countable(adjacency, x, limit)
+        divided = shares(adjacency, x, SHARES)
+        counts = [total for total, _ in each(lambda share: pick(adjacency, x, share), divided)]
+        return cls(x, listed, adjacency, divided, counts)
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return sum(len(rows) for _, rows in self.listed) + sum(self.counts)
+
+    def of_ranks(self, ranks: Ints) -> list[tuple[int, Ints]]:
+        """The sets of some ranks, which ascend, by size: int64 (N, size)."""
+        found, begin = [], 0
+        for size, rows in self.listed:
+            found.append((size, rows[_between(ranks, begin, begin + len(rows))]))
+            begin += len(rows)
+        starts = np.cumsum([begin, *self.counts], dtype=np.int64).tolist()
+        wanted = [_between(ranks, a, b) for a, b in pairwise(starts)]
+        asked = [(share, mine) for share, mine in zip(self.divided, wanted, strict=True) if len(mine)]
+        picked = each(lambda task: pick(self.adjacency, self.x, *task)[1], asked)
+        if picked:
+            found.append((self.x, np.concatenate(picked)))
+        return [(size, rows) for size, rows in found if len(rows)]
+
+
+def _between(ranks: Ints, begin: int, stop: int) -> Ints:
+    """The ranks from `begin` on and below `stop`, counted from `begin`."""
+    first, last = np.searchsorted(ranks, [begin, stop])
+    return ranks[first:last] - begin
+
+
+def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
+    """Refuse what would take too long to count; smaller sets first, lest this takes too long itself."""
+    fewer = len(adjacency.vertices)
+    for size in range(2, x):
+        fewer = count_connected(adjacency, size, limit)
+        if fewer > limit:
+            raise TooLargeError(
+                f"the graph has more than {limit:,} connected subgraphs with {size} vertices, too many to count those "
+                f"with {x}, of which a sample is to be drawn",
+                hint=f"choose an x of at most {size}, or allow more with --max-subgraphs, which takes time",
+            )
+    if fewer * len(adjacency.vertices) >= MOST:  # each of these may be joined by any vertex
+        raise TooLargeError(
+            f"the graph has {fewer:,} connected subgraphs with {x - 1} vertices and {len(adjacency.vertices):,} "
+            f"vertices: there may be 2^63 or more with {x} vertices, and they cannot be numbered",
+            hint=f"choose an x smaller than {x}",
+        )
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Attacked subgraphs of x vertices that were drawn at random.
+
+    Attributes
+    ----------
+    population, limit
+        How many there are to draw from; how many sets of the release are visited at most.
+    sets
+        Those drawn, by size (smaller components are attacked as a whole): vertices of the original, int64 (N, size).
+    """
+
+    population: int
+    limit: int
+    sets: Sequence[tuple[int, Ints]]
+
+    def mapped(self, mapping: Ints) -> list[tuple[int, Ints]]:
+        """The sets, with vertices of the release."""
+        return [(size, mapping[rows]) for size, rows in self.sets]
+
+
+def draw(
+    graph: KnowledgeGraph, sizes: Sequence[int], count: int, limit: int, rng: np.random.Generator
+) -> Mapping[int, Drawn]:
+    """Draw attacked subgraphs of all sizes together, uniformly at random, without replacement.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of vertices.
+    count
+        How many to draw. If there are no more than that, nothing is drawn.
+    limit
+        Of connected subgraphs with one vertex less, which take the time, and of sets of the release that are visited
+        in search of images.
+
+    Returns
+    -------
+    Mapping
+        What was drawn, by number of vertices; empty if all should be decided.
+
+    Raises
+    ------
+    TooLargeError
+        If there are more than `limit`, or so many sets that they cannot be numbered.
+
+    Examples
+    --------
+    >>> star = KnowledgeGraph.from_edges([("hub", f"leaf {i}") for i in range(1000)])
+    >>> drawn = draw(star, [4], 5, 10**9, np.random.default_rng(1))[4]
+    >>> drawn.population, [(size, rows.shape) for size, rows in drawn.sets]
+    (166167000, [(4, (5, 4))])
+    """
+    populations = [Population.of(graph, x, limit) for x in sizes]
+    ends = np.cumsum([0, *(p.total for p in populations)], dtype=object).tolist()
+    if count >= ends[-1]:
+        return {}
+    if ends[-1] >= MOST:
+        raise TooLargeError(
+            f"there are {ends[-1]:,} subgraphs, too many to be numbered",
+            hint="take a smaller x, or a lower max_subgraphs: a random part is then looked at",
+        )
+    ranks = np.sort(rng.choice(ends[-1], count, replace=False, shuffle=False))
+    return {
+        p.x: Drawn(p.total, limit, p.of_ranks(_between(ranks, a, b)))
+        for p, (a, b) in zip(populations, pairwise(ends), strict=True)
+    }

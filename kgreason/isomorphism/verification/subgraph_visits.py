@@ -1,0 +1,477 @@
+"""Visits to the connected vertex sets of an adjacency, on all cores, in memory that does not depend on their number.
+
+All sets are found once, from their least vertex (ESU of Wernicke, "Efficient detection of network motifs", 2006). A
+share of the work is a range of entries of the adjacency: those sets of which the least vertex and the neighbour of it
+that joins first stand in the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.jit import Ints, Rows, Shorts, kernel
+from kgreason.isomorphism.verification.adjacency import Adjacency
+
+FREE, CHECKED, HANDED, SKIPPED = range(4)  # what is done with the sets of a pattern
+DONE, OUT_FULL, TABLE_FULL = range(3)  # why `_visit` returns
+ROOT, DEPTH, USED, SETTLED, SEEN, LEFT = range(6)  # places in the head of `_visit`
+CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `_visit`
+
+
+@kernel
+def _slot_of(table: Ints, parent: int, value: int) -> int:
+    """Where (parent, value, node) of the child of a node with a value stands in the table of nodes, or would stand."""
+    h = (parent * -7046029254386353131 ^ value) * -4417276706812531889
+    mask = (len(table) >> 2) - 1
+    slot = (h ^ h >> 32) & mask
+    while table[4 * slot + 2] >= 0 and (table[4 * slot] != parent or table[4 * slot + 1] != value):
+        slot = (slot + 1) & mask
+    return 4 * slot
+
+
+@kernel
+def _add_node(table: Ints, nodes: Rows, parent: int, value: int, used: int) -> int:
+    """Number the child of a node with a value, `used` if it is new; ``nodes[i]`` is the parent and value of node i."""
+    slot = _slot_of(table, parent, value)
+    if table[slot + 2] < 0:
+        table[slot] = parent
+        table[slot + 1] = value
+        table[slot + 2] = used
+        nodes[used, 0] = parent
+        nodes[used, 1] = value
+    return int(table[slot + 2])
+
+
+@kernel
+def _add_nodes(
+    table: Ints, nodes: Rows, used: int, others: Rows, begin: int, stop: int, numbers: Ints
+) -> int:
+    """Add nodes ``others[begin:stop]`` of a tree with those before in common; `numbers` tells their numbers here."""
+    for i in range(begin, stop):
+        parent = others[i, 0]
+        if parent >= 0:
+            parent = numbers[parent]
+        numbers[i] = _add_node(table, nodes, parent, others[i, 1], used)
+        if numbers[i] == used:
+            used += 1
+    return used
+
+
+@kernel
+def _apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool:
+    """Whether a row and ``others[begin]`` share no vertex and, position by position, no trait."""
+    size = rows.shape[1]
+    for p in range(size):
+        u = rows[row, p]
+        v = others[begin, p]
+        if traits[u, 0] == traits[v, 0] or traits[u, 1] == traits[v, 1] or traits[u, 2] == traits[v, 2]:
+            return False
+    for p in range(size):
+        for q in range(size):
+            if rows[row, p] == others[begin, q]:
+                return False
+    return True
+
+
+@kernel
+def _stands(
+    rows: Rows, row: int, pool: int, most: int, blocks: Rows, members: Rows, need: int, traits: Rows
+) -> bool:
+    """Whether `need` members of one block of a pool are apart from a row.
+
+    Block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, all apart from each other, and is followed by
+    block ``blocks[b, 1]``, or by none if that is negative. The number of the first block is that of the pool.
+    """
+    b = pool
+    while b >= 0:
+        count = blocks[b, 0]
+        found = 0
+        i = 0
+        while found < need and found + count - i >= need:
+            if _apart(rows, row, members, b * most + i, traits):
+                found += 1
+            i += 1
+        if found >= need:
+            return True
+        b = blocks[b, 1]
+    return False
+
+
+@kernel
+def _visit(
+    indptr: Ints,
+    neighbour: Shorts,
+    tie: Shorts,
+    first: int,
+    stop: int,
+    shape: Ints,
+    held: Ints,
+    opened: Shorts,
+    head: Ints,
+    path: Rows,
+    table: Ints,
+    nodes: Rows,
+    jobs: Ints,
+    pools: Ints,
+    orders: Rows,
+    traits: Rows,
+    blocks: Rows,
+    members: Rows,
+    out: Rows,
+    patterns: Ints,
+) -> int:
+    """Go on visiting the sets of a share: learn new patterns, look for images in pools, hand out what is asked for."""
+    # Each vertex holds its kind and its ties to the chosen vertices, kept up to date as they join and leave
+    # (`held`; its bits `link` are set if a chosen vertex is adjacent). The pattern of a set is the path in a
+    # tree (`nodes` by parent and what the vertex that joins holds, numbered by `table`), which grows. For
+    # each node, `jobs` says what to do with its sets, `pools` their pool, and `orders` the canonical order of
+    # the chosen vertices. `head` and `path` are the state between calls; rows handed out, in canonical order
+    # where that is known, go to `out`, their nodes to `patterns`, and their number to ``head[LEFT + 1]``.
+    # Returns why it returns.
+    bits, low, link, need, most = shape[0], shape[1], shape[2], shape[3], shape[4]
+    size = out.shape[1]
+    root, depth, used = head[ROOT], head[DEPTH], head[USED]
+    settled, seen, left = head[SETTLED], head[SEEN], head[LEFT]
+    count = 0
+    why = DONE
+    while why == DONE and (depth > 0 or (root < len(indptr) - 1 and indptr[root] < stop)):
+        if depth == 0:
+            slot = _slot_of(table, -1, held[root])
+            if table[slot + 2] < 0:
+                if used == len(nodes):
+                    why = TABLE_FULL
+                    continue
+                used += 1
+                _add_node(table, nodes, -1, held[root], used - 1)
+            node = table[slot + 2]
+            path[NEXT, 1] = 0
+            path[LIMIT, 1] = 0
+            high = 0
+            e = indptr[root + 1] - 1
+            if jobs[node] == SKIPPED or e < first:
+                root += 1
+                continue
+            while e >= indptr[root] and neighbour[e] > root:
+                u = neighbour[e]
+                held[u] |= tie[e] << low
+                if held[u] & link:
+                    opened[high] = u
+                    high += 1
+                    if e >= stop:
+                        path[NEXT, 1] = high
+                    if e >= first:
+                        path[LIMIT, 1] = high
+                e -= 1
+            path[CHOSEN, 0] = root
+            path[END, 1] = high
+            path[NODE, 1] = node
+            depth = 1
+        at, limit = path[NEXT, depth], path[LIMIT, depth]
+        if depth == size - 1:
+            last = -1
+            node = 0
+            job = FREE
+            while at < limit and left > 0:
+                u = opened[at]
+                if held[u] != last:
+                    slot = _slot_of(table, path[NODE, depth], held[u])
+                    node = table[slot + 2]
+                    job = jobs[node] if node >= 0 else HANDED
+                    last = held[u]
+                if job == FREE:
+                    settled += 1
+                elif job != SKIPPED:
+                    if count == len(out):
+                        why = OUT_FULL
+                        break
+                    if node < 0:
+                        if used == len(nodes):
+                            why = TABLE_FULL
+                            break
+                        used += 1
+                        node = _add_node(table, nodes, path[NODE, depth], held[u], used - 1)
+                        job = jobs[node]
+                        settled += 1
+                        for p in range(depth):
+                            out[count, p] = path[CHOSEN, p]
+                        out[count, depth] = u
+                        patterns[count] = node
+                        count += 1
+                    else:
+                        for p in range(size):
+                            q = orders[node, p]
+                            out[count, p] = u if q == depth else path[CHOSEN, q]
+                        pool = pools[node]
+                        if job == CHECKED and _stands(out, count, pool, most, blocks, members, need, traits):
+                            settled += 1
+                        else:
+                            patterns[count] = node
+                            count += 1
+                at += 1
+                seen += 1
+                left -= 1
+            path[NEXT, depth] = at
+            if why != DONE:
+                continue
+        elif at < limit and left > 0:
+            w = opened[at]
+            slot = _slot_of(table, path[NODE, depth], held[w])
+            if table[slot + 2] < 0:
+                if used == len(nodes):
+                    why = TABLE_FULL
+                    continue
+                used += 1
+                _add_node(table, nodes, path[NODE, depth], held[w], used - 1)
+            path[NEXT, depth] = at + 1
+            if jobs[table[slot + 2]] == SKIPPED:
+                continue
+            path[CHOSEN, depth] = w
+            high = path[END, depth]
+            e = indptr[w + 1] - 1
+            shift = low + bits * depth
+            while e >= indptr[w] and neighbour[e] > root:
+                u = neighbour[e]
+                if held[u] & link == 0:
+                    held[u] |= tie[e] << shift
+                    if held[u] & link:
+                        opened[high] = u
+                        high += 1
+                else:
+                    held[u] |= tie[e] << shift
+                e -= 1
+            depth += 1
+            path[NEXT, depth] = at + 1
+            path[END, depth] = high
+            path[LIMIT, depth] = high
+            path[NODE, depth] = table[slot + 2]
+            continue
+        depth -= 1
+        w = path[CHOSEN, depth]
+        keep = (1 << (low + bits * depth)) - 1
+        e = indptr[w + 1] - 1
+        while e >= indptr[w] and neighbour[e] > root:
+            held[neighbour[e]] &= keep
+            e -= 1
+        if depth == 0:
+            root += 1
+            if left <= 0:
+                root = len(indptr) - 1
+    head[ROOT], head[DEPTH], head[USED] = root, depth, used
+    head[SETTLED], head[SEEN], head[LEFT], head[LEFT + 1] = settled, seen, left, count
+    return why
+
+
+@kernel
+def settle(
+    rows: Rows, pools: Ints, most: int, blocks: Rows, members: Rows, need: int, traits: Rows, status: Ints
+) -> None:
+    """Set the status of rows to 1 where `need` members of a block of their pool are apart from them."""
+    for i in range(len(rows)):
+        if status[i] != 1 and _stands(rows, i, pools[i], most, blocks, members, need, traits):
+            status[i] = 1
+
+
+@kernel
+def fill(
+    rows: Rows,
+    classes: Ints,
+    turns: Rows,
+    starts: Ints,
+    places: Ints,
+    most: int,
+    blocks: Rows,
+    members: Rows,
+    traits: Rows,
+) -> None:
+    """Put rows into blocks, as they are or turned, if they are apart from all that are there.
+
+    ``turns[starts[c]:starts[c + 1]]`` are the automorphisms of class c, and ``places[c]`` is the block.
+    """
+    size = rows.shape[1]
+    for i in range(len(rows)):
+        c = classes[i]
+        b = places[c]
+        for t in range(starts[c], starts[c + 1]):
+            count = blocks[b, 0]
+            if count == most:
+                break
+            place = b * most + count
+            for p in range(size):
+                members[place, p] = rows[i, turns[t, p]]
+            free = True
+            for j in range(count):
+                if not _apart(members, place, members, b * most + j, traits):
+                    free = False
+                    break
+            if free:
+                blocks[b, 0] += 1
+                break
+
+
+Share = tuple[int, int]
+Handler = Callable[[Ints, Ints], None]
+
+ROWS = 1 << 14  # handed out at once
+SHARES = 256  # of about equal work, into which all visits are divided
+FEW = 1 << 12  # entries of which a share need not be divided
+NODES = 1 << 10  # in a new tree of patterns
+ENDLESS = 1 << 62
+
+
+def work_of(adjacency: Adjacency, size: int) -> npt.NDArray[np.float64]:
+    """About how many sets begin with each entry, a root v and a neighbour u: (deg u + deg v)^(size - 2)."""
+    degree, u = np.diff(adjacency.indptr), adjacency.neighbour
+    source = np.repeat(np.arange(len(degree)), degree)
+    return np.where(u > source, (degree[u] + degree[source]).astype(np.float64) ** (size - 2), 0)
+
+
+def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
+    """Divide all entries into ranges of about equal work."""
+    m = len(adjacency.neighbour)
+    if not m:
+        return []
+    done = np.cumsum(work_of(adjacency, size) + 1)
+    cuts = np.searchsorted(done, done[-1] * np.arange(1, count) / count)
+    cuts = np.unique(np.concatenate([[0], cuts, [m]]))
+    return [(int(a), int(b)) for a, b in pairwise(cuts)]
+
+
+def root_of(adjacency: Adjacency, entry: int) -> int:
+    """Vertex of an entry."""
+    return int(np.searchsorted(adjacency.indptr, entry, side="right")) - 1
+
+
+class Tree:
+    """Patterns of vertex sets: paths of what each vertex holds when it joins.
+
+    Attributes
+    ----------
+    table, nodes, used
+        Numbers of nodes by parent and value, these of each node, and how many there are.
+    """
+
+    def __init__(self) -> None:
+        self.used = 0
+        self.nodes = np.zeros((NODES, 2), dtype=np.int64)
+        self.table = _empty(NODES)
+
+    def copy(self) -> Tree:
+        """A tree that grows on its own."""
+        other = Tree()
+        other.used, other.nodes, other.table = self.used, self.nodes.copy(), self.table.copy()
+        return other
+
+    def reserve(self, count: int) -> None:
+        """Make room for as many nodes."""
+        if count <= len(self.nodes):
+            return
+        old = self.nodes[: self.used]
+        self.nodes = np.zeros((1 << (count - 1).bit_length(), 2), dtype=np.int64)
+        self.table = _empty(len(self.nodes))
+        _add_nodes(self.table, self.nodes, 0, old, 0, self.used, np.empty(self.used, dtype=np.int64))
+
+    def merge(self, other: Tree, begin: int) -> Ints:
+        """Take over the nodes of a tree that has those before `begin` in common; their numbers here."""
+        numbers = np.arange(other.used)
+        self.reserve(self.used + other.used - begin)
+        self.used = _add_nodes(self.table, self.nodes, self.used, other.nodes, begin, other.used, numbers)
+        return numbers
+
+    def paths(self, leaves: Ints, size: int) -> Ints:
+        """What each vertex holds on the way to each leaf, shape (N, size)."""
+        held = np.empty((len(leaves), size), dtype=np.int64)
+        at = leaves
+        for depth in range(size - 1, -1, -1):
+            held[:, depth] = self.nodes[at, 1]
+            at = self.nodes[at, 0]
+        return held
+
+
+def _empty(nodes: int) -> Ints:
+    return np.full(8 * nodes, -1, dtype=np.int64)  # four numbers a slot, half of the slots used at most
+
+
+@dataclass
+class Orders:
+    """What to do with the sets of each pattern.
+
+    Attributes
+    ----------
+    jobs, pools, canonical
+        For each node of the tree: `FREE`, `CHECKED`, `HANDED` or `SKIPPED`; its pool; and the order of the chosen
+        vertices that is canonical, shape (nodes, x).
+    need, most, blocks, members
+        Images needed, and pools in blocks of at most `most` members, in the numbers of the adjacency.
+    """
+
+    jobs: Ints
+    pools: Ints
+    canonical: Ints
+    need: int = 1
+    most: int = 0
+    blocks: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
+    members: Ints = field(default_factory=lambda: np.zeros((1, 1), dtype=np.int64))
+
+    @classmethod
+    def learning(cls, nodes: int, size: int) -> Orders:
+        """Only learn patterns."""
+        return cls(
+            np.zeros(nodes, dtype=np.int64),
+            np.zeros(nodes, dtype=np.int64),
+            np.zeros((nodes, size), dtype=np.int64),
+        )
+
+
+class Walker:
+    """Visits shares one after the other, with a tree of patterns of its own if they may be new."""
+
+    def __init__(self, adjacency: Adjacency, traits: Ints, size: int, tree: Tree) -> None:
+        self._adjacency, self._traits, self._size, self.tree = adjacency, traits, size, tree
+        n = len(adjacency.vertices)
+        self._held = adjacency.kinds.copy()
+        self._opened = np.empty(n + 1, dtype=np.int32)
+        self._head = np.zeros(8, dtype=np.int64)
+        self._path = np.zeros((5, size + 1), dtype=np.int64)
+        self._out = np.empty((ROWS, size), dtype=np.int64)
+        self._patterns = np.empty(ROWS, dtype=np.int64)
+
+    def gather(
+        self, share: Share, orders: Orders, quota: int = ENDLESS
+    ) -> tuple[list[tuple[Ints, Ints]], int, int]:
+        """Visit a share; return the rows handed out with their patterns, and the numbers of sets settled and seen."""
+        found: list[tuple[Ints, Ints]] = []
+        settled, seen = self.walk(
+            share, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota
+        )
+        return found, settled, seen
+
+    def walk(self, share: Share, orders: Orders, handler: Handler, quota: int = ENDLESS) -> tuple[int, int]:
+        """Visit a share, at most `quota` sets; give the rows handed out to the handler; count sets settled and seen."""
+        a, tree, head = self._adjacency, self.tree, self._head
+        head[:] = 0
+        head[ROOT], head[LEFT] = root_of(a, share[0]), quota
+        shape = np.array([a.bits, a.low, a.link(self._size), orders.need, orders.most], dtype=np.int64)
+        while True:
+            head[USED] = tree.used
+            why = _visit(
+                *(a.indptr, a.neighbour, a.tie, *share, shape, self._held, self._opened, head, self._path),
+                *(tree.table, tree.nodes, orders.jobs, orders.pools, orders.canonical, self._traits),
+                *(orders.blocks, orders.members, self._out, self._patterns),
+            )
+            tree.used = int(head[USED])
+            if count := int(head[LEFT + 1]):
+                handler(a.vertices[self._out[:count]], self._patterns[:count])
+            if why == DONE:
+                return int(head[SETTLED]), int(head[SEEN])
+            if why == TABLE_FULL:
+                tree.reserve(2 * len(tree.nodes))
+                more = Orders.learning(len(tree.nodes), self._size)
+                more.jobs[: len(orders.jobs)] = orders.jobs
+                more.pools[: len(orders.pools)] = orders.pools
+                more.canonical[: len(orders.canonical)] = orders.canonical
+                orders.jobs, orders.pools, orders.canonical = more.jobs, more.pools, more.canonical

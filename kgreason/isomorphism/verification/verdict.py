@@ -1,0 +1,422 @@
+"""What the checker finds: each item of the definition, and for each violated one a witness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.choices import Model
+from kgreason.base.printable import Displayed
+from kgreason.isomorphism.verification.population import CONFIDENCE
+from kgreason.release.digests import Fault
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Donors:
+    """Members of classes that are images of most attacked subgraphs of one size, and the images of the others.
+
+    Attributes
+    ----------
+    size
+        Number x of vertices.
+    blocks
+        Vertices by position, each int64 (M, x): members of one class, no two of which have a vertex or, at any
+        position, a degree or a label in common.
+    targets, images
+        Attacked subgraphs with images of their own: vertices by position, int64 (T, x) and (T, k - 1, x).
+    """
+
+    size: int
+    blocks: tuple[Ints, ...]
+    targets: Ints
+    images: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A proof of item 4 of Definition 4.1 that can be checked without a search.
+
+    Nothing in it has to be believed: whether donors are images, and copies are copies, is looked up in the release.
+
+    Attributes
+    ----------
+    k
+        Number of places that it shows.
+    donors
+        For each number of vertices.
+    copies
+        Or the k - 1 copies of each original vertex v, ``copies[:, v]``, int64 (k - 1, n): they show it for any
+        number of vertices, and whatever the rules are.
+    complaints
+        What is wrong with it already, such as that it is of another release.
+    files
+        How the files of the release and of the mapping differ from those that were written with it; `None` if that
+        was not asked.
+    """
+
+    k: int
+    donors: tuple[Donors, ...] = ()
+    copies: Ints | None = None
+    complaints: tuple[str, ...] = ()
+    files: tuple[Fault, ...] | None = None
+
+    def of(self, size: int, k: int) -> tuple[Donors, ...]:
+        """Donors of one number of vertices; none if something is wrong with the certificate, or k too large for it."""
+        return () if self.complaints or self.k < k else tuple(d for d in self.donors if d.size == size)
+
+
+SHOWN = 5  # witnesses
+State = Literal["holds", "given up", "undecided", "fails"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One condition of Definition 4.1.
+
+    Attributes
+    ----------
+    name
+        Which condition.
+    holds
+        Whether it holds.
+    detail
+        What was found, in one sentence.
+    witnesses
+        For a violated condition, some of the places where it fails, in words.
+    given_up
+        Whether it is violated just as far as the release says that it gives it up.
+    undecided
+        Whether it could neither be confirmed nor refuted.
+    """
+
+    name: str
+    holds: bool
+    detail: str
+    witnesses: tuple[str, ...] = ()
+    given_up: bool = False
+    undecided: bool = False
+
+    @property
+    def state(self) -> State:
+        """What was found, in a word or two."""
+        if self.holds:
+            return "holds"
+        return "given up" if self.given_up else "undecided" if self.undecided else "fails"
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {
+            "name": self.name,
+            "holds": self.holds,
+            "state": self.state,
+            "given_up": self.given_up,
+            "detail": self.detail,
+            "witnesses": list(self.witnesses),
+        }
+
+    def __str__(self) -> str:
+        state = self.state
+        head = f"{state if self.holds else state.upper()}  {self.name}: {self.detail}"
+        return "\n".join([head, *("    " + line for w in self.witnesses for line in w.splitlines())])
+
+
+def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
+    """The first few of many witnesses, and how many there are more.
+
+    Examples
+    --------
+    >>> listing(f"edge {i}" for i in range(7))
+    ('edge 0', 'edge 1', 'edge 2', 'edge 3', 'edge 4', '... and 2 more')
+    """
+    words = iter(words)
+    shown = tuple(islice(words, SHOWN))
+    more = sum(1 for _ in words) if total is None else total - len(shown)
+    return (*shown, f"... and {more:,} more") if more > 0 else shown
+
+
+def judged(name: str, words: Iterable[str], fails: str, holds: str, total: int | None = None) -> Item:
+    """A condition that fails if there are witnesses, as `listing` takes them, and else holds."""
+    shown = listing(words, total)
+    return Item(name, not shown, fails if shown else holds, shown)
+
+
+class Examined:
+    """What all verdicts have in common: the conditions that were examined.
+
+    Attributes
+    ----------
+    items
+        The conditions.
+    needs_original
+        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+    """
+
+    items: tuple[Item, ...]
+    needs_original: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every item holds; for a release alone, all that it tells but not what `needs_original`."""
+        return all(item.holds for item in self.items)
+
+    @property
+    def as_promised(self) -> bool:
+        """Whether every item holds but those that are given up."""
+        return all(item.holds or item.given_up for item in self.items)
+
+    @property
+    def fails(self) -> bool:
+        """Whether an item is refuted, and not given up."""
+        return any(item.state == "fails" for item in self.items)
+
+    @property
+    def state(self) -> State:
+        """What was found of all items together."""
+        if self.fails:
+            return "fails"
+        return "holds" if self.holds else "given up" if self.as_promised else "undecided"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "holds": self.holds,
+            "state": self.state,
+            "needs_original": list(self.needs_original),
+            "items": [item.as_dict() for item in self.items],
+        }
+
+    def __getitem__(self, name: str) -> Item:
+        """Look an item up by name."""
+        return next(item for item in self.items if item.name == name)
+
+    def __str__(self) -> str:
+        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
+        return "\n".join([*map(str, self.items), *alone])
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Share of the attacked subgraphs X1 for which item 4 holds, or an estimate of it.
+
+    Attributes
+    ----------
+    satisfied, total
+        Subgraphs with k - 1 images; all subgraphs, or those that were drawn at random.
+    undecided
+        Subgraphs whose search was given up; they do not count as satisfied.
+    population
+        How many subgraphs there are where some were drawn at random, without replacement; `None` where all count.
+    every
+        Whether all are satisfied, of any number of vertices, and none had to be counted.
+
+    Examples
+    --------
+    >>> print(Delta(997, 1000, population=13_668))
+    ESTIMATE 0.997 (997 of 1,000 drawn from 13,668; with 95 % confidence between 0.9912 and 0.9994)
+    """
+
+    satisfied: int
+    total: int
+    undecided: int = 0
+    population: int | None = None
+    every: bool = False
+
+    def __add__(self, other: Delta) -> Delta:
+        both = None
+        if self.population is not None and other.population is not None:
+            both = self.population + other.population
+        undecided = self.undecided + other.undecided
+        return Delta(self.satisfied + other.satisfied, self.total + other.total, undecided, both)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether `value` is an estimate."""
+        return self.population is not None
+
+    @property
+    def exact(self) -> bool:
+        """Whether every subgraph was decided; else `value` is an estimate or a lower bound."""
+        return self.undecided == 0 and not self.sampled
+
+    @property
+    def value(self) -> float:
+        """δ, 1.0 where there is no subgraph at all."""
+        return self.satisfied / self.total if self.total else 1.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where δ lies: for certain, or of an estimate with a confidence of 95 %.
+
+        References
+        ----------
+        Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", 1934.
+        It does not approximate, and sets drawn without replacement only make it safer.
+        """
+        most = self.satisfied + self.undecided
+        if not self.total:
+            return (0.0, 1.0) if self.population else (1.0, 1.0)
+        if not self.sampled:
+            return self.value, most / self.total
+        from scipy.special import betaincinv
+
+        n, s, tail = self.total, self.satisfied, (1 - CONFIDENCE) / 2
+        low = float(betaincinv(s, n - s + 1, tail)) if s else 0.0
+        high = float(betaincinv(most + 1, n - most, 1 - tail)) if most < n else 1.0
+        return low, high
+
+    def __str__(self) -> str:
+        value = math.floor(self.value * 1000) / 1000  # a violation never reads as 1.000
+        if self.every:
+            return f"{value:.3f} (all of any size, exact)"
+        given_up = f", {self.undecided:,} undecided" if self.undecided else ""
+        if self.population is not None:
+            low, high = self.interval
+            between = f"{math.floor(low * 1e4) / 1e4:.4f} and {math.ceil(high * 1e4) / 1e4:.4f}"
+            drawn = f"{self.satisfied:,} of {self.total:,} drawn from {self.population:,}{given_up}"
+            return (
+                f"ESTIMATE {value:.3f} ({drawn}; with {CONFIDENCE * 100:.0f} % confidence between {between})"
+            )
+        if self.exact:
+            return f"{value:.3f} ({self.satisfied:,} of {self.total:,}, exact)"
+        return f"at least {self.value:.3f} ({self.satisfied:,} of {self.total:,}{given_up})"
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        return {
+            "value": self.value,
+            "satisfied": self.satisfied,
+            "total": self.total,
+            "undecided": self.undecided,
+            "exact": self.exact,
+            "every": self.every,
+            "estimate": self.sampled,
+            "population": self.total if self.population is None else self.population,
+            "interval": list(self.interval),
+            "confidence": CONFIDENCE if self.sampled else 1.0,
+        }
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What a release that deletes edges has changed.
+
+    Examples
+    --------
+    >>> print(Edits(vertices=1, inserted=25, deleted=1_341))
+    1 vertices added, 25 edges inserted, 1,341 edges deleted
+    """
+
+    vertices: int
+    inserted: int
+    deleted: int
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain data for JSON."""
+        return {
+            "vertices_added": self.vertices,
+            "edges_inserted": self.inserted,
+            "edges_deleted": self.deleted,
+        }
+
+    def __str__(self) -> str:
+        return f"{self.vertices:,} vertices added, {self.inserted:,} edges inserted, {self.deleted:,} edges deleted"
+
+
+@dataclass(frozen=True)
+class Verdict(Examined, Displayed):
+    """Whether a release is a (k,x)-isomorphism anonymization of its original, or what k-Iso makes of it.
+
+    Attributes
+    ----------
+    k, x
+        Parameters of the guarantee that was checked; for ``"k-iso"`` x is that of δ alone.
+    items
+        All conditions, in the order of the definition.
+    delta
+        δ-anonymity; `None` when a violated earlier item leaves it without meaning.
+    also
+        Other numbers of vertices that were checked.
+    commute
+        Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
+    unseen
+        Numbers of vertices of which a sample has no subgraph: nothing was found for them either way.
+    needs_original
+        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+    model
+        What was checked. Of ``"k-iso"`` no item asks for images, and `delta` only tells how many there are.
+    alike
+        Of ``"k-iso"``: δ-anonymity where images need not differ in degrees.
+    edits
+        Of ``"k-iso"``, if the original is known: what was changed.
+    certificate
+        What shows the images, if all have some.
+    """
+
+    k: int
+    x: int
+    items: tuple[Item, ...]
+    delta: Delta | None
+    also: tuple[int, ...] = ()
+    commute: bool = False
+    needs_original: tuple[str, ...] = ()
+    unseen: tuple[int, ...] = ()
+    model: Model = "kx-isomorphism"
+    alike: Delta | None = None
+    edits: Edits | None = None
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {self.model}, k = {self.k}, {self.sizes}: {self.state}>"
+
+    @property
+    def sizes(self) -> str:
+        """The numbers of vertices of the subgraphs that were checked, in words."""
+        if self.delta is not None and self.delta.every:
+            return "every x"
+        least = min((*self.also, self.x))
+        fewer = " and fewer (the rules commute)" if least > 1 and self.commute and self.as_promised else ""
+        return f"x = {', '.join(map(str, (*self.also, self.x)))}{fewer}"
+
+    @property
+    def decided_by(self) -> Literal["certificate", "sample", "search"]:
+        """How images were found: looked up in a certificate, or searched for all parts or for a sample of them."""
+        if any(item.name == "certificate" for item in self.items):
+            return "certificate"
+        return "sample" if self.delta is not None and self.delta.sampled else "search"
+
+    @property
+    def nothing_against(self) -> bool:
+        """Whether nothing was found that speaks against it: it is as promised, or of a sample all have images.
+
+        The latter is no proof: `holds` and `as_promised` are false then.
+        """
+        clean = self.delta is not None and self.delta.sampled and self.delta.satisfied == self.delta.total
+        clean = clean and not self.fails and not self.unseen
+        clean = clean and all(i.name.startswith("images") for i in self.items if i.state == "undecided")
+        return self.as_promised or (self.model == "kx-isomorphism" and clean)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        figures = {"delta_alike": self.alike, "edits": self.edits}  # of k-Iso
+        return {
+            "model": self.model,
+            "k": self.k,
+            "x": self.x,
+            "also": list(self.also),
+            "commute": self.commute,
+            "as_promised": self.as_promised,
+            "nothing_against": self.nothing_against,
+            "decided_by": self.decided_by,
+            "unseen": list(self.unseen),
+            "delta": self.delta and self.delta.as_dict(),
+            **{name: figure.as_dict() for name, figure in figures.items() if figure is not None},
+            **super().as_dict(),
+        }

@@ -1,0 +1,257 @@
+"""Which positions can hold nulls, and which variables of a rule can be nothing else.
+
+A position is affected if some rule invents a null there, or hands on to it a variable that stands in affected
+positions of the body only; so are the columns of inputs that may hold nulls.
+
+References
+----------
+A. Calì, G. Gottlob, M. Kifer: Taming the Infinite Chase: Query Answering under Expressive Relational Constraints.
+JAIR 48, 2013, section 3 (affected positions).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kgreason.language.check.checked_program import (
+    Assign,
+    Bind,
+    CheckedAtom,
+    CheckedRule,
+    Filter,
+    Position,
+    Query,
+    Step,
+    places,
+)
+from kgreason.language.check.expressions import ORDERS, walk
+from kgreason.language.syntax.syntax_tree import (
+    Binary,
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Skolem,
+    Variable,
+)
+
+_PASSING = frozenset({"min", "max", "mmin", "mmax", "set", "list", "union", "munion"})
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What can stand in a head position.
+
+    Attributes
+    ----------
+    variables
+        Body variables whose value, or an element of it, can.
+    keys
+        Body variables that an explicit Skolem term there is made of.
+    invented
+        Whether it can be a null of this rule.
+    """
+
+    variables: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
+    invented: bool = False
+
+    def __or__(self, other: Flow) -> Flow:
+        return Flow(self.variables | other.variables, self.keys | other.keys, self.invented or other.invented)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A rule as written, with all its heads: what the analysis of nulls needs of it.
+
+    Variables that an equation of the body makes equal count as one, called by the first of them.
+
+    Attributes
+    ----------
+    occurrences
+        Positions of each variable in the positive atoms.
+    proper
+        Variables that are no nulls where the body holds.
+    flows
+        For each head position, what can stand there.
+    """
+
+    rules: tuple[CheckedRule, ...]
+    same: Mapping[str, str]
+    occurrences: Mapping[str, tuple[Position, ...]]
+    proper: frozenset[str]
+    flows: Mapping[Position, Flow]
+
+    @property
+    def first(self) -> CheckedRule:
+        """Any of its rules: the bodies are the same."""
+        return self.rules[0]
+
+    def variables(self, atom: CheckedAtom) -> frozenset[str]:
+        """Variables of a body atom, equal ones counted as one."""
+        return frozenset(self.same.get(v, v) for v in atom.variables)
+
+    def harmful(self, affected: Iterable[Position]) -> frozenset[str]:
+        """Variables that can only be bound to nulls, or to what stands in their places."""
+        return frozenset(
+            v
+            for v, where in self.occurrences.items()
+            if v not in self.proper and all(p in affected for p in where)
+        )
+
+
+@dataclass
+class _Reader:
+    """Follows values through the steps of one body."""
+
+    rule: CheckedRule
+    same: dict[str, str] = field(default_factory=dict)
+    proper: set[str] = field(default_factory=set)
+    assigned: dict[str, Flow] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.bound = {v for atom in self.rule.positives for v in atom.variables}
+        self._assign(self.rule.before)
+        aggregation = self.rule.aggregation
+        if aggregation is not None and aggregation.argument is not None and aggregation.function in _PASSING:
+            self.assigned[aggregation.variable] = self._flow(aggregation.argument)
+        self._assign(self.rule.after)
+        for step in self.rule.before:
+            if isinstance(step, Filter):
+                self._learn(step.expression)
+
+    def _assign(self, steps: Iterable[Step]) -> None:
+        for step in steps:  # in the order of evaluation: what one uses is known by then
+            if isinstance(step, Assign):
+                self.assigned[step.variable] = self._flow(step.expression)
+
+    def name(self, variable: str) -> str:
+        """Tell which variable stands for all that are equal to it."""
+        while variable in self.same:
+            variable = self.same[variable]
+        return variable
+
+    def flow(self, expression: Expression) -> Flow:
+        found = self._flow(expression)
+        variables, keys = (frozenset(map(self.name, names)) for names in (found.variables, found.keys))
+        return Flow(variables, keys, found.invented)
+
+    def _flow(self, expression: Expression) -> Flow:
+        match expression:
+            case Variable(name):
+                return Flow(frozenset({name})) if name in self.bound else self.assigned.get(name, Flow())
+            case Skolem():
+                inner = self._union(expression.arguments)
+                return Flow(frozenset(), inner.variables | inner.keys, True)
+            case Collection():
+                return self._union(expression.elements)
+            case Call(function, arguments):
+                base = function.rpartition(":")[2]
+                if base == "if":
+                    return self._union(arguments[1:])
+                return self._union(arguments) if base == "coalesce" else Flow()
+            case Binary("+", left, right):  # of lists; a null itself cannot be added
+                known = [e.value for e in (left, right) if isinstance(e, Constant)]
+                return self._union((left, right)) if all(isinstance(v, tuple) for v in known) else Flow()
+            case _:
+                return Flow()
+
+    def _union(self, expressions: Iterable[Expression]) -> Flow:
+        found = Flow()
+        for expression in expressions:
+            found |= self._flow(expression)
+        return found
+
+    def _learn(self, condition: Expression) -> None:
+        """Note what a condition says of nulls: equal ones are one variable, ordered ones are no nulls."""
+        match condition:
+            case Binary("&&", left, right):
+                self._learn(left)
+                self._learn(right)
+            case Binary("==", left, right):
+                self._equal(left, right)
+                self._equal(right, left)
+            case Binary(operator, left, right) if operator in ORDERS:
+                self.proper.update(e.name for e in (left, right) if isinstance(e, Variable))
+            case Call(function, (Variable(name),)) if function.rpartition(":")[2] == "is_not_null":
+                self.proper.add(name)
+
+    def _equal(self, left: Expression, right: Expression) -> None:
+        if not isinstance(left, Variable) or left.name not in self.bound:
+            return
+        flow = self._flow(right)
+        if not flow.variables and not flow.invented:
+            self.proper.add(left.name)
+        elif isinstance(right, Variable) and right.name in self.bound:
+            one, other = self.name(left.name), self.name(right.name)
+            if one != other:
+                self.same[other] = one
+
+
+def written(rules: Iterable[CheckedRule]) -> list[Written]:
+    """Put the rules together that were made from one, and follow their values."""
+    groups: dict[object, list[CheckedRule]] = {}
+    for rule in rules:
+        groups.setdefault(rule.number or id(rule), []).append(rule)
+    return [_written(tuple(group)) for group in groups.values()]
+
+
+def _written(rules: tuple[CheckedRule, ...]) -> Written:
+    reader = _Reader(rules[0])
+    occurrences: dict[str, list[Position]] = defaultdict(list)
+    for place, variable in places(rules[0].positives):
+        occurrences[reader.name(variable.name)].append(place)
+    flows: dict[Position, Flow] = {}
+    for rule in rules:
+        invented = {i.variable for i in rule.inventions}
+        for i, term in enumerate(rule.head.terms if not hidden(rule) else ()):
+            place = (rule.head.predicate, i)
+            new = isinstance(term, Variable) and term.name in invented
+            here = Flow(invented=True) if new else reader.flow(term)
+            flows[place] = flows.get(place, Flow()) | here
+    return Written(
+        rules,
+        {v: reader.name(v) for v in reader.same},
+        {v: tuple(where) for v, where in occurrences.items()},
+        frozenset(reader.name(v) for v in reader.proper),
+        flows,
+    )
+
+
+def hidden(rule: CheckedRule) -> bool:
+    """Whether it is an equality or a constraint: for the analysis of nulls it has no head."""
+    return rule.head.predicate.startswith("#")
+
+
+def invents(rule: CheckedRule) -> bool:
+    """Whether a rule has existential variables or Skolem terms."""
+    return bool(rule.inventions) or any(isinstance(e, Skolem) for s in rule.steps for e in walk(s.expression))
+
+
+def nullable_inputs(sources: Iterable[Bind | Query], arities: Mapping[str, int]) -> frozenset[Position]:
+    """Positions of the inputs that are read with ``missing=null``."""
+    return frozenset(
+        (s.predicate, i)
+        for s in sources
+        if any(name.lower() == "missing" and value == "null" for name, value in s.options.items())
+        for i in range(arities.get(s.predicate, 0))
+    )
+
+
+def affected_positions(
+    rules: Iterable[Written], nullable: Iterable[Position]
+) -> dict[Position, Written | None]:
+    """Find all affected positions, each with the first rule found to make it so (`None`: an input does)."""
+    rules = list(rules)
+    affected: dict[Position, Written | None] = dict.fromkeys(nullable)
+    size = -1
+    while size < len(affected):  # rules stand in the order of evaluation, so that few rounds are needed
+        size = len(affected)
+        for rule in rules:
+            harmful = rule.harmful(affected)
+            for place, flow in rule.flows.items():
+                if place not in affected and (flow.invented or flow.variables & harmful):
+                    affected[place] = rule
+    return affected

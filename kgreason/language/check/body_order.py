@@ -1,0 +1,333 @@
+"""One rule: safety, and the order in which its body is evaluated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kgreason.base.errors import Findings
+from kgreason.language.check.aggregates import AggregateDraft, dependent, find_aggregate
+from kgreason.language.check.call_types import no_predicate
+from kgreason.language.check.checked_program import Assign, CheckedAtom, Filter, Invention, Step
+from kgreason.language.check.expressions import boolean, fold, names, supported, variables, well_formed
+from kgreason.language.check.safety import Safety, decimal_comma
+from kgreason.language.syntax.syntax_tree import (
+    Aggregate,
+    Atom,
+    Binary,
+    Bodied,
+    BodyItem,
+    Condition,
+    Constant,
+    Equation,
+    Expression,
+    Fact,
+    Negation,
+    Term,
+    Variable,
+    expressions,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A clause with a head and a body, be it a rule, an equality, a constraint or a fact with a null.
+
+    Attributes
+    ----------
+    kind
+        ``"equality"`` and ``"constraint"`` have a head of a hidden predicate; its arguments are those of the
+        equality, and what messages need is added to them.
+    number
+        Counts the clauses with a body from 1.
+    """
+
+    kind: Literal["rule", "equality", "constraint", "fact"]
+    number: int
+    head: tuple[Atom, ...]
+    body: tuple[BodyItem, ...]
+    clause: Fact | Bodied
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A rule whose body is sorted; what depends on the other rules is still open."""
+
+    heads: tuple[CheckedAtom, ...]
+    positives: tuple[CheckedAtom, ...]
+    negatives: tuple[CheckedAtom, ...]
+    before: tuple[Step, ...]
+    aggregate: AggregateDraft | None
+    after: tuple[Step, ...]
+    inventions: tuple[Invention, ...]
+    written: Written
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Steps before and after the aggregation."""
+        return (*self.before, *self.after)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it stands for an equality or a constraint."""
+        return self.written.kind in ("equality", "constraint")
+
+
+def draft(written: Written, findings: Findings) -> Draft | None:
+    """Sort the body of a rule; `None` with findings if it is not safe."""
+    body = _Body(written, findings)
+    for item in written.body:
+        body.add(item)
+    heads = tuple(body.add_head(atom) for atom in written.head)
+    return body.sort(heads) if body.fine and body.terms.fine else None
+
+
+class _Body:
+    def __init__(self, written: Written, findings: Findings) -> None:
+        self.written, self.findings = written, findings
+        self.positives: list[CheckedAtom] = []
+        self.negatives: list[CheckedAtom] = []
+        self.equations: list[Equation] = []
+        self.filters: list[Filter] = []
+        self.given: list[Assign] = []
+        self.head_steps: list[Assign] = []
+        self.terms = Terms(findings)
+        self.fine = True
+        self._previous: Expression | None = None  # the condition or equation before
+        self.safety = Safety(self.positives, self.negatives, findings)
+
+    def add(self, item: BodyItem) -> None:
+        match item:
+            case Atom():
+                atom, steps = self.terms.atom(item)
+                self.positives.append(atom)
+                self.filters += (
+                    Filter(Binary("==", Variable(s.variable, span=s.span), s.expression, span=s.span), s.span)
+                    for s in steps
+                )
+            case Negation():
+                atom, steps = self.terms.atom(item.atom)
+                self.negatives.append(atom)
+                self.given += steps
+            case Equation():
+                self._previous = item.right
+                if self._usable(item.left) & self._usable(item.right):
+                    left, right = fold(item.left, self.findings), fold(item.right, self.findings)
+                    self.equations.append(Equation(left, right, span=item.span))
+            case Condition():
+                before, self._previous = self._previous, item.expression
+                if not no_predicate(item.expression, self.findings):
+                    self.fine = False
+                elif self._usable(item.expression) and self._is_condition(item.expression, before):
+                    self.filters.append(Filter(fold(item.expression, self.findings), item.expression.span))
+
+    def add_head(self, head: Atom) -> CheckedAtom:
+        atom, steps = self.terms.atom(head)
+        self.head_steps += steps
+        return atom
+
+    def _usable(self, node: Expression) -> bool:
+        fine = supported(node, self.findings) and well_formed(node, self.findings)
+        self.fine = self.fine and fine
+        return fine
+
+    def _is_condition(self, node: Expression, before: Expression | None) -> bool:
+        if boolean(node) is not False and not isinstance(node, Aggregate):
+            return True
+        self.findings.add(
+            "E107",
+            f"`{node}` is no condition",
+            node.span,
+            note="a body consists of atoms, negations, assignments and conditions that are true or false",
+            hint=f"`Value = {node}`"
+            if isinstance(node, Aggregate)
+            else decimal_comma(before, node) or f"compare it, as in `{node} > 0`",
+        )
+        self.fine = False
+        return False
+
+    def sort(self, heads: tuple[CheckedAtom, ...]) -> Draft | None:
+        """Order the steps so that each uses bound variables only."""
+        bound = {v for a in self.positives for v in a.variables}
+        assigns, filters = self._read_equations(bound)
+        aggregate = find_aggregate(assigns, filters, bound, self.findings)
+        if aggregate is False:
+            return None
+        plain: list[Step] = [a for a in assigns if not isinstance(a.expression, Aggregate)]
+        late = dependent(aggregate.variable, plain) if aggregate else set()
+        steps = [*filters, *plain, *self.given]
+        late_steps = [
+            s for s in steps if names(s.expression) & late or (isinstance(s, Assign) and s.variable in late)
+        ]
+        early = [s for s in steps if s not in late_steps]
+        before, open_before = _order([*early, *([] if aggregate else self.head_steps)], bound)
+        available = bound | {s.variable for s in before if isinstance(s, Assign)}
+        fine = self.safety.all_bound(open_before, available)
+        after: list[Step] = []
+        if aggregate:
+            aggregate = replace(aggregate, group=self._group(aggregate, heads, available))
+            after, open_after = _order(
+                [*late_steps, *self.head_steps], {*aggregate.group, aggregate.variable}
+            )
+            fine &= self._aggregate(aggregate, open_after, available, late)
+        known = available | late | {a.variable for a in (*assigns, *self.head_steps)}
+        if self.written.kind == "equality":
+            left, right = (t for t in heads[0].terms if isinstance(t, Variable))
+            fine &= self.safety.sides_bound(left, right, known)
+        if not fine:
+            return None
+        heads = self._shown(heads, {*aggregate.group, *late} if aggregate else available)
+        return Draft(
+            heads,
+            tuple(self.positives),
+            tuple(self.negatives),
+            tuple(before),
+            aggregate,
+            tuple(after),
+            self._inventions(heads, aggregate, available, known),
+            self.written,
+        )
+
+    def _read_equations(self, bound: set[str]) -> tuple[list[Assign], list[Filter]]:
+        """Tell assignments from comparisons: the first ``X = ...`` of an unbound X assigns."""
+        assigns: list[Assign] = []
+        filters = list(self.filters)
+        given = set(bound)
+        for equation in self.equations:
+            left = equation.left
+            if isinstance(left, Variable) and left.name not in given:
+                given.add(left.name)
+                assigns.append(Assign(left.name, equation.right, equation.span))
+            else:
+                test = Binary("==", left, equation.right, span=equation.span)
+                filters.append(Filter(test, equation.span))
+        filters.sort(key=lambda f: (f.span.line, f.span.column))
+        return assigns, filters
+
+    def _group(
+        self, aggregate: AggregateDraft, heads: tuple[CheckedAtom, ...], available: set[str]
+    ) -> tuple[str, ...]:
+        if self.written.kind == "constraint":
+            node = aggregate.node
+            groups = node.groups if node.contributors is not None else None
+            return tuple(dict.fromkeys(v.name for v in groups or () if v.name in available))
+        return tuple(v for v in self._in_head(heads) if v in available)
+
+    def _in_head(self, heads: tuple[CheckedAtom, ...]) -> dict[str, None]:
+        """Variables of the head as written, those inside of its terms too."""
+        made = {s.variable for s in self.head_steps}
+        plain = dict.fromkeys(v for h in heads for v in h.variables if v not in made)
+        return plain | dict.fromkeys(v.name for s in self.head_steps for v in variables(s.expression))
+
+    def _aggregate(
+        self, aggregate: AggregateDraft, waiting: list[Step], available: set[str], late: set[str]
+    ) -> bool:
+        fine = self.safety.aggregate_bound(aggregate, available)
+        fine &= self.safety.visible(waiting, {*aggregate.group, *late}, available, aggregate)
+        fine &= self.safety.negations(late)
+        if self.written.kind == "constraint":
+            self.safety.one_group(aggregate)
+        return fine and self.safety.same_group(aggregate, aggregate.group)
+
+    def _inventions(
+        self,
+        heads: tuple[CheckedAtom, ...],
+        aggregate: AggregateDraft | None,
+        available: set[str],
+        known: set[str],
+    ) -> tuple[Invention, ...]:
+        """Existential variables of the head, and the frontier that tells their nulls apart."""
+        free = {t.name: t for h in heads for t in h.terms if isinstance(t, Variable) and t.name not in known}
+        in_head = self._in_head(heads)
+        frontier = aggregate.group if aggregate else tuple(v for v in in_head if v in available)
+        slips = [self.safety.misspelt(variable, set(in_head)) for variable in free.values()]
+        if free and not any(slips):
+            self.safety.forgotten(tuple(free.values()), self._once(set(in_head)))
+        return tuple(Invention(name, f"{self.written.number}:{name}", frontier) for name in free)
+
+    def _once(self, in_head: set[str]) -> list[Variable]:
+        """Named variables of positive atoms that stand once in the whole rule."""
+        items = self.written.body
+        count = Counter(v.name for item in items for v in _item_variables(item))
+        stand = (v for item in items if isinstance(item, Atom) for v in _item_variables(item))
+        return [v for v in stand if not v.anonymous and count[v.name] == 1 and v.name not in in_head]
+
+    def _shown(self, heads: tuple[CheckedAtom, ...], visible: set[str]) -> tuple[CheckedAtom, ...]:
+        """The heads; that of an equality or a constraint with the variables that its messages name."""
+        if self.written.kind not in ("equality", "constraint"):
+            return heads
+        (head,) = heads
+        named = (v for item in self.written.body for v in _item_variables(item) if not v.anonymous)
+        more = {v.name: v for v in named if v.name in visible and v.name not in head.variables}
+        return (CheckedAtom(head.predicate, (*head.terms, *more.values()), head.span),)
+
+
+def _item_variables(item: BodyItem) -> tuple[Variable, ...]:
+    return tuple(v for expression in expressions(item) for v in variables(expression))
+
+
+def _order(steps: Iterable[Step], bound: set[str]) -> tuple[list[Step], list[Step]]:
+    """Order steps by what they need, filters as early as possible; also the rest that never gets ready."""
+    waiting = sorted(steps, key=lambda s: isinstance(s, Assign))
+    ready: list[Step] = []
+    given = set(bound)
+    while True:
+        step = next((s for s in waiting if names(s.expression) <= given), None)
+        if step is None:
+            return ready, waiting
+        waiting.remove(step)
+        ready.append(step)
+        if isinstance(step, Assign):
+            given.add(step.variable)
+
+
+class Terms:
+    """The arguments of the atoms of one clause.
+
+    Examples
+    --------
+    >>> from kgreason.language.syntax.syntax_tree import Skolem
+    >>> terms = Terms(Findings())
+    >>> atom, steps = terms.atom(Atom("p", (Variable("X"), Skolem("f", (Variable("X"),)))))
+    >>> [t.name for t in atom.terms], [str(s) for s in steps]
+    (['X', '_T1'], ['_T1 = #f(X)'])
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        self.fine = True
+        self._made = 0
+
+    def atom(self, atom: Atom) -> tuple[CheckedAtom, list[Assign]]:
+        """An atom of variables and constants, and what gives the new variables their values.
+
+        Where an argument can be none, `fine` becomes False.
+        """
+        steps: list[Assign] = []
+        terms = tuple(self._term(argument, steps) for argument in atom.arguments)
+        return CheckedAtom(atom.predicate, terms, atom.span), steps
+
+    def _term(self, argument: Expression, steps: list[Assign]) -> Term:
+        if isinstance(argument, Variable | Constant):
+            return argument
+        folded = fold(argument, self.findings)
+        if isinstance(folded, Constant):
+            return folded
+        self._made += 1
+        variable = Variable(f"_T{self._made}", span=argument.span)
+        fine = supported(argument, self.findings)
+        if fine and (isinstance(argument, Aggregate) or boolean(argument)):
+            fine = False
+            self.findings.add(
+                "E103",
+                f"`{argument}` cannot be an argument of an atom",
+                argument.span,
+                note="arguments are values; a condition stands in the body by itself",
+                hint=f"if its value is meant, assign it in the body: `Value = {argument}`",
+            )
+        elif fine and (fine := well_formed(argument, self.findings)):
+            steps.append(Assign(variable.name, folded, argument.span))
+        self.fine = self.fine and fine
+        return variable

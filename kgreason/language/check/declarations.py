@@ -1,0 +1,230 @@
+"""What annotations and rules say of each other: arities, definitions, outputs, and what nothing uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from kgreason.base.errors import Findings, Span, plural
+from kgreason.language.check.annotations import Annotations
+from kgreason.language.functions import BUILT_IN
+from kgreason.language.syntax.syntax_tree import Annotation, Atom, Program, Rule, atoms
+from kgreason.language.vocabulary import meant, suggest
+
+_WIDTHS: dict[str, tuple[Callable[[int], bool], str]] = {
+    "node": (lambda arity: arity >= 1, "a vertex predicate has the vertex as its first argument"),
+    "edge": (lambda arity: arity in (2, 3), "an edge predicate has a source, a target and perhaps a weight"),
+    "derived": (lambda arity: arity == 2, "a derived edge has a source and a target"),
+    "sensitive": (lambda arity: arity == 2, "a sensitive link has a source and a target"),
+    "incoming_sum": (lambda arity: arity == 3, "weights are the third argument of an edge predicate"),
+}
+
+_LOOKED_UP = 20  # so many undefined predicates are compared with all others for a misspelling
+_REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
+_COMMENT = re.compile(r'("[^"\\]*(?:\\[\s\S][^"\\]*)*")|%[^\n]*')
+
+
+def first_places(found: Iterable[Atom]) -> dict[str, Span]:
+    """Where each predicate first stands."""
+    places: dict[str, Span] = {}
+    for atom in found:
+        places.setdefault(atom.predicate, atom.span)
+    return places
+
+
+def _read(program: Program) -> dict[str, Span]:
+    return first_places(atom for clause in program.bodied for atom in atoms(clause.body))
+
+
+def check_declared(
+    notes: Annotations, arities: Mapping[str, int], heads: frozenset[str], whole: bool, findings: Findings
+) -> None:
+    """Check annotations against the rules.
+
+    Parameters
+    ----------
+    whole
+        Whether every clause of the file could be parsed; if not, nothing is said about what is missing.
+    """
+    for name, (fits, words) in _WIDTHS.items():
+        for predicate, span in notes.named[name].items():
+            if predicate in arities and not fits(arities[predicate]):
+                message = f"@{name}: `{predicate}` has {plural(arities[predicate])}"
+                findings.add("E303", message, span, note=words)
+    for mapping in notes.mappings:
+        arity = arities.get(mapping.predicate)
+        if arity is not None and mapping.position >= arity:
+            findings.add(
+                "E303",
+                f"@mapping: `{mapping.predicate}` has {plural(arity)} and no position {mapping.position}",
+                mapping.span,
+                note="positions count from 0",
+            )
+    if whole:
+        _check_kinds(notes, heads, findings)
+        _check_mentioned(notes, arities, findings)
+
+
+def _check_kinds(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
+    """Check that predicates are derived, or edges, where an annotation asks for that."""
+    edges = frozenset(notes.named["edge"])
+    rule, edge = "write a rule with head `{0}(...)`", 'add @edge("{0}")'
+    for name, known, message, otherwise in (
+        ("derived", heads, "no rule derives `{0}`", rule),
+        ("query", heads, "no rule derives `{0}`", rule),
+        (
+            "sensitive",
+            heads | edges,
+            "no rule derives `{0}`, and it is no edge predicate",
+            f"{rule}, or {edge}",
+        ),
+        ("incoming_sum", edges, "`{0}` is no edge predicate", edge),
+    ):
+        for predicate, span in notes.named[name].items():
+            if predicate not in known:
+                hint = meant(predicate, known) or otherwise.format(predicate)
+                findings.add("E304", f"@{name}: {message.format(predicate)}", span, hint=hint)
+
+
+def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Findings) -> None:
+    """Point out annotations of a predicate that nothing but data can know; an output of it is an error."""
+    known = frozenset(mentioned)
+    sourced = {p for name in ("bind", "qbind", "input") for p in notes.named[name]}
+    shown = {p for name in ("output", "edge", "node") for p in notes.named[name]}
+    told = {*known, *(sourced & shown), *notes.named["sensitive"]}
+    for name in ("edge", "node", "mapping", "bind", "qbind", "post", "input", "output"):
+        for predicate, span in notes.named[name].items():
+            if predicate in told:
+                continue
+            told.add(predicate)
+            other = "output" if name in ("mapping", "bind", "qbind", "input") else "input"
+            findings.add(
+                # beside rules, an output that they do not know is a slip, and would pass for an empty one
+                "E304" if name == "output" and known else "W503",
+                f"@{name}: no rule and no fact mentions `{predicate}`",
+                span,
+                hint=meant(predicate, known) or f'if only data hold it, say so: @{other}("{predicate}")',
+            )
+
+
+def check_undefined(
+    program: Program,
+    notes: Annotations,
+    defined: Iterable[str],
+    arities: Mapping[str, int],
+    findings: Findings,
+) -> None:
+    """Warn of predicates that rules read and that have no facts, no rules and no annotation."""
+    known = frozenset(defined)
+    undefined = [(predicate, span) for predicate, span in _read(program).items() if predicate not in known]
+    for i, (predicate, span) in enumerate(undefined):
+        hint, arity = None, arities.get(predicate)
+        if i < _LOOKED_UP:
+            same = [p for p in known if arities.get(p, arity) == arity]
+            hint = meant(predicate, same) or _function(predicate, arity)
+        findings.add(
+            "W501",
+            f"`{predicate}` has no facts, no rules and no source in this file",
+            span,
+            hint=hint or _outside(predicate, notes, arities),
+        )
+
+
+def _function(predicate: str, arity: int | None) -> str | None:
+    """Ask for the boolean function that an atom with a name of another language probably is."""
+    words = re.sub("(?<=[a-z])(?=[A-Z])", "_", predicate).lower()
+    boolean = {name: found for name, found in BUILT_IN.items() if found.result == "boolean"}
+    fitting = [name for name, found in boolean.items() if arity is not None and found.takes(arity)]
+    closest = words if words in fitting else suggest(words, fitting)
+    return f"did you mean the function {closest}?" if closest else None
+
+
+def _outside(predicate: str, notes: Annotations, arities: Mapping[str, int]) -> str:
+    """Say how to declare facts that are not in the file."""
+    if arities.get(predicate) == 1 and notes.named["edge"] and not notes.named["node"]:
+        return (
+            f'if it holds for every vertex, say so: @node("{predicate}"); '
+            f'if its facts come from outside: @input("{predicate}")'
+        )
+    return f'if its facts come from outside, say so: @input("{predicate}")'
+
+
+def check_unused(
+    program: Program,
+    notes: Annotations,
+    arities: Mapping[str, int],
+    defined: frozenset[str],
+    findings: Findings,
+) -> None:
+    """Warn of predicates that nothing needs, of sources that nothing reads, of posts without an output."""
+    derived, used = first_places(program.heads), _read(program)
+    shown: set[str | None] = {
+        p for n in ("output", "node", "edge", "derived", "query", "sensitive") for p in notes.named[n]
+    }
+    shown |= {
+        suggest(p, arities) for p in notes.named["output"] if p not in arities
+    }  # what these are meant for
+    missing = [p for p in used if p not in defined]
+    if notes.named["output"]:
+        elsewhere = _read_elsewhere(program)
+        others = {*derived, *notes.inputs()}
+        facts = first_places(f.atom for f in program.facts if f.atom.predicate not in others)
+        for what, places, needless in (
+            ("rules", derived, "is derived, but no output and no other rule needs it"),
+            ("facts", facts, "has facts, but no output and no rule needs them"),
+        ):
+            for predicate in [p for p in places if p not in shown and p not in elsewhere]:
+                like = [p for p in missing if arities[p] == arities[predicate]]
+                findings.add(
+                    "W510",
+                    f"`{predicate}` {needless}",
+                    places[predicate],
+                    hint=meant(predicate, like, "{!r}, which a rule reads and nothing derives")
+                    or f'show it: @output("{predicate}"), or leave its {what} out',
+                )
+        for predicate, span in notes.named["post"].items():
+            if predicate in arities and predicate not in notes.named["output"]:
+                findings.add(
+                    "W512",
+                    f"@post: `{predicate}` is no output",
+                    span,
+                    note="@post acts on what is given out, never on what other rules read",
+                    hint=f'add @output("{predicate}")',
+                )
+    for name in ("input", "bind", "qbind") if derived else ():
+        for predicate, span in notes.named[name].items():
+            if predicate in arities and predicate not in {*used, *shown, *derived}:
+                findings.add(
+                    "W511",
+                    f"@{name}: no rule reads `{predicate}`",
+                    span,
+                    hint=meant(predicate, missing, "{!r}, which a rule reads and nothing defines")
+                    or "leave the annotation out, or read it in a rule",
+                )
+
+
+def _read_elsewhere(program: Program) -> set[str]:
+    found: set[str] = set()
+    for clause in program.bodied:
+        own = {a.predicate for a in clause.head} if isinstance(clause, Rule) else set()
+        read = {a.predicate for a in atoms(clause.body)}
+        found |= read - own if len(own) == 1 else read  # of several heads, each may serve the others
+    return found
+
+
+def check_parameters(parameters: Mapping[str, Annotation], texts: Iterable[str], findings: Findings) -> None:
+    """Warn of parameters that no file takes a value from: their names may be slips."""
+    if not parameters:  # texts can hold very many facts
+        return
+    used = {name for text in texts for name in _REFERENCE.findall(_COMMENT.sub(r"\1", text))}
+    if used - parameters.keys():  # one without a value is an error that tells what was meant
+        return
+    for name, clause in parameters.items():
+        if name not in used:
+            findings.add(
+                "W514",
+                f"@param: nothing takes the value of {name!r}",
+                clause.span,
+                note=f"a parameter is used as ${{{name}}}, in a rule or in a string",
+                hint=meant(name, used) or "use it, or leave it out",
+            )

@@ -1,0 +1,188 @@
+"""What expressions refer to, and whether they are of this version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from kgreason.base.errors import Findings
+from kgreason.language.check.call_types import check_call, check_membership, check_operands, static_type
+from kgreason.language.syntax.syntax_tree import (
+    PARTS,
+    Aggregate,
+    Binary,
+    Call,
+    Collection,
+    Constant,
+    Expression,
+    Skolem,
+    Unary,
+    Unsupported,
+    Variable,
+    children,
+)
+from kgreason.language.values import Value, identity
+
+T = TypeVar("T")
+
+COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+ORDERS = frozenset({"<", "<=", ">", ">="})
+ARITHMETIC = frozenset("+-*/%")
+MEMBERSHIP = frozenset({"in", "!in"})
+LOGIC = frozenset({"&&", "||"})
+
+
+def walk(node: Expression) -> Iterator[Expression]:
+    """The node and all below it, left to right."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+    if isinstance(node, Aggregate):
+        yield from (node.groups if node.contributors is None else node.contributors) or ()
+
+
+def rewrite(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Replace each node by what `change` makes of it, from the leaves up; contributors stay."""
+    made: dict[str, Any] = {}
+    for name in PARTS.get(type(node), ()):
+        part = getattr(node, name)
+        several = isinstance(part, tuple)
+        made[name] = tuple(rewrite(p, change) for p in part) if several else part and rewrite(part, change)
+    return change(replace(node, **made) if made else node)
+
+
+def grown(found: Iterable[T], more: Callable[[set[T]], Iterable[T]]) -> set[T]:
+    """Least superset that holds what `more` finds in it.
+
+    Examples
+    --------
+    >>> sorted(grown({1}, lambda found: {2 * n for n in found if n < 8}))
+    [1, 2, 4, 8]
+    """
+    known, size = set(found), -1
+    while size < len(known):
+        size = len(known)
+        known.update(more(known))
+    return known
+
+
+def variables(node: Expression) -> tuple[Variable, ...]:
+    """Occurrences of variables, left to right."""
+    return tuple(n for n in walk(node) if isinstance(n, Variable))
+
+
+def names(node: Expression) -> frozenset[str]:
+    """Names of the variables."""
+    return frozenset(v.name for v in variables(node))
+
+
+def fold(node: Expression, findings: Findings) -> Expression:
+    """Make a constant of each list and set whose elements are constants.
+
+    Examples
+    --------
+    >>> fold(Collection("set", (Constant(1), Constant(0.5))), Findings())
+    Constant(value=frozenset({0.5, 1.0}))
+    """
+
+    def change(part: Expression) -> Expression:
+        if not isinstance(part, Collection):
+            return part
+        values = tuple(e.value for e in part.elements if isinstance(e, Constant))
+        if len(values) < len(part.elements):
+            return part
+        if part.kind == "list":
+            return Constant(values, span=part.span)
+        return Constant(_set(values, part, findings), span=part.span)
+
+    return rewrite(node, change)
+
+
+def _set(values: tuple[Value, ...], node: Collection, findings: Findings) -> frozenset[Value]:
+    inexact: list[Value] = []
+    if any(type(v) is float for v in values):
+        inexact = [v for v in values if type(v) is int and float(v) != v]
+        values = tuple(float(v) if type(v) is int else v for v in values)
+    result = frozenset(values)
+    truths = any(isinstance(v, bool) for v in values) and any(type(v) in (int, float) for v in values)
+    alike = len(result) < len(set(map(identity, values)))
+    if truths or alike or inexact:
+        what = (
+            "mixes booleans and numbers"
+            if truths
+            else f"holds {inexact[0]}, which no double equals, beside doubles"
+            if inexact
+            else "holds values that differ only in the types of their elements"
+        )
+        findings.add(
+            "E122",
+            f"the set `{node}` {what}",
+            node.span,
+            note="a set holds booleans or numbers, not both; integers become doubles beside doubles",
+            hint="write a list: [...]",
+        )
+    return result
+
+
+def supported(node: Expression, findings: Findings) -> bool:
+    """Whether this version runs the expression; says why not."""
+    fine = True
+    for part in walk(node):
+        match part:
+            case Unsupported():
+                findings.add(
+                    "E203",
+                    f"{part.feature}: `{_short(part.text)}` is not supported by this version",
+                    part.span,
+                    note=None
+                    if part.feature == "temporal operator"
+                    else "terms are variables, numbers, strings, booleans, dates, lists, sets and Skolem terms",
+                )
+                fine = False
+            case Call():
+                fine &= check_call(part, findings)
+            case Binary() if part.operator in MEMBERSHIP:
+                fine &= check_membership(part, findings)
+            case Unary() | Binary():
+                fine &= check_operands(part, findings)
+    return fine
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "..."
+
+
+def boolean(node: Expression) -> bool | None:
+    """Whether the value is a boolean; `None` where only the data tells."""
+    if isinstance(node, Constant):
+        return isinstance(node.value, bool)
+    if isinstance(node, Skolem) or (isinstance(node, Binary) and node.operator in ARITHMETIC):
+        return False
+    known = static_type(node)
+    return None if known is None else known == "boolean"
+
+
+def well_formed(node: Expression, findings: Findings) -> bool:
+    """Whether booleans and other values stand where they belong, as far as the text tells."""
+    fine = True
+    for part in walk(node):
+        if isinstance(part, Unary | Binary):
+            wanted = part.operator in LOGIC or part.operator == "!"
+            operands = (part.operand,) if isinstance(part, Unary) else (part.left, part.right)
+            if part.operator in ("==", "!=", "in", "!in"):
+                continue
+            for operand in operands:
+                if boolean(operand) is (not wanted):
+                    fine, kind, hint = False, "a value", "put the comparison elsewhere"
+                    if wanted:
+                        kind, hint = "a condition", "inside of an expression, equality is written `==`"
+                    findings.add(
+                        "E107",
+                        f"`{part.operator}` takes {kind}, and `{operand}` is none",
+                        operand.span,
+                        note="conditions are comparisons and booleans, joined by `&&`, `||` and `!`",
+                        hint=hint,
+                    )
+    return fine

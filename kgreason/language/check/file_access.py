@@ -1,0 +1,271 @@
+"""What a rule file may reach by its annotations: files in its own folder, unless its user allows more.
+
+And database servers: how a connection is described, and what of that names the place where a table stands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgreason.base.errors import Findings, Span
+from kgreason.base.resources import resource
+from kgreason.language.check.checked_program import Bind, Query
+from kgreason.language.vocabulary import DATABASES, EXTENSIONS, SERVERS
+
+ALLOW = "if you trust who wrote this, say --allow-files (in Python allow_files=True)"
+_READ = (
+    "a rule file reads what lies in its own folder or, if that lies in the working directory, there; nothing whose "
+    "name begins with a dot"
+)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Files that the annotations of a rule file, and of those that it includes, may name.
+
+    Attributes
+    ----------
+    folder
+        Of the rule file; the working directory for rules that are given as text.
+    allowed
+        Any file and any server may be named.
+    """
+
+    folder: Path
+    allowed: bool = False
+
+    def check_include(self, path: Path, span: Span, findings: Findings) -> bool:
+        """Whether a rule file may be included; if not, that is a finding."""
+        if self.allowed or _inside(path, (self.folder, resource("rules", "control.vada").parent)):
+            return True
+        findings.add(
+            "E209",
+            f"@include: {_where(path)}",
+            span,
+            note="a rule file includes files of its own folder, of folders within that, and of the rule library",
+            hint=ALLOW,
+        )
+        return False
+
+    def check_source(self, source: Bind | Query, findings: Findings) -> None:
+        """Find fault with a ``@bind`` or ``@qbind`` that reads what the rule file may not read."""
+        if self._is_server(source, findings):
+            return
+        for path in _files(source):
+            if not self.reads(path):
+                what = "@bind" if isinstance(source, Bind) else "@qbind"
+                hint = f"{ALLOW}, or name the table yourself: --data {source.predicate}=FILE"
+                findings.add("E209", f"{what}: {_where(path)}", source.span, note=_READ, hint=hint)
+                return
+
+    def check_target(self, bind: Bind, findings: Findings) -> None:
+        """Find fault with the ``@bind`` of an output that is to be written where the rule file may not write."""
+        if self._is_server(bind, findings):
+            return
+        for path in _files(bind):
+            if not _inside(path, (self.folder,)):
+                message = _where(path)
+            elif not path.is_dir() and not is_data(path):
+                message = f"{path}: the name is not that of a data file"
+            else:
+                continue
+            findings.add(
+                "E210",
+                f"@bind of the output `{bind.predicate}`: {message}",
+                bind.span,
+                note="a rule file writes data files (.csv, .parquet, .json ...) in its own folder and in folders "
+                "within that; none whose name begins with a dot",
+                hint=f"{ALLOW}, or choose the place yourself: --out DIR",
+            )
+            return
+
+    def reads(self, path: Path) -> bool:
+        """Whether a file may be read as the rule file alone asks for it."""
+        return _inside(path, (self.folder, *self._working()))
+
+    def _working(self) -> tuple[Path, ...]:
+        """The working directory, if the rule file lies there; a home folder holds more than rules and their data."""
+        here = Path.cwd()
+        try:
+            home = Path.home().resolve()
+        except RuntimeError:  # of a user without a home
+            home = Path()
+        return (here,) if self.folder.resolve().is_relative_to(here) and not home.is_relative_to(here) else ()
+
+    def _is_server(self, source: Bind | Query, findings: Findings) -> bool:
+        """Whether there is nothing more to check; a server that may not be reached is a finding."""
+        if self.allowed or source.source not in SERVERS:
+            return self.allowed
+        table = f"--data {source.predicate}=postgresql://USER@HOST/DATABASE?table=NAME"
+        written = "" if isinstance(source, Query) else f", or for tables that are read: {table}"
+        findings.add(
+            "E211",
+            f"the rules name a server: {source.path}",
+            source.span,
+            note="whoever wrote the rules would use the server with your rights, and could have your password sent "
+            "to a server of theirs",
+            hint=ALLOW + written,
+        )
+        return True
+
+
+def files_of(
+    path: Path, format: str, options: Mapping[str, str], tables: Iterable[str] = ()
+) -> Iterator[Path]:
+    """Files, or folders of files, that a source or a target may open.
+
+    Parameters
+    ----------
+    options
+        As written: names in any case.
+    tables
+        Names of tables of a database; of a folder, they name a file in it.
+    """
+    named = {name.lower(): value for name, value in options.items()}
+    if format == "neo4j":
+        for part in parts_of(path):
+            yield part
+            with suppress(OSError):  # a file, or a folder that cannot be read: told on reading
+                yield from part.iterdir()
+        return
+    yield path
+    if "labels" in named:
+        yield path.parent / named["labels"]
+    if format in DATABASES and path.is_dir():
+        yield from (path / table for table in (*tables, named.get("table")) if table)
+
+
+def parts_of(path: Path) -> tuple[Path, ...]:
+    """Files of a path with commas; those after the first are named as from here, or from the folder of the first."""
+    if path.exists() or "," not in str(path):
+        return (path,)
+    first, *others = (Path(part.strip()) for part in str(path).split(","))
+    return (first, *(other if other.exists() else first.parent / other for other in others))
+
+
+def _files(source: Bind | Query) -> Iterator[Path]:
+    path = Path(source.path) if source.path else Path(source.span.file).parent
+    return files_of(path, source.source, source.options, [source.table] if isinstance(source, Bind) else ())
+
+
+def _inside(path: Path, roots: Iterable[Path]) -> bool:
+    """Whether a path leads into one of some folders, links followed, past no name that begins with a dot."""
+    try:
+        found = path.resolve()
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ):  # a circle of links, a name that no file can have: told on reading
+        return True
+    folders = [root.resolve() for root in roots]
+    within = [found.relative_to(folder).parts for folder in folders if found.is_relative_to(folder)]
+    return any(not any(part.startswith(".") for part in parts) for parts in within)
+
+
+def is_data(path: Path) -> bool:
+    """Whether a file is a table or graph by its name."""
+    name = path.name.lower().removesuffix(".gz")
+    return name.startswith("out.") or name.rpartition(".")[2] in EXTENSIONS
+
+
+def _where(path: Path) -> str:
+    """The file, and where it is if links lead elsewhere."""
+    found = path.resolve()
+    plain = Path.cwd() / path
+    leads = (
+        f" leads to {found}, which"
+        if plain.is_symlink() or any(p.is_symlink() for p in plain.parents)
+        else ""
+    )
+    return f"{path}{leads} is outside of what the rules may reach"
+
+
+OPTIONS = (
+    *("host", "port", "database", "user", "service", "sslmode"),
+    *("sslrootcert", "sslcert", "sslkey", "connect_timeout"),
+)
+"""Options of a connection; what is not given is as libpq has it (``PGHOST``, ``~/.pg_service.conf`` ...)."""
+SYNONYMS = {"dbname": "database", "username": "user"}
+SSLMODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+
+_LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1"})
+_VARIABLES = {
+    "host": "PGHOST",
+    "port": "PGPORT",
+    "database": "PGDATABASE",
+    "user": "PGUSER",
+    "service": "PGSERVICE",
+}
+
+
+def connection(options: Mapping[str, str]) -> dict[str, str]:
+    """Options of the connection among those of a source, by their names here.
+
+    Examples
+    --------
+    >>> connection({"Host": "db1", "dbname": "register", "percent": "true"})
+    {'host': 'db1', 'database': 'register'}
+    """
+    named = {SYNONYMS.get(name.lower(), name.lower()): value for name, value in options.items()}
+    return {name: named[name] for name in OPTIONS if named.get(name)}
+
+
+def address(options: Mapping[str, str]) -> str:
+    """Where a server is, as messages say it: without user and password.
+
+    Examples
+    --------
+    >>> address({"host": "db1", "port": "5433", "database": "register", "user": "reader"})
+    'postgresql://db1:5433/register'
+    >>> address({"service": "bank"}), address({"host": "/run/postgresql"})
+    ('postgresql://?service=bank', 'postgresql:///?host=/run/postgresql')
+    """
+    given = connection(options)
+    host, database = given.get("host", ""), given.get("database", "")
+    socket = host.startswith("/")
+    port = f":{given['port']}" if "port" in given else ""
+    shown = f"[{host}]" if ":" in host else "" if socket else host
+    path = f"/{database}" if database or socket else ""
+    if socket:
+        return f"postgresql://{port}{path}?host={host}"
+    service = f"?service={given['service']}" if "service" in given else ""
+    return f"postgresql://{shown}{port}{path}{service}"
+
+
+def place(options: Mapping[str, str]) -> Path:
+    """What tells one database from another before anyone connects: the names of this machine are one.
+
+    Examples
+    --------
+    >>> one = place({"host": "localhost", "port": "5432", "database": "register"})
+    >>> one == place({"host": "127.0.0.1", "dbname": "register", "port": "5432", "user": "reader"})
+    True
+    """
+    said = {name: os.environ.get(variable, "") for name, variable in _VARIABLES.items()}
+    given = {**said, **connection(options)}
+    host, user = given["host"], given["user"]
+    local = host in _LOCAL or host.startswith("/")
+    port = given["port"] or "5432"
+    return Path(
+        "postgresql:",
+        given["service"],
+        f"{'localhost' if local else host.lower()}:{port}",
+        given["database"] or user,
+    )
+
+
+def table_of(options: Mapping[str, str], table: str) -> str:
+    """Name of a table with that of its schema, where it has one.
+
+    Examples
+    --------
+    >>> table_of({"schema": "register"}, "own"), table_of({}, "own")
+    ('register.own', 'own')
+    """
+    schema = next((value for name, value in options.items() if name.lower() == "schema"), "")
+    return f"{schema}.{table}" if schema and table else table

@@ -1,0 +1,224 @@
+"""From text to a checked program: the only place where a `CheckedProgram` is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgreason.base.errors import Diagnostic, Findings, ProgramError, plural, render_all
+from kgreason.language.check.affected_positions import nullable_inputs
+from kgreason.language.check.annotations import Annotations, check_posts, read_annotations
+from kgreason.language.check.checked_program import Bind, CheckedProgram, Query
+from kgreason.language.check.declarations import (
+    check_declared,
+    check_parameters,
+    check_undefined,
+    check_unused,
+    first_places,
+)
+from kgreason.language.check.file_access import Reach
+from kgreason.language.check.includes import Source, read_program, read_text
+from kgreason.language.check.output_targets import check_targets
+from kgreason.language.check.strata import Built, build, read_conditions
+from kgreason.language.check.wardedness import wardedness, warn_unwarded
+from kgreason.language.syntax.syntax_tree import Annotation, Atom, Program
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What checking a rule file finds.
+
+    Attributes
+    ----------
+    program
+        `None` if there are errors.
+    diagnostics
+        Errors and warnings, in the order of the text, file by file.
+    sources
+        Text of every file that was read, by its name in spans.
+    """
+
+    program: CheckedProgram | None
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return render_all(self.diagnostics, self.sources)
+
+    def checked(self) -> CheckedProgram:
+        """Return the program.
+
+        Raises
+        ------
+        ProgramError
+            With all diagnostics, if there are errors.
+        """
+        if self.program is None:
+            raise ProgramError(self.diagnostics, self.sources)
+        return self.program
+
+
+def load_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> CheckedProgram:
+    """Read, parse and check a rule file and those that it includes.
+
+    Parameters
+    ----------
+    given
+        Predicates whose facts come with the call.
+    allow_files
+        Whether the rules may name any file and any server; see `kgreason.language.check.file_access`.
+
+    Raises
+    ------
+    ProgramError
+        With all its diagnostics; also if the file cannot be read.
+    """
+    return _examine_file(path, given, allow_files=allow_files).checked()
+
+
+def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> CheckedProgram:
+    """Parse and check a program; relative paths in it are relative to the current folder.
+
+    Parameters
+    ----------
+    allow_files
+        As for `load_file`; without it the files that the text names lie in the current folder.
+
+    Raises
+    ------
+    ProgramError
+        With all its diagnostics.
+
+    Examples
+    --------
+    >>> program = load_text("reach(X,Y) :- own(X,Y,W), W > 0. reach(X,Z) :- reach(X,Y), own(Y,Z,W), W > 0.")
+    >>> program.outputs, program.strata[0].recursive
+    (('reach',), True)
+    """
+    return _examine(text, file, None, Reach(Path(), allow_files)).checked()
+
+
+def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> Examined:
+    """Read and check a rule file; all that is wrong with it comes back, nothing is raised.
+
+    Sources and targets that the rules may not reach are errors here; a program that is loaded may have them, for its
+    data may come from elsewhere, and is stopped when it uses them.
+    """
+    found = _examine_file(path, given, allow_files=allow_files)
+    if found.program is None or not found.program.beyond:
+        return found
+    all_findings = Findings((*found.diagnostics, *found.program.beyond.values()))
+    all_findings.files = tuple(found.sources)
+    return Examined(None, all_findings.all, found.sources)
+
+
+def _examine_file(path: str | Path, given: Iterable[str], *, allow_files: bool) -> Examined:
+    text, unreadable = read_text(path)
+    if unreadable:
+        return Examined(None, (unreadable,), {})
+    return _examine(text, str(path), Path(path), Reach(Path(path).parent, allow_files), given)
+
+
+def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Iterable[str] = ()) -> Examined:
+    findings = Findings()
+    source = read_program(text, file, path, reach, findings)
+    findings.files = tuple(source.texts)
+    annotations = (c for c in source.program.clauses if isinstance(c, Annotation))
+    notes = read_annotations(annotations, source.folders, findings)
+    defined = _defined(source.program, notes).union(given)
+    program = read_conditions(source.program, defined)
+    arities = _arities(program, findings)
+    built = build(program, findings)
+    derived = frozenset(atom.predicate for atom in program.heads)
+    check_declared(notes, arities, derived, source.whole, findings)
+    check_posts(notes.posts, arities, findings)
+    check_targets(source.program, notes, derived, findings)
+    if source.whole:
+        check_undefined(program, notes, defined, arities, findings)
+        check_unused(program, notes, arities, defined, findings)
+        check_parameters(notes.parameters, source.texts.values(), findings)
+    if findings.errors:
+        return Examined(None, findings.all, source.texts)
+    return _assemble(source, notes, arities, built, findings, reach)
+
+
+def _assemble(
+    source: Source,
+    notes: Annotations,
+    arities: Mapping[str, int],
+    built: Built,
+    findings: Findings,
+    reach: Reach,
+) -> Examined:
+    derived = first_places(source.program.heads)
+    outputs = notes.of("output") or tuple(derived)
+    queries = notes.of("query")
+    targets = notes.writes(derived)
+    nullable = nullable_inputs((*notes.binds, *notes.queries), arities)
+    warded = wardedness(built.strata, nullable)
+    if not warded.warded:
+        warn_unwarded(built.strata, nullable, findings)
+    binds = tuple(b for b in notes.binds if b not in targets)
+    beyond = Findings()
+    for bind in targets:
+        reach.check_target(bind, beyond)
+    sources: list[Bind | Query] = [*binds, *notes.queries]
+    for read in sources:
+        reach.check_source(read, beyond)
+    binary = tuple(p for p in outputs if p in derived and arities[p] == 2 and p not in queries)
+    program = CheckedProgram(
+        facts=built.facts,
+        strata=built.strata,
+        arities={**arities, **built.hidden},
+        keyed=built.keyed,
+        inputs=notes.of("input"),
+        outputs=outputs,
+        binds=binds,
+        mappings=tuple(notes.mappings),
+        nodes=notes.of("node"),
+        edges=notes.of("edge"),
+        derived=notes.of("derived") or binary,
+        queries=queries,
+        incoming_sums=notes.incoming_sums,
+        warnings=findings.all,
+        file=source.program.file,
+        text=source.program.text,
+        sensitive=notes.of("sensitive"),
+        targets=tuple(targets),
+        queries_bound=tuple(notes.queries),
+        posts=tuple(notes.posts),
+        unifications=built.unifications,
+        denials=built.denials,
+        wardedness=warded,
+        sources=source.texts,
+        allow_files=reach.allowed,
+        beyond={found.span: found for found in beyond.all if found.span},
+    )
+    return Examined(program, findings.all, source.texts)
+
+
+def _defined(program: Program, notes: Annotations) -> frozenset[str]:
+    """Predicates with rules, facts or a source, be they right or wrong."""
+    written = {a.predicate for a in program.heads} | {f.atom.predicate for f in program.facts}
+    sources = {
+        str(c.arguments[0].value)
+        for c in program.clauses
+        if isinstance(c, Annotation) and c.name in ("bind", "qbind") and c.arguments
+    }
+    return frozenset(written | sources | notes.inputs())
+
+
+def _arities(program: Program, findings: Findings) -> dict[str, int]:
+    first: dict[str, Atom] = {}
+    for atom in program.atoms:
+        known = first.setdefault(atom.predicate, atom)
+        if known.arity != atom.arity:
+            findings.add(
+                "E104",
+                f"`{atom.predicate}` has {plural(atom.arity)} here and {known.arity} elsewhere",
+                atom.span,
+                note="a predicate has the same number of arguments everywhere",
+                related=((known.span, f"with {plural(known.arity)}"),),
+            )
+    return {predicate: atom.arity for predicate, atom in first.items()}

@@ -1,0 +1,323 @@
+"""From clauses to strata of checked rules: components of predicates, and the cycles that make strata impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kgreason.base.errors import Findings, Span
+from kgreason.language.check.aggregates import IN_RECURSION, finish
+from kgreason.language.check.body_order import Draft, Terms, Written, draft
+from kgreason.language.check.checked_program import (
+    STRATIFIED,
+    Aggregation,
+    CheckedAtom,
+    CheckedRule,
+    Denial,
+    Keyed,
+    Stratum,
+    Unification,
+)
+from kgreason.language.check.expressions import variables
+from kgreason.language.check.joint_aggregates import check_split, keyed_positions
+from kgreason.language.check.non_monotone import check_equalities, check_undone
+from kgreason.language.functions import signature
+from kgreason.language.syntax.syntax_tree import (
+    Aggregate,
+    Atom,
+    Bodied,
+    BodyItem,
+    Call,
+    Condition,
+    Constant,
+    Equality,
+    Equation,
+    Negation,
+    Program,
+    Rule,
+    Unary,
+    UnsupportedClause,
+)
+
+LONGEST = 500
+"""Most atoms, conditions and assignments of one body: evaluation takes them one inside the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the facts, rules, equalities and constraints of a program become.
+
+    Attributes
+    ----------
+    hidden
+        Arities of the predicates that only kgreason knows; their names start with ``#``.
+    """
+
+    facts: tuple[CheckedAtom, ...]
+    strata: tuple[Stratum, ...]
+    keyed: Mapping[str, Keyed]
+    unifications: tuple[Unification, ...]
+    denials: tuple[Denial, ...]
+    hidden: Mapping[str, int]
+
+
+def read_conditions(program: Program, defined: frozenset[str]) -> Program:
+    """Make conditions of the body atoms that are calls of functions, as ``contains(X, "a")``.
+
+    Parameters
+    ----------
+    defined
+        Predicates with facts, rules or annotations: they win over functions of the same name.
+    """
+
+    def resolved(item: BodyItem) -> BodyItem:
+        atom = item.atom if isinstance(item, Negation) else item
+        if not isinstance(atom, Atom) or atom.predicate in defined:
+            return item
+        known = signature(atom.predicate, len(atom.arguments))
+        if known is None and ":" not in atom.predicate:
+            return item
+        call = Call(atom.predicate, atom.arguments, span=atom.span)
+        return Condition(Unary("!", call, span=item.span) if atom is not item else call, span=item.span)
+
+    clauses = tuple(
+        replace(c, body=tuple(map(resolved, c.body))) if isinstance(c, Bodied) else c for c in program.clauses
+    )
+    return replace(program, clauses=clauses)
+
+
+def build(program: Program, findings: Findings) -> Built:
+    """Check all facts and rules of a program; what it returns is whole only if there are no errors.
+
+    Parameters
+    ----------
+    program
+        With the clauses of all its files, as `read_conditions` gives it.
+    """
+    for clause in program.bodied:
+        if len(clause.body) > LONGEST:
+            findings.add(
+                "E125",
+                f"the body has {len(clause.body)} atoms and conditions",
+                clause.body[LONGEST].span,
+                note=f"a body has {LONGEST} atoms and conditions at most",
+                hint="derive parts of it by rules of their own, or put constants that are compared into facts",
+            )
+    written = list(_written(program, findings))
+    facts, nulls = _facts(program, len(written), findings)
+    written += nulls
+    drafts = [d for w in written if (d := draft(w, findings))]
+    edges = _dependencies(written)
+    parts = _components(edges, (a.predicate for w in written for a in w.head))
+    _report_unstratified(parts, edges, findings)
+    strata, keyed = _strata(drafts, parts, findings)
+    check_split(drafts, facts, keyed, findings)
+    rules = {rule.head.predicate: rule for stratum in strata for rule in stratum.rules}
+    found = {
+        k: [d.heads[0].predicate for d in drafts if d.written.kind == k] for k in ("equality", "constraint")
+    }
+    built = Built(
+        facts,
+        strata,
+        keyed,
+        tuple(Unification(p, rules[p]) for p in found["equality"]),
+        tuple(Denial(p, rules[p]) for p in found["constraint"]),
+        {p: len(rules[p].head.terms) for predicates in found.values() for p in predicates},
+    )
+    check_equalities(built.unifications, strata, findings)
+    return built
+
+
+def _written(program: Program, findings: Findings) -> Iterator[Written]:
+    """Clauses with a body, in the order of the text."""
+    for clause in program.clauses:
+        if isinstance(clause, UnsupportedClause):
+            findings.add("E205", f"{clause.feature}: not supported by this version", clause.span)
+    for number, clause in enumerate(program.bodied, 1):
+        if isinstance(clause, Rule):
+            yield Written("rule", number, clause.head, clause.body, clause)
+        elif isinstance(clause, Equality):
+            head = Atom(f"#equal_{number}", (clause.left, clause.right), span=clause.span)
+            yield Written("equality", number, (head,), clause.body, clause)
+        else:
+            head = Atom(f"#false_{number}", (), span=clause.span)
+            yield Written("constraint", number, (head,), clause.body, clause)
+
+
+def _facts(
+    program: Program, number: int, findings: Findings
+) -> tuple[tuple[CheckedAtom, ...], list[Written]]:
+    """Facts of constants; those with Skolem terms become rules without a body, numbered behind the others."""
+    facts: dict[CheckedAtom, None] = {}
+    nulls: list[Written] = []
+    for clause in program.facts:
+        arguments = clause.atom.arguments
+        constants = tuple(a for a in arguments if isinstance(a, Constant))
+        if len(constants) == len(arguments):
+            facts.setdefault(CheckedAtom(clause.atom.predicate, constants, clause.atom.span))
+            continue
+        free = next((v for a in arguments for v in variables(a)), None)
+        if free:
+            findings.add(
+                "E102",
+                f"the fact holds the variable {free}",
+                free.span,
+                note="a fact consists of constants",
+                hint=f'write "{free}" for a string, or give the clause a body',
+            )
+            continue
+        terms = Terms(findings)
+        atom, steps = terms.atom(clause.atom)
+        if steps:
+            number += 1
+            nulls.append(Written("fact", number, (clause.atom,), (), clause))
+        elif terms.fine:
+            facts.setdefault(atom)
+    return tuple(facts), nulls
+
+
+def _strata(
+    drafts: Sequence[Draft], parts: Sequence[frozenset[str]], findings: Findings
+) -> tuple[tuple[Stratum, ...], dict[str, Keyed]]:
+    number = {predicate: i for i, part in enumerate(parts) for predicate in part}
+    loops = [_loops(rule, number) for rule in drafts]
+    keyed = keyed_positions(drafts, loops, number, findings)
+    rules: list[list[CheckedRule]] = [[] for _ in parts]
+    for rule, recursive in zip(drafts, loops, strict=True):
+        aggregation = finish(rule, recursive, keyed, findings)
+        for head in rule.heads:
+            rules[number[head.predicate]].append(_checked(rule, head, aggregation))
+    check_undone(drafts, number, keyed, findings)
+    strata = (
+        Stratum(part, tuple(members), any(a.predicate in part for rule in members for a in rule.positives))
+        for part, members in zip(parts, rules, strict=True)
+    )
+    return tuple(strata), keyed
+
+
+def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) -> CheckedRule:
+    body = (rule.positives, rule.negatives, rule.before, aggregation, rule.after)
+    clause = rule.written.clause
+    label = clause.label if isinstance(clause, Bodied) else ""
+    weight = clause.weight if isinstance(clause, Rule) else None
+    named = (rule.written.number, label, clause.documentation, weight)
+    return CheckedRule(head, *body, str(clause), clause.span, rule.inventions, *named)
+
+
+def _loops(rule: Draft, number: Mapping[str, int]) -> bool:
+    """Whether some head of the rule needs itself through this rule."""
+    below = {number.get(atom.predicate) for atom in rule.positives}
+    return any(number[head.predicate] in below for head in rule.heads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dependency:
+    """`head` needs `body`; through negation or a stratified aggregate it needs all of it before."""
+
+    head: str
+    body: str
+    kind: Literal["positive", "negative", "aggregate"]
+    span: Span
+
+    def __str__(self) -> str:
+        through = {"positive": "", "negative": " under `not`", "aggregate": " under an aggregate"}
+        return f"`{self.head}` depends on `{self.body}`{through[self.kind]}"
+
+
+def _dependencies(rules: Iterable[Written]) -> list[_Dependency]:
+    edges = []
+    for rule in rules:
+        kind: Literal["positive", "aggregate"] = "aggregate" if _strict(rule) else "positive"
+        for head in rule.head:
+            for item in rule.body:
+                if isinstance(item, Atom):
+                    edges.append(_Dependency(head.predicate, item.predicate, kind, item.span))
+                elif isinstance(item, Negation):
+                    edges.append(_Dependency(head.predicate, item.atom.predicate, "negative", item.span))
+    return edges
+
+
+def _strict(rule: Written) -> bool:
+    """Whether the rule has an aggregate without a monotonic form."""
+    aggregates = [i.right for i in rule.body if isinstance(i, Equation) and isinstance(i.right, Aggregate)]
+    return any(a.function in STRATIFIED and a.function not in IN_RECURSION for a in aggregates)
+
+
+def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[frozenset[str]]:
+    """Strongly connected components of the head predicates, each after those it depends on (Kosaraju, iterative)."""
+    below: dict[str, list[str]] = {h: [] for h in heads}
+    above: dict[str, list[str]] = {h: [] for h in below}
+    for edge in edges:
+        if edge.body in below:
+            below[edge.head].append(edge.body)
+            above[edge.body].append(edge.head)
+    seen: set[str] = set()
+    left = [node for start in below for node in _left(start, below, seen)]
+    seen = set()
+    found = [frozenset(part) for start in reversed(left) if (part := list(_left(start, above, seen)))]
+    return found[::-1]
+
+
+def _left(start: str, following: Mapping[str, Sequence[str]], seen: set[str]) -> Iterator[str]:
+    """Nodes in the order in which a depth-first search leaves them; those `seen` are no part of it."""
+    work = [(start, iter(following[start]))] if start not in seen else []
+    seen.add(start)
+    while work:
+        _, rest = work[-1]
+        step = next((n for n in rest if n not in seen), None)
+        if step is None:
+            yield work.pop()[0]
+        else:
+            seen.add(step)
+            work.append((step, iter(following[step])))
+
+
+def _report_unstratified(
+    parts: Iterable[frozenset[str]], edges: Sequence[_Dependency], findings: Findings
+) -> None:
+    for part in parts:
+        inside = [e for e in edges if e.head in part and e.body in part]
+        reported: set[tuple[str, str, str]] = set()
+        for edge in inside:
+            if edge.kind == "positive" or _edge_key(edge) in reported:
+                continue
+            path = _path(edge.body, edge.head, inside)
+            reported.update(map(_edge_key, (edge, *path)))  # one cycle with two negations is one mistake
+            _report_cycle(edge, path, findings)
+
+
+def _edge_key(edge: _Dependency) -> tuple[str, str, str]:
+    return edge.head, edge.body, edge.kind
+
+
+def _path(start: str, goal: str, edges: Sequence[_Dependency]) -> list[_Dependency]:
+    """Shortest path of dependencies, empty if `start` is `goal`."""
+    came: dict[str, _Dependency | None] = {start: None}
+    queue = [start]
+    for node in queue:
+        for edge in edges:
+            if edge.head == node and edge.body not in came:
+                came[edge.body] = edge
+                queue.append(edge.body)
+    path: list[_Dependency] = []
+    step = came[goal]
+    while step is not None:
+        path.append(step)
+        step = came[step.head]
+    return path[::-1]
+
+
+def _report_cycle(edge: _Dependency, path: Sequence[_Dependency], findings: Findings) -> None:
+    cycle = " -> ".join([edge.head, edge.body, *(e.body for e in path)])
+    through = "its own negation" if edge.kind == "negative" else "an aggregate of itself"
+    findings.add(
+        "E106",
+        f"`{edge.head}` depends on {through}: {cycle}",
+        edge.span,
+        note="all of a predicate must be known before it is negated or aggregated: no cycle may do so",
+        hint="negate a predicate that does not depend on this one"
+        if edge.kind == "negative"
+        else "use a monotonic aggregate (msum, mprod, mcount, mmin, mmax, munion), or aggregate in a later rule",
+        related=tuple((e.span, str(e)) for e in (edge, *path)),
+    )

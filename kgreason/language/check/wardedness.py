@@ -1,0 +1,345 @@
+"""Wardedness: whether the chase of a program can be cut off without losing answers, and why not.
+
+A variable of a rule is *harmful* if it stands in affected positions of the body only, else *harmless*; it is
+*dangerous* if it is harmful and stands in the head, too. A rule is *warded* if all its dangerous variables stand in one
+body atom, the ward, that shares only harmless variables with the rest of the body. The fragments, narrowest first:
+
+- Datalog: no existential variable and no Skolem term.
+- linear: at most one positive body atom in each rule.
+- guarded: in each rule one body atom holds all variables of the positive body.
+- piecewise linear: warded, and each body has at most one atom that is mutually recursive with a head.
+- warded: each rule is warded.
+
+Equalities and constraints have no head: they are always warded, and take no part in the other definitions.
+
+A *harmful join* brings harmful variables of several atoms together. So does a negation, and an aggregate that counts or
+combines harmful variables, or groups by them: one copy of what is isomorphic is not enough for them.
+
+References
+----------
+G. Gottlob, A. Pieris: Beyond SPARQL under OWL 2 QL Entailment Regime: Rules to the Rescue. IJCAI 2015 (warded).
+L. Bellomarini, E. Sallinger, G. Gottlob: The Vadalog System: Datalog-based Reasoning for Knowledge Graphs. PVLDB 11(9),
+2018, section 2 (harmless, harmful, dangerous).
+G. Berger, G. Gottlob, A. Pieris, E. Sallinger: The Space-Efficient Core of Vadalog. PODS 2019 (piecewise linear).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from kgreason.base.errors import Findings
+from kgreason.language.check.affected_positions import (
+    Written,
+    affected_positions,
+    hidden,
+    invents,
+    nullable_inputs,
+    written,
+)
+from kgreason.language.check.checked_program import (
+    Assign,
+    CheckedAtom,
+    CheckedProgram,
+    CheckedRule,
+    Position,
+    Stratum,
+    Wardedness,
+)
+from kgreason.language.check.expressions import grown, names
+
+Affected = Mapping[Position, Written | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Warding:
+    """What is known of the nulls of one rule as written.
+
+    Attributes
+    ----------
+    harmless, harmful, dangerous
+        Its body variables; the dangerous ones are among the harmful.
+    ward
+        The atom that holds the dangerous variables; `None` if there are none, or the rule is not warded.
+    reason
+        Why it is not warded; empty if it is.
+    joined
+        Most body atoms that are joined through harmful variables; 0 if there is no such join. An aggregate over
+        harmful variables counts as one more atom.
+    closed
+        Whether harmful variables stand under `not` or in an aggregate.
+    aggregates
+        Whether harmful variables stand in an aggregate.
+    """
+
+    rule: CheckedRule
+    harmless: tuple[str, ...]
+    harmful: tuple[str, ...]
+    dangerous: tuple[str, ...]
+    ward: CheckedAtom | None
+    reason: str
+    joined: int
+    closed: bool = False
+    aggregates: bool = False
+
+
+def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -> Wardedness:
+    """Analyse the nulls of a program.
+
+    Parameters
+    ----------
+    nullable
+        Positions of inputs that may hold nulls.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> found = load_text("manager(X, Y) :- employee(X). employee(Y) :- manager(X, Y).").wardedness
+    >>> found.fragment, sorted(found.affected), found.warded
+    ('linear', [('employee', 0), ('manager', 0), ('manager', 1)], True)
+    """
+    rules = [r for s in strata for r in s.rules]
+    if not nullable and not any(map(invents, rules)):
+        return Wardedness()
+    grouped, affected, wardings = _warded(rules, nullable)
+    return Wardedness(
+        fragment=_fragment(grouped, wardings, strata),
+        affected=frozenset(affected),
+        warded=not any(w.reason for w in wardings),
+        harmful_joins=max((w.joined for w in wardings), default=0),
+        closed=any(w.closed for w in wardings),
+    )
+
+
+def _warded(
+    rules: Iterable[CheckedRule], nullable: Collection[Position]
+) -> tuple[list[Written], Affected, list[Warding]]:
+    grouped = written(rules)
+    affected = affected_positions(grouped, nullable)
+    return grouped, affected, [_ward_rule(rule, affected) for rule in grouped]
+
+
+def _ward_rule(rule: Written, affected: Affected) -> Warding:
+    harmful = rule.harmful(affected)
+    reached = {v for flow in rule.flows.values() for v in flow.variables | flow.keys}
+    aggregated = _aggregated(rule)
+    closed = aggregated.union(*(rule.variables(atom) for atom in rule.first.negatives))
+    order = [v for v in rule.occurrences if not v.startswith("_")]
+    dangerous = tuple(v for v in rule.occurrences if v in harmful & reached)
+    ward, reason = _ward(rule, frozenset(dangerous), harmful) if dangerous else (None, "")
+    return Warding(
+        rule.first,
+        tuple(v for v in order if v not in harmful),
+        tuple(v for v in order if v in harmful),
+        dangerous,
+        ward,
+        reason,
+        _joined(rule, harmful),
+        bool(closed & harmful),
+        bool(aggregated & harmful),
+    )
+
+
+def _ward(
+    rule: Written, dangerous: frozenset[str], harmful: frozenset[str]
+) -> tuple[CheckedAtom | None, str]:
+    atoms = rule.first.positives
+    body = (*atoms, *rule.first.negatives)
+    reason = ""
+    for atom in atoms:
+        if not dangerous <= rule.variables(atom):
+            continue
+        shared = [
+            (v, other)
+            for other in body
+            if other is not atom
+            for v in sorted(rule.variables(atom) & rule.variables(other) & harmful)
+        ]
+        if not shared:
+            return atom, ""
+        variable, other = shared[0]
+        below = " under `not`" if other in rule.first.negatives else ""
+        reason = reason or (
+            f"`{atom}` holds {_listed('the dangerous variable', dangerous)}, but shares the harmful {variable} with "
+            f"`{other}`{below}"
+        )
+    return None, reason or f"no body atom holds all of {_listed('the dangerous variable', dangerous)}"
+
+
+def _listed(words: str, variables: Iterable[str]) -> str:
+    named = sorted(variables)
+    return f"{words}{'s' if len(named) > 1 else ''} {', '.join(named)}"
+
+
+def _joined(rule: Written, harmful: frozenset[str]) -> int:
+    """Size of the largest set of body atoms that hang together by harmful variables, if it is two or more."""
+    parts: list[tuple[set[str], int]] = []
+    atoms = rule.first.body
+    links = [(rule.variables(atom) & harmful, 1) for atom in atoms]
+    compared = (frozenset(rule.same.get(v, v) for v in names(s.expression)) for s in rule.first.before)
+    links += [(found & harmful, 0) for found in compared if len(found) > 1]
+    links.append((_aggregated(rule) & harmful, 1))
+    for variables, count in links:
+        group, size = set(variables), count
+        for other in [p for p in parts if p[0] & group]:
+            parts.remove(other)
+            group |= other[0]
+            size += other[1]
+        if group:
+            parts.append((group, size))
+    most = max((size for _, size in parts), default=0)
+    return most if most > 1 else 0
+
+
+def _aggregated(rule: Written) -> frozenset[str]:
+    """Body variables that the aggregate groups by, tells contributions apart by, or combines."""
+    aggregation = rule.first.aggregation
+    if aggregation is None:
+        return frozenset()
+    found = {*aggregation.group, *aggregation.contributors}
+    if aggregation.argument is not None:
+        found |= set(names(aggregation.argument))
+    for step in reversed(rule.first.before):  # what was assigned last is computed from the values before
+        if isinstance(step, Assign) and step.variable in found:
+            found |= set(names(step.expression))
+    return frozenset(rule.same.get(v, v) for v in found)
+
+
+def _fragment(rules: Sequence[Written], wardings: Sequence[Warding], strata: Sequence[Stratum]) -> str:
+    proper = [r for r in rules if not hidden(r.first)]
+    if not any(invents(rule) for r in proper for rule in r.rules):
+        return "Datalog"
+    if all(len(r.first.positives) <= 1 for r in proper):
+        return "linear"
+    if all(map(_guarded, proper)):
+        return "guarded"
+    if any(w.reason for w in wardings):
+        return "none"
+    number = {predicate: i for i, stratum in enumerate(strata) for predicate in stratum.predicates}
+    for rule in proper:
+        own = {number[r.head.predicate] for r in rule.rules}
+        if sum(number.get(atom.predicate) in own for atom in rule.first.positives) > 1:
+            return "warded"
+    return "piecewise linear"
+
+
+def _guarded(rule: Written) -> bool:
+    atoms = rule.first.positives
+    needed = {v for atom in atoms for v in atom.variables}
+    return not atoms or any(needed <= set(atom.variables) for atom in atoms)
+
+
+def endless(rules: Sequence[Written], affected: Affected) -> bool:
+    """Whether a null can be made of a null of the same kind, so that the chase might not end by itself.
+
+    Nulls flow from affected body positions to head positions; the program is weakly acyclic (Fagin et al.: Data
+    Exchange: Semantics and Query Answering, ICDT 2003, section 3.1) if no circle of the flow makes a new null.
+    """
+    flows: dict[Position, set[Position]] = {}
+    makes: set[tuple[Position, Position]] = set()
+    for rule in rules:
+        harmful = rule.harmful(affected)
+        heads = {v for flow in rule.flows.values() for v in flow.variables}
+        for place, flow in rule.flows.items():
+            for variable in harmful & (heads | flow.keys if flow.invented else flow.variables):
+                for source in rule.occurrences[variable]:
+                    flows.setdefault(source, set()).add(place)
+                    if flow.invented:
+                        makes.add((source, place))
+
+    def next_places(reached: set[Position]) -> set[Position]:
+        return set[Position]().union(*(flows.get(place, ()) for place in reached))
+
+    return any(source in grown({place}, next_places) for source, place in makes)
+
+
+@dataclass(frozen=True, slots=True)
+class WardedReport:
+    """The fragment of a program, its affected positions, and the variables of each rule.
+
+    Attributes
+    ----------
+    ends
+        Whether the chase ends by itself, be the program warded or not (it is weakly acyclic).
+    positions
+        Those that can hold nulls, sorted, 0-based here and counted from 1 in the text; each with the rule that makes
+        it so, `None` where an input does.
+    rules
+        In the order of the text.
+    """
+
+    wardedness: Wardedness
+    ends: bool
+    positions: Mapping[Position, CheckedRule | None]
+    rules: tuple[Warding, ...]
+
+    def __str__(self) -> str:
+        lines = [f"fragment: {self.wardedness.fragment}", "affected positions:"]
+        for (predicate, i), rule in self.positions.items():
+            cause = f"rule {rule.number}: {rule.text}" if rule else "its source is read with missing=null"
+            lines.append(f"  {predicate}[{i + 1}]: {cause}")
+        lines += [] if self.positions else ["  none"]
+        for warding in self.rules:
+            lines += [f"rule {warding.rule.number}: {warding.rule.text}", *_lines(warding)]
+        return "\n".join(lines)
+
+
+def _lines(warding: Warding) -> list[str]:
+    named = (("harmless", warding.harmless), ("harmful", warding.harmful), ("dangerous", warding.dangerous))
+    lines = [f"  {word}: {', '.join(variables)}" for word, variables in named if variables]
+    if warding.ward is not None:
+        lines.append(f"  ward: {warding.ward}")
+    if warding.reason:
+        lines.append(f"  not warded: {warding.reason}")
+    if warding.joined:
+        counted = ", the aggregate counted as one" if warding.aggregates else ""
+        lines.append(f"  joins {warding.joined} atoms through nulls{counted}")
+    return lines
+
+
+def explain(program: CheckedProgram) -> WardedReport:
+    """Tell which positions of a program can hold nulls, and what that means for each rule.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> program = load_text("manager(X, Y) :- employee(X). employee(Y) :- manager(X, Y).")
+    >>> print(explain(program))
+    fragment: linear
+    affected positions:
+      employee[1]: rule 2: employee(Y) :- manager(X, Y).
+      manager[1]: rule 1: manager(X, Y) :- employee(X).
+      manager[2]: rule 1: manager(X, Y) :- employee(X).
+    rule 1: manager(X, Y) :- employee(X).
+      harmful: X
+      dangerous: X
+      ward: employee(X)
+    rule 2: employee(Y) :- manager(X, Y).
+      harmful: X, Y
+      dangerous: Y
+      ward: manager(X, Y)
+    """
+    nullable = nullable_inputs((*program.binds, *program.queries_bound), program.arities)
+    rules, affected, wardings = _warded(program.rules, nullable)
+    positions = {
+        place: rule.first if rule else None for place, rule in sorted(affected.items(), key=itemgetter(0))
+    }
+    wardings.sort(key=lambda w: w.rule.number)
+    return WardedReport(program.wardedness, not endless(rules, affected), positions, tuple(wardings))
+
+
+def warn_unwarded(strata: Sequence[Stratum], nullable: Collection[Position], findings: Findings) -> None:
+    """Name the rules that are not warded, unless the chase ends by itself."""
+    rules, affected, wardings = _warded([r for s in strata for r in s.rules], nullable)
+    for warding in wardings if endless(rules, affected) else ():
+        if warding.reason:
+            findings.add(
+                "W509",
+                f"this rule is not warded: {warding.reason}",
+                warding.rule.span,
+                note="a rule is warded if its dangerous variables (nulls in the body and in the head) stand in one "
+                "body atom that shares no nulls with the others; without that the chase might never end, so nulls "
+                "are nested to a depth (--depth)",
+                hint="`kgreason check --explain` tells which positions can hold nulls and why",
+            )

@@ -1,0 +1,315 @@
+r"""Bring a program into the house style; what it says and its comments stay.
+
+Examples
+--------
+>>> print(format_text("control( X,X )<-company(X) .% itself\n"), end="")
+control(X, X) :- company(X).  % itself
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from kgreason.language.syntax.parser import parse
+from kgreason.language.syntax.syntax_errors import sql
+from kgreason.language.syntax.tree_builder import grammar
+
+WIDTH = 100
+INDENT = 4
+
+_OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE", "OPEN"})
+_CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE", "CLOSE"})
+_TIGHT_BEFORE = _CLOSING | {"COMMA", "END"}
+_TIGHT_AFTER = _OPENING | {"SIGN", "NOT_OPERATOR"}
+_CALLED = frozenset({"NAME", "LIBRARY", "HASH", "ANNOTATION"})
+_WORDLIKE = re.compile(r"[\w)}]\Z")
+_COMMENT = re.compile(r"%[^\n]*")
+_OPERANDS = frozenset({"VAR", "NAME", "RPAR", "RBRACKET", "RBRACE", "CLOSE", "PARAMETER"}) | {
+    "INTEGER",
+    "DOUBLE",
+    "STRING",
+    "BOOLEAN",
+    "DATE",
+}
+
+
+@dataclass(slots=True)
+class Note:
+    """A comment; without `newlines` before it, it stands behind something on the same line."""
+
+    text: str
+    newlines: int
+    end: int
+
+
+@dataclass(slots=True)
+class Word:
+    """A token; `notes` are the comments right before it.
+
+    The types are those of the grammar, with OPEN and CLOSE for the signs around contributors, and SIGN for a
+    minus with one operand.
+    """
+
+    type: str
+    text: str
+    newlines: int
+    start: int
+    notes: list[Note] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """Words that stay together; the line may break before them at this depth of brackets or above."""
+
+    text: str
+    spaced: bool
+    level: int
+    notes: list[Note]
+
+
+def _lay_out(words: list[Word]) -> list[str]:
+    """Lines of a clause, the annotations before it first."""
+    lines: list[str] = []
+    for part in _parts(words):
+        _Writer(lines, part).write()
+    return lines
+
+
+def _parts(words: list[Word]) -> Iterator[list[Word]]:
+    """Cut the annotations off that stand before a head."""
+    start = depth = 0
+    for i, word in enumerate(words):
+        depth += (word.type in _OPENING) - (word.type in _CLOSING)
+        ends = word.type == "RPAR" and depth == 0 and words[start].type == "ANNOTATION"
+        if ends and words[i + 1].type != "END":
+            yield words[start : i + 1]
+            start = i + 1
+    yield words[start:]
+
+
+def _chunks(words: list[Word]) -> list[_Chunk]:
+    chunks: list[_Chunk] = []
+    depth = 0
+    before: Word | None = None
+    for word in words:
+        spaced = before is not None and _spaced(before.type, word.type)
+        if before is None or word.notes or before.type in ("COMMA", "ARROW"):
+            chunks.append(_Chunk(word.text, spaced, depth, word.notes))
+        else:
+            chunks[-1].text += f"{' ' * spaced}{word.text}"
+        depth += (word.type in _OPENING) - (word.type in _CLOSING)
+        before = word
+    return chunks
+
+
+def _spaced(before: str, after: str) -> bool:
+    if after in _TIGHT_BEFORE or before in _TIGHT_AFTER:
+        return False
+    return not (after == "LPAR" and before in _CALLED)
+
+
+class _Writer:
+    """Writes one part; `lines` are the finished lines of the clause, `line` is the current one."""
+
+    def __init__(self, lines: list[str], words: list[Word]) -> None:
+        self._lines = lines
+        self._line = ""
+        self._begun = False
+        self._chunks = _chunks(words)
+        arrow = next((i for i, chunk in enumerate(self._chunks) if chunk.text.endswith(":-")), None)
+        self._body = None if arrow is None else arrow + 1
+        self._spread = arrow is not None and any(c.notes and c.text != "." for c in self._chunks[arrow + 1 :])
+
+    def write(self) -> None:
+        start = 0
+        for i, chunk in enumerate(self._chunks):
+            if chunk.notes:
+                self._fill(start, i, 0)
+                self._notes(chunk)
+                start = i
+        self._fill(start, len(self._chunks), 0)
+        self._lines.append(self._line)
+
+    def _notes(self, chunk: _Chunk) -> None:
+        for note in chunk.notes:
+            if note.newlines:
+                self._break(chunk.level)
+                self._line += note.text
+                continue
+            if not self._line.strip() and self._lines:
+                self._line = self._lines.pop()
+            # after an operand and at most two spaces, `%` may be the remainder
+            gap = 3 if _WORDLIKE.search(self._line) else 2
+            self._line += f"{' ' * gap}{note.text}"
+        self._break(chunk.level)
+
+    def _break(self, level: int) -> None:
+        if self._line.strip():
+            self._lines.append(self._line)
+        inner = level > 0 and self._body is not None
+        self._line = " " * (INDENT * (1 + inner) if self._begun else 0)
+
+    def _fill(self, start: int, end: int, level: int) -> None:
+        """Put chunks on lines, breaking at this depth where that is enough, else in the unit that is too long."""
+        for first, last in self._units(start, end, level):
+            unit = self._chunks[first:last]
+            text = unit[0].text + "".join(" " * c.spaced + c.text for c in unit[1:])
+            forced = self._spread and first == self._body
+            if self._line.strip() and (forced or not self._fits(text, unit[0].spaced)):
+                self._break(unit[0].level)
+            if last - first > 1 and not self._fits(text, unit[0].spaced):
+                self._fill(first, last, level + 1)
+            else:
+                self._put(text, unit[0].spaced)
+
+    def _units(self, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:
+        breaks = [i for i in range(start + 1, end) if self._chunks[i].level <= level]
+        if start < end:
+            yield from zip([start, *breaks], [*breaks, end], strict=True)
+
+    def _fits(self, text: str, spaced: bool) -> bool:
+        width = len(self._line) - self._line.rfind("\n") - 1
+        space = spaced and bool(self._line.strip())
+        return width + space + len(text.split("\n", 1)[0]) <= WIDTH
+
+    def _put(self, text: str, spaced: bool) -> None:
+        self._line += f"{' ' * (spaced and bool(self._line.strip()))}{text}"
+        self._begun = True
+
+
+def format_text(text: str, file: str = "<text>") -> str:
+    """Format a program.
+
+    Each rule and each annotation gets a line of its own, which is broken after a comma where it would be
+    longer than 100 columns; facts on one line stay together. At most one blank line is left between clauses.
+    Names, numbers, strings and comments stay as they are written; ``<-`` becomes ``:-``.
+
+    Parameters
+    ----------
+    text
+        Source.
+    file
+        Name in diagnostics.
+
+    Raises
+    ------
+    ProgramError
+        If the text has syntax errors: there is no telling what it means.
+    """
+    parse(text, file)
+    lines: list[str] = []
+    words: list[Word] = []
+    notes: list[Note] = []
+    fact = False
+    pieces = list(_pieces(text))
+    for i, piece in enumerate(pieces):
+        if isinstance(piece, Note):
+            notes.append(piece)
+            continue
+        if not words:
+            _between(notes, lines)
+            _blank(piece.newlines, lines)
+            fact, notes = fact and not notes, []  # nothing may stand behind a comment
+        piece.notes, notes = notes, []
+        words.append(piece)
+        if piece.type == "END":
+            notes = _behind(words, pieces[i + 1 : i + 2])
+            verbatim = text[words[0].start : piece.start + 1]
+            laid = [verbatim] if _foreign(words) else _lay_out(list(_retyped(words)))
+            beside = fact and _is_fact(words) and not words[0].newlines and not words[0].notes
+            if beside and len(laid) == 1 and len(lines[-1]) + 1 + len(laid[0]) <= WIDTH:
+                lines[-1] += f" {laid[0]}"
+            else:
+                lines += laid
+            fact, words = _is_fact(words), []
+    _between(notes, lines)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _pieces(text: str) -> Iterator[Word | Note]:
+    """Tokens and comments of a text in their order."""
+    end = 0
+    for token in grammar()[0].lex(text):
+        start = token.start_pos or 0
+        yield from (comments := list(_comments(text, end, start)))
+        newlines = text.count("\n", comments[-1].end if comments else end, start)
+        end = token.end_pos or 0
+        if token.type == "DOCUMENTATION":
+            yield Note(token.rstrip(), newlines, end)
+        else:
+            yield Word(token.type, str(token), newlines, start)
+    yield from _comments(text, end, len(text))
+
+
+def _comments(text: str, start: int, end: int) -> Iterator[Note]:
+    for match in _COMMENT.finditer(text, start, end):
+        yield Note(match[0].rstrip(), text.count("\n", start, match.start()), match.end())
+        start = match.end()
+
+
+def _between(notes: Iterable[Note], lines: list[str]) -> None:
+    """Write the comments between two clauses."""
+    for note in notes:
+        if lines and not note.newlines:
+            lines[-1] += f"  {note.text}"
+        else:
+            _blank(note.newlines, lines)
+            lines.append(note.text)
+
+
+def _blank(newlines: int, lines: list[str]) -> None:
+    if newlines > 1 and lines:
+        lines.append("")
+
+
+def _behind(words: list[Word], following: list[Word | Note]) -> list[Note]:
+    """Take the comment that stands between the last word of a clause and its ``.``, to put it behind."""
+    end = words[-1]
+    taken = any(isinstance(piece, Note) and not piece.newlines for piece in following)
+    if taken or len(end.notes) != 1 or end.notes[0].newlines:
+        return []  # comments on lines of their own would come to stand above the next clause
+    moved, end.notes = end.notes, []
+    return moved
+
+
+def _is_fact(words: list[Word]) -> bool:
+    """Whether a clause has neither annotation nor body; the first word tells where both are missing."""
+    return words[0].type == "NAME" and not any(w.type in ("ARROW", "LEFT_ARROW") for w in words)
+
+
+def _foreign(words: list[Word]) -> bool:
+    """Whether a clause is outside of the language; such are kept as they are."""
+    graph_call = any(w.type == "HASH" and w.text[1].isupper() for w in words)
+    return graph_call or any(w.type == "TEMPORAL" for w in words) or sql([(w.type, w.text) for w in words])
+
+
+def _retyped(words: list[Word]) -> Iterator[Word]:
+    """Tell apart the signs that have two meanings, and put comments behind the comma they stand before."""
+    before = ""
+    arrow = contributors = False
+    waiting: list[Note] = []
+    for word in words:
+        if word.type == "COMMA":
+            waiting, word.notes = word.notes, []
+        elif waiting:
+            word.notes, waiting = waiting + [replace(n, newlines=n.newlines or 1) for n in word.notes], []
+        if word.type == "LEFT_ARROW" and arrow:
+            yield Word("LESS", "<", 0, word.start, word.notes)
+            word = Word("MINUS", "-", 0, word.start + 1)
+            before = "LESS"
+        elif word.type in ("ARROW", "LEFT_ARROW"):
+            word.type, word.text, arrow = "ARROW", ":-", True
+        elif word.type == "LESS" and before in ("LPAR", "COMMA"):
+            word.type, contributors = "OPEN", True
+        elif word.type == "GREATER" and contributors:
+            word.type, contributors = "CLOSE", False
+        elif word.type == "IN" and before not in _OPERANDS:
+            word.type = "NAME"
+        elif word.type == "NOT_IN":
+            word.text = "!in"
+        if word.type == "MINUS" and before not in _OPERANDS:
+            word.type = "SIGN"
+        yield word
+        before = word.type

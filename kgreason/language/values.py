@@ -1,0 +1,185 @@
+"""Values of the language as Python objects.
+
+Integers are `int`, doubles `float`, strings `str`, booleans `bool`, dates `datetime.datetime` without a zone (midnight
+for a day), lists `tuple`, sets `frozenset`, labelled nulls `Null`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from typing import TypeAlias
+
+from kgreason.base.errors import InexactError
+
+EXACT = 2**53
+"""Integers up to it are doubles, too."""
+
+DEPTH = 100
+"""How deep lists and sets can be nested."""
+
+_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """A labelled null: a value that is known to exist, but not which it is.
+
+    Two nulls are the same value exactly if they have the same number; numbers are given in the order of
+    invention within one evaluation.
+
+    Examples
+    --------
+    >>> str(Null(3)), Null(3) == Null(4)
+    ('_:n3', False)
+    """
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"_:n{self.number}"
+
+
+Value: TypeAlias = "int | float | str | bool | datetime | tuple[Value, ...] | frozenset[Value] | Null"
+
+
+def identity(value: Value) -> Hashable:
+    """Key that is equal for the same constants only: Python takes ``1``, ``1.0`` and ``True`` for equal.
+
+    Examples
+    --------
+    >>> identity(1) == identity(1.0), identity((1,)) == identity((True,)), identity("a") == identity("a")
+    (False, False, True)
+    """
+    if isinstance(value, tuple):
+        return ("list", *map(identity, value))
+    if isinstance(value, frozenset):
+        return ("set", frozenset(map(identity, value)))
+    return (type(value).__name__, value)
+
+
+def as_double(value: float) -> float:
+    """The double that equals a number.
+
+    Raises
+    ------
+    InexactError
+        If none does.
+
+    Examples
+    --------
+    >>> as_double(2), as_double(2**60)
+    (2.0, 1.152921504606847e+18)
+    """
+    if isinstance(value, int) and not -EXACT <= value <= EXACT and int(float(value)) != value:
+        raise inexact(value)
+    return float(value) + 0.0
+
+
+def inexact(value: int) -> InexactError:
+    """Build the error for an integer that no double equals."""
+    return InexactError(
+        f"no double equals the integer {value}, and it stands among doubles",
+        hint="as_double(...) rounds it; if these are names, read them as strings, by @mapping or as_string(...)",
+    )
+
+
+def source(value: Value) -> str:
+    """Write a value as a program writes it (a null has no such form; it gets its label).
+
+    Examples
+    --------
+    >>> source("a"), source(True), source((1, "x")), source(frozenset({2, 1})), source(datetime(2024, 1, 15))
+    ('"a"', '#T', '[1, "x"]', '{1, 2}', '2024-01-15')
+    """
+    if isinstance(value, bool):
+        return "#T" if value else "#F"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return '"' + escaped.replace("${", "\\${") + '"'
+    if isinstance(value, datetime):
+        return date_text(value)
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(source, value)) + "]"
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(source(v) for v in ordered(value)) + "}"
+    return str(value) if isinstance(value, Null) else repr(value)
+
+
+def brief(value: Value, width: int = 200) -> str:
+    """Write a value as a program does, and the beginning only of a long one.
+
+    Examples
+    --------
+    >>> brief("abcdef", 4), brief(12)
+    ('"abc...', '12')
+    """
+    text = source(value)
+    return text if len(text) <= width else f"{text[:width]}..."
+
+
+def elements(value: Value, most: int) -> int:
+    """Elements of a list or set and of those within it, characters of strings by the ten; counted up to `most`.
+
+    Examples
+    --------
+    >>> elements((1, (2, 3)), 9), elements("a" * 25, 9), elements((1, (2, 3)), 1)
+    (4, 2, 2)
+    """
+    count, waiting = 0, [value]
+    while waiting and count <= most:
+        one = waiting.pop()
+        if isinstance(one, tuple | frozenset):
+            count += len(one)
+            waiting.extend(one)
+        elif isinstance(one, str):
+            count += len(one) // 10
+    return count
+
+
+def read_date(text: str) -> datetime | None:
+    """Read a date in ISO form; with a time zone it is turned into UTC.
+
+    Examples
+    --------
+    >>> str(read_date("2024-01-15")), str(read_date("2024-01-15T00:30+01:00")), read_date("15.01.2024")
+    ('2024-01-15 00:00:00', '2024-01-14 23:30:00', None)
+    """
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        made = datetime.fromisoformat(text.upper())
+        return made.astimezone(UTC).replace(tzinfo=None) if made.tzinfo else made
+    except (ValueError, OverflowError):  # no day of the calendar, or none of the years 1 to 9999 in UTC
+        return None
+
+
+def date_text(value: datetime) -> str:
+    """Write a date; the time of day only where it is not midnight."""
+    if value.time() == time():
+        return value.date().isoformat()
+    return value.isoformat(sep=" ")
+
+
+def ordered(values: frozenset[Value]) -> list[Value]:
+    """Elements of a set in an order that depends on nothing but the elements."""
+    return sorted(values, key=lambda v: (type(v).__name__, v if isinstance(v, int | float) else 0, str(v)))
+
+
+def plain(value: Value) -> object:
+    """Value as JSON has it: lists and sets are arrays, sets in order; dates and nulls are strings.
+
+    Examples
+    --------
+    >>> plain((1, frozenset({2, 1}), Null(3))), plain(datetime(2024, 1, 15))
+    ([1, [1, 2], '_:n3'], '2024-01-15')
+    """
+    if isinstance(value, frozenset):
+        return [plain(v) for v in ordered(value)]
+    if isinstance(value, tuple):
+        return [plain(v) for v in value]
+    return source(value) if isinstance(value, datetime | Null) else value

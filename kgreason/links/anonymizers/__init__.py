@@ -1,0 +1,1 @@
+"""Strategies that withhold observed links in part or in whole."""

@@ -1,0 +1,422 @@
+"""Functions on links and the sensitive relation that they may tell of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+
+from kgreason.base.argument_checks import check_data, check_folders, check_numbers, check_probabilities
+from kgreason.base.choices import CLUSTERED, THRESHOLDS, Strategy
+from kgreason.base.errors import AnonymizationError, CallError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.reasoning.api import Rules, load
+
+if TYPE_CHECKING:
+    from kgreason.graph.knowledge_graph import Vertices
+    from kgreason.links.anonymization import LinksAnonymization
+    from kgreason.links.arguments import Clusters, Mapped
+    from kgreason.links.attacks.disclosure import Disclosure
+    from kgreason.links.model import LinkGraph, Original, Released
+    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.people.file_schema import Schema
+    from kgreason.release.publication import Folders
+
+    Release: TypeAlias = Released | Path | str
+    Data: TypeAlias = Original | Schema | Path | str
+
+
+def anonymize(
+    data: Data | Mapping[str, Any] | None,
+    *,
+    rules: Rules | None = None,
+    sensitive: str | None = None,
+    strategy: Strategy = "cluster-edge",
+    k: int | None = None,
+    percent: float | None = None,
+    clustering: str | None = None,
+    clusters: Clusters | None = None,
+    seed: int | None = None,
+    folders: Folders | None = None,
+    progress: Progress = SILENT,
+) -> LinksAnonymization:
+    """Make a version of a graph of links without its sensitive relation, and check it.
+
+    Parameters
+    ----------
+    data
+        A graph with its secret (`kgreason.links.read`, `kgreason.links.of_rules`), or the schema of one, or its file;
+        with rules, a file or table for each predicate, as for `kgreason.reason`.
+    rules
+        Rules whose edges are the observed links.
+    sensitive
+        The relation that must not be told, where `data` is a schema; with rules, a predicate of theirs, by default the
+        one that ``@sensitive`` names.
+    strategy
+        ``"intact"``: all observed links stay. ``"partial"``: `percent` of each relation are left out at random.
+        ``"cluster-edge"``: clusters become nodes, with the numbers of links between them. ``"constrained"``: with the
+        largest number that two of their entities have. ``"removed"``: no links stay.
+    k
+        Least number of entities of a cluster; 3 by default, or the size of the smallest of `clusters`.
+    percent
+        Of ``"partial"``; 50 by default.
+    clustering
+        ``"random"``, ``"vac"`` (by values), or another of docs/links.md; by default ``"vac"``, or ``"random"`` where
+        there are no attributes. Entities that remain nodes are clustered only if they have attributes, whose values
+        those of a cluster then share.
+    clusters
+        Cluster of each entity, in place of a clustering: names, a table ``user,cluster``, or int64, shape (n,).
+    seed
+        For experiments only: a release that can be computed again must not be published.
+    folders
+        Where to write the release and its secret; what is then verified is what was written, read back.
+
+    Raises
+    ------
+    DataError
+        If the data are at fault.
+    AnonymizationError
+        If the graph or the parameters admit no anonymization, or the folders exist.
+
+    References
+    ----------
+    LINKS, section 4.
+
+    Examples
+    --------
+    >>> from kgreason.graph.generators import school
+    >>> drawn = school(np.random.default_rng(1), students=30)
+    >>> result = anonymize(drawn, k=5)
+    >>> result.holds, len(result.cluster_sizes), result.utility
+    (True, 6, 1.0)
+    """
+    from kgreason.links.anonymization import Asked, Links
+    from kgreason.links.arguments import check_links
+    from kgreason.people.reading import schema_of
+    from kgreason.release import pipeline
+    from kgreason.release.plain_tables import check_plain, plain_format
+    from kgreason.release.report.sections import Run
+
+    check_links(strategy, percent, clustering, clusters)
+    check_numbers(k=(k, 1), seed=(seed, 0))
+    if folders is not None:
+        check_plain(folders.format)
+        check_folders(folders, progress)
+    clock, rng = pipeline.Clock(), np.random.default_rng(seed)
+    if rules is None and sensitive is not None and isinstance(data, Path | str):
+        data = schema_of(data)
+    original = _original(data, rules, sensitive, progress)
+    graph = original.graph
+    if not graph.n:
+        raise AnonymizationError(
+            f"nothing is known of anybody but {original.sensitive.name}: there is nothing to release",
+            hint="name files with other relations, or with values",
+        )
+    clock.lap("read")
+    found, how, least = _clustered(graph, strategy, k, clustering, clusters, rng, progress)
+    asked = Asked(
+        strategy, least, (50 if percent is None else percent) if strategy == "partial" else None, how
+    )
+    parameters = {"method": "links", **vars(asked)}
+    run = Run(parameters, seed, sampling=np.random.default_rng(seed))
+    chosen = None if folders is None else folders.format
+    format = chosen or plain_format(_kept(data, rules))
+    family = Links(original, asked, found, format, rng=rng, run=run, clock=clock, progress=progress)
+    return pipeline.run(family, folders)
+
+
+def _kept(data: object, rules: Rules | None) -> str | None:
+    """Format of the first file of the data, if they are files."""
+    from kgreason.data.program_tables import first_files, format_of
+    from kgreason.people.file_schema import Schema
+
+    if isinstance(data, Schema):
+        return data.format
+    if rules is None:
+        return None
+    files = first_files(load(rules), data if isinstance(data, Mapping) else {})
+    first = next(iter(files.values()), None)
+    return None if first is None else format_of(first)
+
+
+def _original(
+    data: Data | Mapping[str, Any] | None, rules: Rules | None, sensitive: str | None, progress: Progress
+) -> Original:
+    from kgreason.links.model import Original
+    from kgreason.people.file_schema import Schema
+
+    if rules is not None:
+        check_data(data)
+        return of_rules(rules, cast("Mapping[str, Any] | None", data), sensitive=sensitive, progress=progress)
+    if isinstance(data, Original):
+        if sensitive not in (None, data.sensitive.name):
+            raise AnonymizationError(
+                f"{sensitive!r} is said to be sensitive, but the graph has {data.sensitive.name!r}",
+                hint="leave it out: the graph says it",
+            )
+        return data
+    if not isinstance(data, Schema | Path | str):
+        raise CallError(
+            f"data are what kgreason.links.read returns or a schema, not of type {type(data).__name__}",
+            hint="for instance the path of a schema file, or kgreason.people.schema(...) of tables and graphs",
+        )
+    if sensitive is None:
+        raise AnonymizationError("it is not said which relation is sensitive", hint='say sensitive="friends"')
+    from kgreason.links.reading import read as read_links
+
+    return read_links(data, sensitive, progress)
+
+
+def _clustered(
+    graph: LinkGraph,
+    strategy: Strategy,
+    k: int | None,
+    clustering: str | None,
+    clusters: Clusters | None,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[Vertices | None, str | None, int | None]:
+    """Cluster of each entity, how they were found, and how many entities each has at least; none if none show."""
+    from kgreason.links.anonymizers.clusters import clusters_of
+    from kgreason.links.arguments import clusters_of as given
+
+    valued = any(len(a) for a in graph.attributes.values())
+    if strategy not in CLUSTERED and not valued:
+        for name, value in (("clustering", clustering), ("clusters", clusters), ("k", k)):
+            if value is not None:
+                raise AnonymizationError(
+                    f"{name} changes nothing: {strategy} leaves entities as nodes, and they have no attributes",
+                    hint="leave it out, or choose cluster-edge or constrained",
+                )
+        return None, None, None
+    if clusters is not None:
+        found = given(clusters, graph)
+        smallest = int(np.bincount(found).min(initial=graph.n)) if graph.n else k or 1
+        if k is not None and smallest < k:
+            raise AnonymizationError(
+                f"a cluster has {smallest:,} of the {k:,} entities that are asked for",
+                hint="give larger clusters, or a smaller k",
+            )
+        return found, None, smallest if k is None else k
+    how = clustering or ("vac" if valued else "random")
+    least = 3 if k is None else k
+    return clusters_of(graph, how, least, rng, progress), how, least
+
+
+def of_rules(
+    rules: Rules,
+    data: Mapping[str, Any] | None = None,
+    *,
+    sensitive: str | None = None,
+    allow_files: bool = False,
+    progress: Progress = SILENT,
+) -> Original:
+    """Read a graph of links under rules: the edges are observed, and a predicate of the rules is sensitive.
+
+    Parameters
+    ----------
+    sensitive
+        The predicate, ground or derived, in place of the one that ``@sensitive`` names.
+    allow_files
+        As for `kgreason.load`.
+
+    Raises
+    ------
+    ProgramError, DataError
+        If the rules or the data are at fault.
+    AnonymizationError
+        If no predicate is sensitive.
+    """
+    from kgreason.links.arguments import sensitive_of
+    from kgreason.links.reading import links_of_program
+
+    check_data(data)
+    program = load(rules, allow_files=allow_files)
+    return links_of_program(program, data or {}, sensitive_of(program, sensitive), progress)
+
+
+def verify(
+    released: Release,
+    *,
+    original: Original | None = None,
+    mapping: Mapped | None = None,
+    sensitive: str | None = None,
+    k: int | None = None,
+    strategy: Strategy | None = None,
+    percent: float | None = None,
+) -> LinksVerdict:
+    """Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+
+    Without the original, what the release alone tells is decided; the rest is in `LinksVerdict.needs_original`.
+
+    Parameters
+    ----------
+    released
+        The release, or its folder; of a folder each file must be what kgreason writes.
+    original, mapping
+        The original with its secret, and the released node of each entity: names, numbers, or the private folder.
+    sensitive
+        The relation that must not be told, where the original is not given.
+    k
+        Entities that nothing but links may tell apart, of releases with clusters or values; 3 by default.
+    strategy
+        How the release must have been made; by default as it says itself.
+    percent
+        Of ``"partial"``, with the original: share of the links of each relation that must be left out at least.
+
+    Raises
+    ------
+    AnonymizationError
+        If arguments do not fit together.
+    DataError, ReleaseError
+        If a file is at fault, or the mapping is of another release.
+    """
+    from kgreason.links.arguments import (
+        check_judged,
+        check_original,
+        check_percent,
+        check_strategy,
+        mapping_of,
+        released_of,
+    )
+    from kgreason.links.folder import form
+    from kgreason.links.verification.checker import verify_links as decide
+    from kgreason.links.verification.verdict import Source
+
+    check_numbers(k=(k, 1))
+    if strategy is not None:
+        check_strategy(strategy)
+    check_percent(percent)
+    if original is not None:
+        check_original(original)
+    if (original is None) != (mapping is None):
+        raise AnonymizationError("original and mapping belong together", hint="give both, or neither")
+    found = released_of(released)
+    check_judged(found, original, k, strategy, percent)
+    source = None
+    if original is not None and mapping is not None:
+        source = Source(original.graph, mapping_of(mapping, original.graph, found.graph))
+        if sensitive is not None and sensitive != original.sensitive.name:
+            raise AnonymizationError(
+                f"{sensitive!r} is said to be sensitive, but the original has {original.sensitive.name!r}",
+                hint="leave it out: the original says it",
+            )
+        sensitive = original.sensitive.name
+    return decide(
+        found,
+        secret=sensitive,
+        source=source,
+        k=3 if k is None else k,
+        strategy=strategy,
+        percent=percent,
+        form=form(Path(released), found) if isinstance(released, Path | str) else None,
+    )
+
+
+def attack(
+    released: Release,
+    original: Original,
+    mapping: Mapped,
+    *,
+    noise: Mapping[str, float] | None = None,
+    leak: float = 0.0,
+    rules: Rules | None = None,
+    thresholds: Iterable[float] | float = THRESHOLDS,
+    sharp: bool = False,
+    worlds: int | None = None,
+    seed: int | None = None,
+    progress: Progress = SILENT,
+) -> Disclosure:
+    """Let an adversary guess the sensitive links from a release, and compare his guesses with the truth.
+
+    Parameters
+    ----------
+    released, original, mapping
+        As for `verify`.
+    noise
+        Noisy-or adversary: probability with which a link of each released relation causes a sensitive one.
+    leak
+        Probability of a sensitive link without any cause.
+    rules
+        An adversary with rules, in place of `noise`, each as probable as its ``@label`` says.
+    thresholds
+        Pairs that he believes in with more than these probabilities are predicted, or with more than this one.
+    sharp
+        Of constrained clusters: whether the noisy-or adversary uses more than the paper's does; see docs/links.md.
+    worlds, seed
+        Of an adversary with rules: how many worlds are drawn (100) where he does not know which entities of clusters
+        are linked, and how to draw the same again.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are neither noise nor rules, or both, if an argument has no effect, a number is no probability, the
+        release holds the sensitive relation, or the adversary infers by a relation that it does not hold.
+    CallError, ReleaseError
+        If an argument is of another type, or the mapping of another release.
+
+    References
+    ----------
+    LINKS, sections 6, 7 and 8.2.
+
+    Examples
+    --------
+    >>> from kgreason.links.api import anonymize
+    >>> from kgreason.graph.generators import school
+    >>> drawn = school(np.random.default_rng(1), students=40)
+    >>> result = anonymize(drawn, strategy="intact", seed=1)
+    >>> found = attack(
+    ...     result.release.released,
+    ...     drawn,
+    ...     result.mapping,
+    ...     noise={"classmates": 0.4, "groupmates": 0.6},
+    ...     leak=0.2,
+    ... )
+    >>> found.at[0].recall > found.at[3].recall
+    True
+    """
+    from kgreason.links.arguments import (
+        check_attack,
+        check_noise,
+        check_original,
+        mapping_of,
+        released_of,
+        thresholds_of,
+    )
+    from kgreason.links.attacks.disclosure import disclosure
+    from kgreason.links.attacks.entity_pairs import check_unheld
+    from kgreason.links.attacks.noisy_or import Noise, beliefs_of, knowledge_of
+    from kgreason.links.attacks.rule_adversary import rule_beliefs
+
+    if (noise is None) == (rules is None):
+        raise AnonymizationError(
+            "an adversary infers by the noise of relations, or by rules",
+            hint="say for instance noise={'classmates': 0.4}, or rules='adversary.vada'",
+        )
+    check_numbers(worlds=(worlds, 1), seed=(seed, 0))
+    check_probabilities(leak=leak)
+    above = thresholds_of(thresholds)
+    check_original(original)
+    found = released_of(released)
+    node = mapping_of(mapping, original.graph, found.graph)
+    check_unheld(found, original.sensitive.name)
+    check_attack(found, by_rules=rules is not None, sharp=sharp, worlds=worlds, seed=seed)
+    mutual, known = original.sensitive.mutual, knowledge_of(original.graph)
+    if noise is not None:
+        check_noise(noise, found)
+        beliefs = beliefs_of(found, Noise(leak, noise), known, mutual, sharp=sharp)
+    else:
+        assert rules is not None
+        beliefs = rule_beliefs(
+            *(found, load(rules)),
+            sensitive=original.sensitive.name,
+            leak=leak,
+            worlds=100 if worlds is None else worlds,
+            rng=np.random.default_rng(seed),
+            mutual=mutual,
+            limits=known.limits,
+            progress=progress,
+        )
+    return disclosure(beliefs, found.graph, original.sensitive, node, above)

@@ -1,0 +1,1 @@
+"""Adversaries who infer sensitive links from released ones."""

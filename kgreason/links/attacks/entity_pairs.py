@@ -1,0 +1,275 @@
+"""Pairs of entities: how many there are, how links lie or may lie on them, what is believed (LINKS, section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.links.model import Observations, Released, observations
+from kgreason.people.model import Counts
+
+Doubles = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Probabilities that entities are linked by the sensitive relation.
+
+    Row i is of any entity that the released node ``source[i]`` stands for and any (other) one of ``target[i]``.
+
+    Attributes
+    ----------
+    source, target
+        Nodes of the release, int64, shape (m,), no pair twice; if the relation is mutual source <= target. A node with
+        itself is of pairs of different entities in it.
+    probability
+        float64, shape (m,).
+    others
+        Probability of all other pairs.
+    mutual
+        Whether direction means nothing.
+    """
+
+    source: Vertices
+    target: Vertices
+    probability: Doubles
+    others: float
+    mutual: bool
+
+
+def check_unheld(released: Released, sensitive: str) -> None:
+    """Refuse a release that holds the sensitive relation: there is nothing to infer.
+
+    Raises
+    ------
+    AnonymizationError
+        Saying so.
+    """
+    if sensitive in released.graph.observed:
+        raise AnonymizationError(
+            f"the release holds the relation {sensitive!r} itself",
+            hint="who can read it need not infer it; is this the release, and this the sensitive relation?",
+        )
+
+
+MOST = 2.0**62  # slots of all pairs: sums and differences of so many are int64
+
+
+def all_pairs(n: int, mutual: bool) -> int:
+    """Number of pairs of different ones of n entities, unordered if the relation is mutual.
+
+    Examples
+    --------
+    >>> all_pairs(4, mutual=True), all_pairs(4, mutual=False)
+    (6, 12)
+    """
+    return n * (n - 1) // 2 if mutual else n * (n - 1)
+
+
+def pairs_between(size: Counts, source: Vertices, target: Vertices, mutual: bool) -> Counts:
+    """Number of pairs of different entities, one in each source and the other in its target.
+
+    Parameters
+    ----------
+    size
+        Entities of each node, int64, shape (n,).
+    source, target
+        Nodes, int64, shape (m,).
+    mutual
+        Whether two entities of the same node are one pair; else two.
+
+    Returns
+    -------
+    Counts
+        int64, shape (m,).
+
+    Examples
+    --------
+    >>> pairs_between(np.array([2, 3]), np.array([0, 1]), np.array([1, 1]), mutual=True).tolist()
+    [6, 3]
+    """
+    one, other = size[source], size[target]
+    within = one * (one - 1) // (2 if mutual else 1)
+    return np.where(source == target, within, one * other)
+
+
+def slots_of(each: Counts | int, pairs: Counts) -> Counts:
+    """Number of slots of pairs of entities of which each has so many, int64, shape (m,).
+
+    Raises
+    ------
+    AnonymizationError
+        If there are more of them in all than are reckoned with.
+
+    Examples
+    --------
+    >>> slots_of(2, np.array([6, 3])).tolist()
+    [12, 6]
+    """
+    if (np.asarray(each, dtype=np.float64) * pairs).sum() >= MOST:
+        raise AnonymizationError(
+            "the release has larger counts than can be reckoned with",
+            hint="is this the release of this original?",
+        )
+    return each * pairs
+
+
+def expected_power(base: float, slots: Counts, links: Counts, own: Counts) -> Doubles:
+    """Expectation of ``base ** J`` where J of some equally likely slots are the own ones of a pair.
+
+    The slots that hold links are any of all slots, so J is hypergeometric. Its probabilities follow from each other by
+    ratios of small integers, which keeps the result exact for any number of slots, where factorials would not.
+
+    Parameters
+    ----------
+    base
+        From 0 to 1.
+    slots
+        Number of slots, int64, shape (m,).
+    links
+        How many of them hold a link, at most `slots`.
+    own
+        How many of them belong to the pair, at most `slots`.
+
+    Returns
+    -------
+    Doubles
+        float64, shape (m,).
+
+    Examples
+    --------
+    >>> expected_power(0.4, np.array([4]), np.array([1]), np.array([1]))  # 1 - 0.6 / 4
+    array([0.85])
+    """
+    cases, back = np.unique(np.stack([slots, links, own], axis=1), axis=0, return_inverse=True)
+    slots, links, own = cases.T
+    least, most = np.maximum(0, links + own - slots), np.minimum(links, own)
+    likely, total, powers = np.ones(len(cases)), np.ones(len(cases)), np.power(base, least.astype(np.float64))
+    for step in range(int((most - least).max(initial=0))):
+        j = (least + step).astype(np.float64)
+        likely = likely * (own - j) * (links - j) / ((j + 1) * (slots - links - own + j + 1))
+        total = total + likely
+        powers = powers + likely * np.power(base, j + 1)
+        scale = np.maximum(likely, 1.0)  # probabilities that are far below the greatest one fade out
+        likely, total, powers = likely / scale, total / scale, powers / scale
+    expected: Doubles = (powers / total)[back.reshape(-1)]
+    return expected
+
+
+Ints = npt.NDArray[np.int64]
+
+ROUNDS = 1_000  # a quarter of the draws of each is lost at most, so that a few always do
+
+
+def place(
+    found: Observations, size: Ints, limit: int | None, name: str, rng: np.random.Generator
+) -> Observations:
+    """Put each link between two nodes at a random pair of their entities.
+
+    A pair has as many slots as the limit says, and all ways to take slots are equally likely; without a limit each link
+    stands anywhere, whatever the others do. Entities of node v are numbered from ``size[:v].sum()``.
+
+    Parameters
+    ----------
+    size
+        How many entities each node stands for, int64, shape (n,).
+    name
+        Of the relation, for messages.
+
+    Raises
+    ------
+    AnonymizationError
+        If two nodes have more links than the limit allows. (Inside of one node, what is too many is taken for links of
+        entities with themselves, and left out.)
+
+    Examples
+    --------
+    >>> three = Observations(np.array([0]), np.array([1]), np.array([3]))
+    >>> placed = place(three, np.array([1, 3]), 1, "classmates", np.random.default_rng(0))
+    >>> placed.source.tolist(), placed.target.tolist()
+    ([0, 0, 0], [1, 2, 3])
+    """
+    alone = (found.source == found.target) & (size[found.source] == 1)  # with oneself
+    pairs = np.where(alone, 1, pairs_between(size, found.source, found.target, found.mutual))
+    count = found.count
+    if limit is None:
+        row = np.repeat(np.arange(len(found)), count)
+        pair = rng.integers(0, pairs[row])
+    else:
+        _check(found, size, pairs, limit, name)
+        slots = np.where(alone, count, slots_of(limit, pairs))  # the limit is one of different entities
+        count = np.minimum(count, slots)
+        row = np.repeat(np.arange(len(found)), count)
+        pair = _slots(slots, count, rng) % pairs[row]
+    source, target = _ends(found, size, row, pair)
+    weight = None if found.weight is None else found.weight[row]
+    return observations(source, target, mutual=found.mutual, weight=weight)
+
+
+def _check(found: Observations, size: Ints, pairs: Ints, limit: int, name: str) -> None:
+    crowded = np.flatnonzero((found.source != found.target) & (found.count > limit * pairs))
+    if len(crowded):
+        row = crowded[0]
+        first, second = size[found.source[row]], size[found.target[row]]
+        raise AnonymizationError(
+            f"the release has {found.count[row]:,} links of {name!r} between nodes of {first} and {second} entities, "
+            f"which is more than {limit} a pair",
+            hint="say a larger limit, or none",
+        )
+
+
+def _slots(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
+    """Of the slots of each row draw so many different ones; those of one row stand together, shape (sum of counts,)."""
+    dense = 4 * count > slots
+    chosen = [_dense(slots, np.where(dense, count, 0), rng), _sparse(slots, np.where(dense, 0, count), rng)]
+    row, slot = np.concatenate(chosen, axis=1)
+    ordered: Ints = slot[np.argsort(row, kind="stable")]
+    return ordered
+
+
+def _dense(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
+    """Shuffle all slots of the rows that need any, and take the first ones; rows and slots, shape (2, m)."""
+    slots = np.where(count > 0, slots, 0)
+    row = np.repeat(np.arange(len(slots)), slots)
+    start = np.cumsum(slots) - slots
+    slot = np.arange(len(row)) - start[row]
+    rank = slot
+    order = np.lexsort((rng.random(len(row)), row))
+    return np.stack([row, slot[order]])[:, rank < count[row]]
+
+
+def _sparse(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
+    """Draw slots, and again for those that were drawn before, as one who draws one after the other."""
+    most = int(slots.max(initial=1))
+    drawn = np.empty(0, dtype=np.int64)  # row times `most` plus slot, ordered
+    for _ in range(ROUNDS):
+        row = np.repeat(np.arange(len(count)), count)
+        if not len(row):
+            return np.stack([drawn // most, drawn % most])
+        new = np.sort(row * most + rng.integers(0, slots[row]))
+        new = new[np.append(True, new[1:] != new[:-1])]
+        at = np.minimum(np.searchsorted(drawn, new), max(len(drawn) - 1, 0))
+        new = new[drawn[at] != new] if len(drawn) else new
+        drawn = np.sort(np.concatenate([drawn, new]), kind="stable")
+        count = count - np.bincount(new // most, minlength=len(count))
+    raise AnonymizationError(f"{ROUNDS} draws did not place all links", hint="try again")
+
+
+def _ends(found: Observations, size: Ints, row: Ints, pair: Ints) -> tuple[Ints, Ints]:
+    """Entities of each drawn pair of the nodes of a row, by its number among them."""
+    first = np.cumsum(size) - size
+    source, target = found.source[row], found.target[row]
+    own = (source == target) & (size[source] > 1)
+    width = np.where(own, size[target] - 1, size[target])
+    a, b = pair // width, pair % width
+    b = np.where(own & (b >= a), b + 1, b)
+    if found.mutual:  # number b(b-1)/2 + a is of the pair a < b
+        high = ((1 + np.sqrt(1.0 + 8.0 * pair)) // 2).astype(np.int64)
+        high -= high * (high - 1) // 2 > pair
+        high += high * (high + 1) // 2 <= pair
+        a, b = np.where(own, pair - high * (high - 1) // 2, a), np.where(own, high, b)
+    return first[source] + a, first[target] + b

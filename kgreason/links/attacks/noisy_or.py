@@ -1,0 +1,319 @@
+"""The noisy-or adversary: each observed link causes a sensitive one on its own.
+
+References
+----------
+LINKS, sections 6.1 (noisy-or, certain and uncertain observations), 7.1 (counts between clusters) and 7.2 (constraints).
+Section 7.1 divides the count between two clusters by all pairs of the graph, |V|²; the example of section 7.2 divides
+it by the pairs of the two clusters (30 of 10 times 10 give 0.3), which is what the probability of an observation is.
+That is done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.argument_checks import check_probabilities
+from kgreason.base.errors import AnonymizationError
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.links.attacks.entity_pairs import (
+    Beliefs,
+    Doubles,
+    all_pairs,
+    expected_power,
+    pairs_between,
+    slots_of,
+)
+from kgreason.links.model import LinkGraph, Observations, Released, observations
+from kgreason.people.model import Counts
+
+Ints = npt.NDArray[np.int64]
+
+ROUNDS = 10_000
+TOLERANCE = 1e-12
+"""With less change in a round the fixpoint is reached."""
+
+
+@dataclass(frozen=True, eq=False)
+class Causes:
+    """Causes of one strength, row by row.
+
+    Attributes
+    ----------
+    head
+        Number of the link that each may bring about; int64, shape (m,).
+    weight
+        Probability that one does, given all that it needs.
+    count
+        How many alike each row stands for; float64, shape (m,).
+    needs
+        Numbers of the links that must hold for it; int64, shape (m, r).
+    """
+
+    head: Ints
+    weight: float
+    count: Doubles
+    needs: Ints
+
+
+def least_fixpoint(causes: Sequence[Causes], leak: Doubles) -> tuple[Doubles, bool]:
+    """Least solution of P(h) = 1 - (1 - leak) Π (1 - weight Π P(b)), the products over causes of h and what they need.
+
+    All values grow from 0 and are at most 1, so what is found if the rounds do not suffice is too small, never too
+    large.
+
+    Parameters
+    ----------
+    leak
+        Probability of each link without any cause, shape (links,).
+
+    Returns
+    -------
+    Doubles
+        Shape (links,).
+    bool
+        Whether the fixpoint was reached.
+
+    Examples
+    --------
+    >>> first = Causes(np.array([0]), 0.5, np.array([2.0]), np.empty((1, 0), dtype=np.int64))
+    >>> second = Causes(np.array([1]), 0.4, np.array([1.0]), np.array([[0]]))
+    >>> least_fixpoint([first, second], np.zeros(2))
+    (array([0.75, 0.3 ]), True)
+    """
+    links = len(leak)
+    fixed = [c for c in causes if not c.needs.size]
+    moving = [c for c in causes if c.needs.size]
+    failing = sum((_failing(c, np.full(len(c.head), c.weight), links) for c in fixed), np.zeros(links))
+    believed = np.zeros(links)
+    for _ in range(ROUNDS if moving else 1):
+        logs = failing
+        for c in moving:
+            logs = logs + _failing(c, c.weight * believed[c.needs].prod(axis=1), links)
+        before, believed = believed, leak + (1 - leak) * -np.expm1(logs)
+        if not moving or np.abs(believed - before).max(initial=0.0) <= TOLERANCE:
+            return believed, True
+    return believed, False
+
+
+def _failing(causes: Causes, probability: Doubles, links: int) -> Doubles:
+    """Logarithm of the probability that all causes of a link fail, shape (links,)."""
+    with np.errstate(divide="ignore"):
+        logs = causes.count * np.log1p(-probability)
+    return np.bincount(causes.head, logs, minlength=links).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Probabilities with which causes bring about a sensitive link, each on its own.
+
+    Attributes
+    ----------
+    leak
+        Of all causes that are not observed, from 0 to 1.
+    weights
+        Of one link of each observed relation, by its name, from 0 to 1.
+
+    Examples
+    --------
+    >>> Noise(0.2, {"classmates": 0.4}).weight("classmates")
+    0.4
+    """
+
+    leak: float
+    weights: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        weights = {f"the weight of {name!r}": weight for name, weight in self.weights.items()}
+        check_probabilities(**{"the leak": self.leak}, **weights)
+        object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
+
+    def weight(self, name: str) -> float:
+        """Weight of a relation."""
+        if name not in self.weights:
+            known = ", ".join(map(repr, self.weights)) or "none"
+            raise AnonymizationError(
+                f"the relation {name!r} of the release has no weight (there are: {known})",
+                hint="give each observed relation a probability; 0 says that it tells nothing",
+            )
+        return self.weights[name]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What an adversary knows of the original besides the release (constraints, LINKS, section 3).
+
+    Attributes
+    ----------
+    limits
+        The most links of each observed relation between any two entities, in one direction if it is directed.
+    totals
+        Number of links of each observed relation between different entities.
+    """
+
+    limits: Mapping[str, int]
+    totals: Mapping[str, int]
+
+    def of(self, name: str) -> tuple[int, int]:
+        """Limit and total of a relation."""
+        if name not in self.limits or name not in self.totals:
+            raise AnonymizationError(
+                f"nothing is known of the relation {name!r} of the release",
+                hint="tell how many links of it the original has, and the most between two entities",
+            )
+        return self.limits[name], self.totals[name]
+
+
+def knowledge_of(original: LinkGraph) -> Knowledge:
+    """All that :class:`Knowledge` has, of a graph whose nodes are entities.
+
+    Examples
+    --------
+    >>> two = observations(np.array([0, 0, 1]), np.array([1, 1, 2]), mutual=True)
+    >>> knowledge_of(LinkGraph(np.array(["a", "b", "c"], dtype=object), {"classmates": two}))
+    Knowledge(limits={'classmates': 2}, totals={'classmates': 3})
+    """
+    limits, totals = {}, {}
+    for name, found in original.observed.items():
+        every = _unweighted(found)
+        count = every.count[every.source != every.target]
+        limits[name], totals[name] = int(count.max(initial=0)), int(count.sum())
+    return Knowledge(limits, totals)
+
+
+def _believed(leak: float, lacking: npt.ArrayLike) -> Doubles:
+    """Noisy-or of the leak and causes that all fail with a probability; without causes just the leak, to the bit."""
+    return np.asarray(leak + (1 - leak) * (1 - np.asarray(lacking)), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lacking:
+    """Probability that no link of one relation is a cause: of some pairs of nodes (others have no link), or of all."""
+
+    source: Vertices
+    target: Vertices
+    probability: Doubles
+    every: float = 1.0
+
+
+def beliefs_of(
+    released: Released, noise: Noise, knowledge: Knowledge, mutual: bool, *, sharp: bool = False
+) -> Beliefs:
+    """What an adversary with the noisy-or model believes when he sees a release.
+
+    - Links between entities (intact, partial) are certain; those that were removed he takes for absent.
+    - Of c links between two clusters he knows no more than that no pair of entities has more than the limit. So each
+      pair has as many slots, and any c of all slots are equally likely.
+    - Of constrained clusters he uses the totals alone: any slots of the whole graph are equally likely.
+    - Where all was removed there is the leak.
+
+    Where the sensitive relation is mutual, links in both directions tell of a pair. Where it is directed, those of the
+    same direction do, and mutual ones in both.
+
+    Parameters
+    ----------
+    knowledge
+        What he knows besides. Releases of entities do without.
+    mutual
+        Whether the sensitive relation is.
+    sharp
+        An adversary who makes more of constrained clusters than the paper's: only linked clusters have slots, as many
+        a pair as the release says.
+
+    Raises
+    ------
+    AnonymizationError
+        If a relation has no weight, or nothing is known of it and it is needed.
+    """
+    graph = released.graph
+    lacking = []
+    for name, found in graph.observed.items() if released.strategy != "removed" else ():
+        fails = 1 - noise.weight(name)
+        every = _informative(found, graph.size)
+        if released.strategy == "cluster-edge":
+            lacking.append(_placed(every, graph.size, fails, knowledge.of(name)[0], mutual))
+        elif released.strategy != "constrained":
+            lacking.append(_cause(every, np.power(fails, every.count.astype(np.float64)), mutual))
+        elif sharp:
+            lacking.append(_shared(every, graph.size, fails, knowledge.of(name)[1], mutual))
+        else:
+            lacking.append(_uniform(every.mutual, int(graph.size.sum()), fails, knowledge.of(name), mutual))
+    return _together(lacking, noise.leak, graph.n, mutual)
+
+
+def _unweighted(found: Observations) -> Observations:
+    if found.weight is None:
+        return found
+    return observations(found.source, found.target, count=found.count, mutual=found.mutual)
+
+
+def _informative(found: Observations, size: Counts) -> Observations:
+    """One row a pair of nodes, without entities linked to themselves."""
+    every = _unweighted(found)
+    kept = (every.source != every.target) | (size[every.source] > 1)
+    return Observations(every.source[kept], every.target[kept], every.count[kept], every.mutual)
+
+
+def _cause(every: Observations, probability: Doubles, mutual: bool) -> _Lacking:
+    """Rows as pairs of the sensitive relation; those of one pair in both directions stay two independent causes."""
+    source, target = every.source, every.target
+    if not mutual and every.mutual:
+        back = source != target
+        source, target = np.append(source, target[back]), np.append(target, source[back])
+        probability = np.append(probability, probability[back])
+    return _Lacking(source, target, probability)
+
+
+def _own(every: Observations, mutual: bool) -> Counts:
+    """How many directions of each row tell of the same pair of entities."""
+    both = mutual and not every.mutual
+    return np.where(both & (every.source == every.target), 2, 1).astype(np.int64)
+
+
+def _placed(every: Observations, size: Counts, fails: float, limit: int, mutual: bool) -> _Lacking:
+    """Links between clusters, each row on slots of its own."""
+    slots = slots_of(limit, pairs_between(size, every.source, every.target, every.mutual))
+    links = np.minimum(every.count, slots)  # those of entities to themselves are counted, but have no slot
+    return _cause(every, expected_power(fails, slots, links, limit * _own(every, mutual)), mutual)
+
+
+def _uniform(undirected: bool, entities: int, fails: float, known: tuple[int, int], mutual: bool) -> _Lacking:
+    """All links of the original on the slots of all pairs."""
+    limit, total = known
+    none = np.empty(0, dtype=np.int64)
+    slots = int(slots_of(limit, np.array([all_pairs(entities, undirected)]))[0])
+    own = limit * (2 if mutual and not undirected else 1) if slots else 0
+    placed = expected_power(fails, np.array([slots]), np.array([min(total, slots)]), np.array([own]))
+    return _Lacking(none, none, np.empty(0), float(placed[0]))
+
+
+def _shared(every: Observations, size: Counts, fails: float, total: int, mutual: bool) -> _Lacking:
+    """All links of the original on the slots of linked clusters; a pair has those of both directions at once."""
+    slots = int(slots_of(every.count, pairs_between(size, every.source, every.target, every.mutual)).sum())
+    own = every.count * _own(every, mutual)
+    if mutual:
+        pairs = observations(every.source, every.target, count=own, mutual=True)
+        every, own = pairs, pairs.count
+    all_slots = np.full(len(own), slots)
+    return _cause(every, expected_power(fails, all_slots, np.minimum(total, all_slots), own), mutual)
+
+
+def _together(lacking: list[_Lacking], leak: float, n: int, mutual: bool) -> Beliefs:
+    """All causes of each pair of nodes that has one."""
+    keys = []
+    for one in lacking:
+        source, target = one.source, one.target
+        if mutual:
+            source, target = np.minimum(source, target), np.maximum(source, target)
+        keys.append(source * n + target)
+    pairs = np.unique(np.concatenate([*keys, np.empty(0, dtype=np.int64)]))
+    all_have = np.prod([one.every for one in lacking])
+    product = np.full(len(pairs), all_have)
+    for key, one in zip(keys, lacking, strict=True):
+        np.multiply.at(product, np.searchsorted(pairs, key), one.probability)
+    source, target = pairs // max(n, 1), pairs % max(n, 1)
+    return Beliefs(source, target, _believed(leak, product), float(_believed(leak, all_have)), mutual)

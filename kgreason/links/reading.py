@@ -1,0 +1,320 @@
+"""Observed and sensitive links of files that a schema describes, or of a rule file and its data.
+
+Remarks are made on what gives sensitive links away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from kgreason.base.atomic_files import replacing
+from kgreason.base.errors import DataError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.data.fact_loading import Data, load_facts, load_graph
+from kgreason.data.formats.delimited import write_csv
+from kgreason.engine.post_processing import apply_posts
+from kgreason.engine.seminaive.evaluation import evaluate
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.vocabulary import suggest
+from kgreason.links.model import LinkGraph, Observations, Original, Sensitive, observations
+from kgreason.people.file_schema import LINKS, ROLES, Schema
+from kgreason.people.model import PeopleGraph, Texts, distinct_links
+from kgreason.people.reading import Statements, joined, read_statements
+
+_ALIKE = 0.9  # share of the pairs of either relation that are pairs of both, where one tells the other
+_FEWEST = 10  # links that tell whether a relation is mutual
+_SHOWN = 3
+
+
+def read(schema: Schema | Path | str, sensitive: str, progress: Progress = SILENT) -> Original:
+    """Read a graph of observed links, and the links that must not be told.
+
+    Files and entities are those of `kgreason.people.read`. But rows of an observed relation that
+    repeat others are observations of their own (two classes taken together) and are counted. Of a mutual relation rows
+    of both directions state the same links: a pair has as many as the direction with more rows. Entities that only
+    sensitive links name are left out with these, and the numbers of the others do not depend on sensitive links.
+
+    Parameters
+    ----------
+    schema
+        A schema, its file, or a folder with a ``people.toml``.
+    sensitive
+        The relation that must not be told; no part of the graph.
+    progress
+        Is told what was left out, and what gives sensitive links away.
+
+    Raises
+    ------
+    DataError
+        If a file does not hold what the schema says, there is no such relation, or no other one.
+    """
+    said = read_statements(schema, progress, sensitive)
+    _check_schema(said, sensitive)
+    n, secret = said.known, _sensitive(said, sensitive, progress)
+    said.remarks.counts.pop("completed", None)  # of links without direction one is all there is
+    observed = {
+        name: _counted(said, name, n)
+        for name, kind in said.kinds.items()
+        if kind in LINKS and name != sensitive
+    }
+    original = Original(
+        LinkGraph(said.labels[:n], observed, said.attributes()),
+        secret,
+    )
+    said.remarks.suspect(PeopleGraph(said.labels[:n], original.graph.attributes, {}))
+    said.remarks.tell(progress)
+    _tell_both_ways(original.graph, progress)
+    _tell_amiss(original, progress)
+    return original
+
+
+def _check_schema(said: Statements, sensitive: str) -> None:
+    relations = [name for name, kind in said.kinds.items() if kind in LINKS]
+    kind = said.kinds.get(sensitive)
+    if kind is None:
+        near = suggest(sensitive, relations)
+        asked = f"did you mean {near!r}?" if near else f"there are {', '.join(relations) or 'no relations'}"
+        raise said.schema.error(f"there is no relation {sensitive!r} that could be sensitive", hint=asked)
+    if kind not in LINKS:
+        what = "ignored" if kind == "ignore" else f"a {kind} attribute, not a relation"
+        hint = f"name it among relations or mutual if it links entities; the relations are {', '.join(relations)}"
+        raise said.schema.error(f"{sensitive!r}, which is to be sensitive, is {what}", hint=hint)
+    if relations == [sensitive]:
+        hint = "name the relations among relations or mutual; without any no link is released"
+        raise said.schema.error(f"besides the sensitive {sensitive!r} there is no relation", hint=hint)
+
+
+def _sensitive(said: Statements, name: str, progress: Progress) -> Sensitive:
+    """Sensitive links between entities of which something else is known."""
+    found = said.links(name)
+    once = found.source < found.target if found.mutual else np.ones(len(found), dtype=np.bool_)
+    known = np.maximum(found.source, found.target) < said.known
+    gone = int((once & ~known).sum())
+    _tell_unknown(said.labels[said.known :], gone, name, progress)
+    rows = np.flatnonzero(once & known)
+    return Sensitive(name, found.source[rows], found.target[rows], found.mutual, gone)
+
+
+def _counted(said: Statements, name: str, n: int) -> Observations:
+    parts = said.entries[name]
+    source, target = joined([p.number for p in parts]), joined([p.other for p in parts])
+    apart = source != target
+    said.remarks.count("loops", name, int((~apart).sum()))
+    found = observations(source[apart], target[apart])
+    return _counted_once(found, n) if said.kinds[name] == "mutual" else found
+
+
+def _counted_once(found: Observations, n: int) -> Observations:
+    """Links of a mutual relation of which rows state one direction or both: the larger number of the two.
+
+    Examples
+    --------
+    >>> rows = observations(np.array([0, 1, 1, 2]), np.array([1, 0, 0, 1]))
+    >>> links = _counted_once(rows, 3)
+    >>> links.source.tolist(), links.target.tolist(), links.count.tolist()
+    ([0, 1], [1, 2], [2, 1])
+    """
+    low, high = np.minimum(found.source, found.target), np.maximum(found.source, found.target)
+    key, place = np.unique(low * n + high, return_inverse=True)
+    count = np.zeros(len(key), dtype=np.int64)
+    np.maximum.at(count, place, found.count)
+    return Observations(key // max(n, 1), key % max(n, 1), count, mutual=True)
+
+
+def _tell_amiss(original: Original, progress: Progress) -> None:
+    """Note observed relations that are nearly the sensitive one."""
+    graph, secret = original.graph, original.sensitive
+    hidden = _pairs(graph.n, secret.source, secret.target)
+    for name, found in graph.observed.items():
+        pairs = _pairs(graph.n, found.source, found.target)
+        both = len(np.intersect1d(pairs, hidden, assume_unique=True))
+        share = both / max(len(pairs) + len(hidden) - both, 1)
+        if share >= _ALIKE:
+            progress.note(
+                f"{name} links nearly the same entities as {secret.name} ({100 * share:.0f} % of the pairs of either): "
+                f"it tells {secret.name}. Leave it out, or release no links"
+            )
+
+
+def _pairs(n: int, source: Vertices, target: Vertices) -> Vertices:
+    """A number for each pair that is linked in any direction, ascending."""
+    return np.unique(np.minimum(source, target) * n + np.maximum(source, target))
+
+
+def _tell_unknown(labels: Texts, links: int, name: str, progress: Progress) -> None:
+    """Note entities that only sensitive links name, and how many of these are left out with them."""
+    if not len(labels):
+        return
+    shown = ", ".join(repr(label) for label in labels[:_SHOWN].tolist())
+    more = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
+    progress.note(
+        f"of {shown}{more} nothing is known but {name}: {len(labels):,} entities and {links:,} links of {name} are "
+        "left out, for nodes without links and values would tell of them. A table that lists entities keeps them"
+    )
+
+
+def _tell_both_ways(graph: LinkGraph, progress: Progress) -> None:
+    """Note relations that may be mutual though nobody said so: all their links run both ways."""
+    for name, found in graph.observed.items():
+        back = np.sort(found.target * graph.n + found.source)
+        same = bool((back == found.source * graph.n + found.target).all())
+        if not found.mutual and len(found) >= _FEWEST and same:
+            progress.note(
+                f"each link of {name} has its reverse: if {name} is mutual, say so, or each link counts as two"
+            )
+
+
+def links_of_program(
+    program: CheckedProgram, data: Data, sensitive: str, progress: Progress = SILENT
+) -> Original:
+    """Read the ground edges of a program as observed links, and find the links that must not be told.
+
+    Links have a direction, and weights where edges have them; parallel edges of different weights are several. An edge
+    from an entity to itself is no link. Entities that only sensitive edges name are left out with these.
+
+    Parameters
+    ----------
+    data
+        Sources of facts; see `kgreason.data.fact_loading.load_facts`.
+    sensitive
+        A predicate: one of the edges, which is then not observed, or one that the rules derive or the data hold, whose
+        facts are pairs of entities.
+    progress
+        Is told what was left out, and what gives sensitive links away.
+
+    Raises
+    ------
+    DataError
+        If there is no such predicate, it holds no pairs of entities, nothing else is observed, or the data are at
+        fault.
+    ProgramError, EvaluationError
+        If rules and data do not go together.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> program = load_text('@edge("own"). control(X,Y) :- own(X,Y,W), W > 0.5.')
+    >>> found = links_of_program(program, {"own": [("A", "B", 0.6), ("A", "C", 0.2)]}, "control")
+    >>> found.graph, found.sensitive.source.tolist(), found.sensitive.target.tolist()
+    (<LinkGraph with 3 nodes; own 2>, [0], [1])
+    """
+    _check(program, sensitive)
+    others = tuple(edge for edge in program.edges if edge != sensitive)
+    rest = {name: some for name, some in data.items() if name != sensitive or name not in program.edges}
+    graph = load_graph(replace(program, edges=others), rest, progress)
+    observed = {name: _observed(name, relation, progress) for name, relation in graph.relations.items()}
+    source, target, left_out = (
+        _derived(program, data, graph, sensitive, progress)
+        if sensitive not in program.edges or sensitive in program.heads
+        else _ground(program, data, graph, sensitive, progress)
+    )
+    if loops := int((source == target).sum()):
+        progress.note(f"{sensitive}: {loops:,} pairs of an entity and itself are no links, left out")
+    pairs = distinct_links(graph.n, source, target)
+    secret = Sensitive(sensitive, pairs.source, pairs.target, left_out=left_out)
+    original = Original(LinkGraph(graph.labels, observed), secret)
+    _tell_amiss(original, progress)
+    return original
+
+
+def _check(program: CheckedProgram, sensitive: str) -> None:
+    arity = program.arities.get(sensitive)
+    if arity is None and sensitive not in program.edges:
+        near = suggest(sensitive, program.arities)
+        known = sorted({*program.edges, *(p for p in program.heads if program.arities[p] == 2)})
+        asked = f"did you mean {near!r}?" if near else f"there are {', '.join(known)}"
+        raise DataError(
+            program.file, f"there is no predicate {sensitive!r} that could be sensitive", hint=asked
+        )
+    if arity != 2 and sensitive not in program.edges:
+        raise DataError(
+            program.file,
+            f"{sensitive!r}, which is to be sensitive, has {arity} arguments",
+            hint=f"add a rule that leaves two entities, as in pair(X, Y) :- {sensitive}(X, Y, ...)",
+        )
+    if set(program.edges) == {sensitive}:
+        hint = "say with @edge which other links are released"
+        raise DataError(program.file, f"besides the sensitive {sensitive!r} there are no edges", hint=hint)
+
+
+def _observed(name: str, relation: Relation, progress: Progress) -> Observations:
+    links = relation.take(relation.source != relation.target)
+    if loops := len(relation) - len(links):
+        progress.note(f"{name}: {loops:,} edges from an entity to itself are no links, left out")
+    return observations(links.source, links.target, weight=links.weight)
+
+
+def _ground(
+    program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
+) -> tuple[Vertices, Vertices, int]:
+    """Sensitive edges between entities of which something else is known, and how many others there are."""
+    own = {name: some for name, some in data.items() if name == sensitive}
+    alone = load_graph(replace(program, edges=(sensitive,), nodes=()), own, progress)
+    number = {label: i for i, label in enumerate(graph.labels.tolist())}
+    entity = np.array([number.get(label, -1) for label in alone.labels.tolist()], dtype=np.int64)
+    relation = alone.relations[sensitive]
+    source, target = entity[relation.source], entity[relation.target]
+    known = (source >= 0) & (target >= 0)
+    apart = relation.source != relation.target
+    gone = np.unique(np.stack([relation.source, relation.target])[:, ~known & apart], axis=1).shape[1]
+    _tell_unknown(alone.labels[entity < 0], gone, sensitive, progress)
+    return source[known], target[known], gone
+
+
+def _derived(
+    program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
+) -> tuple[Vertices, Vertices, int]:
+    """Pairs of entities that a predicate holds once the rules have run, and how many facts are none."""
+    _tell_probable(program, sensitive, progress)
+    facts = load_facts(program, data, SILENT, [sensitive])  # what there is to note is told by the graph
+    found = evaluate(program, facts, goals=[sensitive], progress=progress).facts
+    number = {label: i for i, label in enumerate(graph.labels.tolist())}
+    rows = [
+        [number.get(str(value), -1) if isinstance(value, str | int) else -1 for value in row]
+        for row in apply_posts(program, found).rows(sensitive)
+    ]
+    pairs = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    pairs = pairs[(pairs >= 0).all(axis=1)]
+    if strange := len(rows) - len(pairs):
+        if not len(pairs):
+            raise DataError(
+                program.file,
+                f"{sensitive!r}, which is to be sensitive, holds no pairs of entities",
+                hint="its arguments must be ends of edges or vertices",
+            )
+        progress.note(f"{sensitive}: {strange:,} facts are no pairs of entities of the graph, left out")
+    return pairs[:, 0].copy(), pairs[:, 1].copy(), strange
+
+
+def _tell_probable(program: CheckedProgram, sensitive: str, progress: Progress) -> None:
+    """Note rules of an adversary that are taken for rules of the truth."""
+    probable = [rule for rule in program.rules if rule.weight is not None and rule.weight < 1]
+    if probable:
+        progress.note(
+            f"which {sensitive} are true is derived as if all rules were certain, but @label gives "
+            f"{probable[0].label!r} the probability {probable[0].weight:g}. If that is an adversary's, name rules of "
+            "the truth by --rules, and his by --other-rules"
+        )
+
+
+def write_triples(path: Path, original: Original) -> None:
+    """Write a row ``user,relation,target`` for each link, the sensitive ones last; weights and attributes are left out.
+
+    Entities without any link are not in the file.
+    """
+    graph, secret = original.graph, original.sensitive
+    source, name, target = [], [], []
+    for relation, found in graph.observed.items():
+        source.append(np.repeat(found.source, found.count))
+        target.append(np.repeat(found.target, found.count))
+        name.append(np.full(found.total, relation, dtype=object))
+    source.append(secret.source)
+    target.append(secret.target)
+    name.append(np.full(len(secret), secret.name, dtype=object))
+    ends = graph.labels[np.concatenate(source)], graph.labels[np.concatenate(target)]
+    with replacing(path) as temporary:
+        write_csv(temporary, ROLES, (ends[0], np.concatenate(name), ends[1]))

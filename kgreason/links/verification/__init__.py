@@ -1,0 +1,1 @@
+"""The independent checker of releases of links; it imports no anonymizer."""

@@ -1,0 +1,409 @@
+"""Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+
+The checker shares no code with the anonymizers, but the graph.
+
+References
+----------
+LINKS, section 4.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.choices import CLUSTERED, Strategy
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.graph.refinement import numbered
+from kgreason.isomorphism.verification.conditions import no_label_kept
+from kgreason.isomorphism.verification.verdict import SHOWN, Item, judged, listing
+from kgreason.links.model import LinkGraph, Observations, Released
+from kgreason.links.verification.verdict import LinksVerdict, Nodes, Source
+from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.people.verification.information import shared
+from kgreason.people.verification.information import values as classes_of_values
+
+Doubles = npt.NDArray[np.float64]
+Number = TypeVar("Number", np.int64, np.float64)
+Rows = tuple[Vertices, Vertices, Doubles, Vertices]
+"""Links: source, target, weight (0 where there is none), and how many."""
+NEEDED = (
+    "mapping: whether each entity is in a node that counts it",
+    "labels: whether original names are in the release",
+    "values: whether nodes have the values of their entities",
+    "links: whether the links are those that the strategy leaves",
+)
+UNNAMED = "sensitive: whether the release names the sensitive relation"
+
+
+def verify_links(
+    released: Released,
+    *,
+    secret: str | None = None,
+    source: Source | None = None,
+    k: int | None = None,
+    strategy: Strategy | None = None,
+    percent: float | None = None,
+    form: Item | None = None,
+) -> LinksVerdict:
+    """Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+
+    Parameters
+    ----------
+    secret
+        Name of the sensitive relation.
+    source
+        The original and who is who; `None`: only the release is looked at.
+    k
+        Entities that nothing but links may tell apart; `None`: it is not asked.
+    strategy
+        How the release must have been made; `None`: as it says itself.
+    percent
+        Of ``"partial"``: how much of each relation must be missing at least.
+    form
+        What was found of the files that it was read from; `None`: it is in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kgreason.links.model import LinkGraph, observations
+    >>> taken = observations(np.array([0, 1, 0]), np.array([1, 2, 2]), mutual=True)
+    >>> names = np.array(["Ann", "Bob", "Cem", "Dee"], dtype=object)
+    >>> original = LinkGraph(names, {"classmates": taken})
+    >>> between = observations(np.array([0, 0, 0]), np.array([0, 1, 1]), mutual=True)
+    >>> two = np.array([2, 2])
+    >>> graph = LinkGraph(np.array(["x", "y"], dtype=object), {"classmates": between}, {}, two)
+    >>> where = Source(original, np.array([0, 0, 1, 1]))
+    >>> verify_links(Released(graph, "cluster-edge"), secret="friends", source=where, k=2).holds
+    True
+    >>> print(verify_links(Released(graph, "constrained"), source=where, k=2)["links"].witnesses[0])
+    classmates: x, y: more links than the entities have
+    """
+    plain = simple(released.graph)
+    items = [] if secret is None else [sensitive(released.graph, secret)]
+    if form is not None:
+        items.append(form)
+    if strategy is not None:
+        same = released.strategy == strategy
+        detail = f"made by {released.strategy}" + ("" if same else f", not by {strategy}")
+        items.append(Item("strategy", same, detail))
+    if not shows_clusters(released):
+        k = None
+    found, nodes = clusters(released, k)
+    items += [found, plain]
+    needed = (UNNAMED,) if secret is None else ()
+    if source is None:
+        return LinksVerdict(released.strategy, k, tuple(items), nodes, (*needed, *NEEDED))
+    paired = mapping(released, source)
+    items += [paired, no_label_kept(source.graph, released.graph, "name")]
+    if paired.holds and plain.holds:
+        items += [values(released, source), links(released, source, percent)]
+    else:
+        why = "the mapping is broken" if plain.holds else "the release is no graph of links"
+        items += [Item(name, False, f"not examined: {why}", undecided=True) for name in ("values", "links")]
+    return LinksVerdict(released.strategy, k, tuple(items), nodes, needed)
+
+
+def sensitive(graph: LinkGraph, name: str) -> Item:
+    """Whether the sensitive relation has no links in the release, and its name is no word of what the release says.
+
+    Of a folder its form must be checked, too: then nothing else stands in its files.
+
+    Parameters
+    ----------
+    name
+        The sensitive relation. A word ends at a sign that is no letter or digit, such as the _ of ``friends_list``.
+    """
+    word = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
+    found = [f"{where} is {said}" for where, said in _said(graph) if word.search(said)]
+    holds = "no link of the sensitive relation is released, nor is its name in any name or value"
+    return judged("sensitive", found, "the release names the sensitive relation", holds)
+
+
+def _said(graph: LinkGraph) -> Iterator[tuple[str, str]]:
+    """All texts of a release, each with what it is."""
+    yield from (("a node", label) for label in graph.labels.tolist())
+    yield from (("a relation", relation) for relation in graph.observed)
+    for attribute, a in graph.attributes.items():
+        yield "an attribute", attribute
+        values = a.domain[np.unique(a.value)].tolist()
+        yield from ((f"a value of {attribute}", text) for text in values)
+
+
+def simple(graph: LinkGraph) -> Item:
+    """Whether the graph is one: names once, ends that exist, each pair (and weight) once, and counts of at least 1."""
+    again = len(graph.labels) - len(set(graph.labels.tolist()))
+    words = again * ["a name stands again"]
+    words += [
+        f"{graph.labels[u]} stands for {graph.size[u]} entities" for u in np.flatnonzero(graph.size < 1)
+    ]
+    for name, found in graph.observed.items():
+        words += _malformed(graph, name, found)
+    fails = f"{len(words):,} rows are none of a graph of links"
+    return judged(
+        "simple", words, fails, "each pair stands once with its count, between nodes that are there"
+    )
+
+
+def _malformed(graph: LinkGraph, name: str, found: Observations) -> list[str]:
+    ends = np.concatenate([found.source, found.target])
+    outside = int(((ends < 0) | (ends >= graph.n)).sum())
+    if outside:
+        return [f"{name}: {outside:,} ends are no nodes"]
+    columns = (
+        (found.target, found.source) if found.weight is None else (found.weight, found.target, found.source)
+    )
+    order = np.lexsort(columns)
+    same = np.ones(max(len(found) - 1, 0), dtype=np.bool_)
+    for column in columns:
+        same &= np.diff(column[order]) == 0
+    rows = [(order[1:][same], "stands again"), (np.flatnonzero(found.count < 1), "has no count")]
+    if found.mutual:
+        rows.append((np.flatnonzero(found.source > found.target), "stands the wrong way round"))
+    labels = graph.labels
+    return [
+        f"{name}: the link {labels[found.source[row]]}, {labels[found.target[row]]} {what}"
+        for places, what in rows
+        for row in places
+    ]
+
+
+def mapping(released: Released, source: Source) -> Item:
+    """Whether each entity is in a node, and each node stands for as many entities as it says."""
+    map_, graph = source.mapping, released.graph
+    if len(map_) != source.graph.n:
+        return Item("mapping", False, f"{len(map_):,} entries for {source.graph.n:,} entities")
+    lost = np.flatnonzero((map_ < 0) | (map_ >= graph.n))
+    if len(lost):
+        words = listing(map(str, source.graph.labels[lost[:SHOWN]]), len(lost))
+        return Item("mapping", False, f"{len(lost):,} entities are in no node of the release", words)
+    members = np.bincount(map_, minlength=graph.n)
+    wrong = np.flatnonzero(members != graph.size)
+    if len(wrong):
+        some = (f"{graph.labels[u]} says {graph.size[u]}, and stands for {members[u]}" for u in wrong[:SHOWN])
+        detail = f"{len(wrong):,} nodes stand for other numbers of entities than they say"
+        return Item("mapping", False, detail, listing(some, len(wrong)))
+    several = np.flatnonzero(members > 1)
+    several = several[:0] if released.strategy in CLUSTERED else several
+    fails = f"{len(several):,} nodes stand for several entities, which {released.strategy} does not do"
+    holds = f"{source.graph.n:,} entities are in {graph.n:,} nodes, as these say"
+    return judged("mapping", map(str, graph.labels[several[:SHOWN]]), fails, holds, len(several))
+
+
+def shows_clusters(released: Released) -> bool:
+    """Whether anything but links tells entities apart: nodes that are clusters, or values."""
+    return released.strategy in CLUSTERED or any(len(a) for a in released.graph.attributes.values())
+
+
+def clusters(released: Released, k: int | None) -> tuple[Item, Nodes]:
+    """Whether each entity is one of k that nothing but links tells apart."""
+    graph = released.graph
+    entities = int(graph.size.sum())
+    if released.strategy in CLUSTERED:
+        smallest = int(graph.size.min(initial=entities))
+        nodes = Nodes(graph.n, entities, graph.n, smallest)
+        small = np.flatnonzero(graph.size < (k or 1))
+        if len(small):
+            words = (f"{graph.labels[u]} stands for {graph.size[u]}, k = {k}" for u in small[:SHOWN])
+            detail = f"{len(small):,} nodes stand for fewer than {k} entities"
+            return Item("clusters", False, detail, listing(words, len(small))), nodes
+        return Item(
+            "clusters", True, f"each of {graph.n:,} nodes stands for {smallest:,} entities or more"
+        ), nodes
+    if not shows_clusters(released):
+        return Item("clusters", True, "nothing but links is told of entities"), Nodes(
+            graph.n, entities, min(graph.n, 1), entities
+        )
+    item, figures = shared(
+        classes(graph), graph.labels, np.full(graph.n, k or 1, dtype=np.int64), "values", "clusters"
+    )
+    return item, Nodes(graph.n, entities, figures.classes, figures.smallest)
+
+
+def classes(graph: LinkGraph) -> Vertices:
+    """Classes of nodes with the same values, int64, shape (n,)."""
+    found: Vertices = classes_of_values(PeopleGraph(graph.labels, graph.attributes, {}))
+    return found
+
+
+def values(released: Released, source: Source) -> Item:
+    """Whether each node has just the values of the entities that it stands for, or that it shares its values with.
+
+    Entities that are nodes of their own have the values of all who look like them: then nothing is invented and
+    nothing is lost, whichever clusters made them alike.
+    """
+    graph = released.graph
+    clustered = released.strategy in CLUSTERED
+    group = np.arange(graph.n) if clustered or not graph.n else classes(graph)
+    words: list[str] = []
+    total = 0
+    for name in sorted({*graph.attributes, *source.graph.attributes}):
+        words += _kind(name, source.graph.attributes.get(name), graph.attributes.get(name))
+        had = _entries(source.graph.attributes.get(name), group[source.mapping])
+        has = _entries(graph.attributes.get(name), group)
+        total += len(has)
+        who = {int(group[u]): str(graph.labels[u]) for u in range(graph.n)} if had != has else {}
+        words += [f"{who[u]} lacks {name} = {text}" for u, text in sorted(had - has)]
+        words += [f"{who[u]} has {name} = {text}, which is of nobody there" for u, text in sorted(has - had)]
+    fails = f"{len(words):,} values or attributes are lost, invented or of another kind"
+    holds = f"nodes have the {total:,} values of those they stand for" if total else "no values"
+    return judged("values", words, fails, holds)
+
+
+def _kind(name: str, had: Attribute | None, has: Attribute | None) -> list[str]:
+    """Whether an attribute is of another kind, or was none; one without values may be left out."""
+    if has is None:
+        return []
+    if had is None:
+        return [f"{name} is no attribute of the original"]
+    return [f"{name} is {has.kind}, and was {had.kind}"] if has.kind != had.kind else []
+
+
+def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[tuple[int, str]]:
+    if attribute is None:
+        return set()
+    return set(zip(group[attribute.user].tolist(), attribute.domain[attribute.value].tolist(), strict=True))
+
+
+def links(released: Released, source: Source, percent: float | None) -> Item:
+    """Whether each observed relation has the links that the strategy leaves.
+
+    Parameters
+    ----------
+    percent
+        Of ``"partial"``: how much of each relation must be missing at least; `None`: it is not said.
+    """
+    before, after = source.graph.observed, released.graph.observed
+    words = [f"{name}: the original has no such relation" for name in sorted(set(after) - set(before))]
+    told = []
+    for name, original in before.items():
+        found = after.get(name)
+        if found is None:
+            words.append(f"{name}: the release does not name it")
+            continue
+        words += [f"{name}: {what}" for what in _wrong(released, source, original, found, percent)]
+        told.append(f"{name} {original.total:,} -> {found.total:,}")
+    fails = f"the links are not those that {released.strategy} leaves"
+    rest = "; any share may be missing" if released.strategy == "partial" and percent is None else ""
+    holds = f"as {released.strategy} leaves them: {', '.join(told) or 'none'}{rest}"
+    return judged("links", words, fails, holds)
+
+
+def _wrong(
+    released: Released, source: Source, original: Observations, found: Observations, percent: float | None
+) -> list[str]:
+    strategy = released.strategy
+    if found.mutual != original.mutual:
+        return [f"it is {'mutual' if found.mutual else 'directed'}, and was not"]
+    if (found.weight is None) != (original.weight is None):
+        return ["its weights are lost" if found.weight is None else "it had no weights"]
+    if strategy == "removed":
+        return [f"{found.total:,} links are left"] if len(found) else []
+    if strategy in CLUSTERED:
+        return _of_clusters(released, source, original, found)
+    expected = _carried(original, source.mapping)
+    rows, surplus = _surplus(expected, _rows(found))
+    invented = np.flatnonzero(surplus < 0)
+    words = _named(released, rows, invented, "more links than there were")
+    if strategy == "intact":
+        return words + _named(released, rows, np.flatnonzero(surplus > 0), "links are missing")
+    least = 0 if percent is None else math.ceil(Fraction(str(percent)) * original.total / 100)
+    missing = original.total - found.total
+    if missing < least:
+        words.append(f"{missing:,} of {original.total:,} links are missing, and {least:,} should be")
+    return words
+
+
+def _of_clusters(
+    released: Released, source: Source, original: Observations, found: Observations
+) -> list[str]:
+    expected = _between(original, source.mapping, largest=released.strategy == "constrained")
+    mean = expected[2]
+    sides = [(a, b, np.zeros(len(a)), many) for a, b, _, many in (expected, _rows(found))]
+    rows, surplus = _surplus(*sides)
+    words = _named(released, rows, np.flatnonzero(surplus < 0), "more links than the entities have")
+    words += _named(released, rows, np.flatnonzero(surplus > 0), "fewer links than the entities have")
+    if words or found.weight is None:
+        return words
+    if len(found) != len(mean):
+        return [f"{len(found):,} rows for {len(mean):,} pairs of nodes"]
+    order = np.lexsort((found.target, found.source))
+    other = np.flatnonzero(found.weight[order] != mean)
+    return _named(released, expected, other, "another weight than the mean of the entities")
+
+
+def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Rows:
+    """Links between nodes, ordered, with the mean of their weights: all, or the `largest` number of two entities."""
+    a, b, weight, count = _carried(original, mapping)
+    pair = numbered(np.column_stack([a, b]))
+    many = _sums(pair, count)
+    mean = _means(pair, weight, count)
+    if largest:
+        entities = numbered(np.column_stack([original.source, original.target]))
+        single = _sums(entities, original.count)
+        many = np.zeros(len(mean), dtype=np.int64)
+        np.maximum.at(many, pair, single[entities])
+    first = np.unique(pair, return_index=True)[1]
+    return a[first], b[first], mean, many
+
+
+def _means(group: Vertices, weight: Doubles, count: Vertices) -> Doubles:
+    """Mean weight of each group from an exact sum, within its weights; not a number where weights are too large.
+
+    A sum that depended on the order of links would leave digits in which something could stand.
+    """
+    rows: dict[int, list[tuple[float, int]]] = {}
+    for key, w, c in zip(group.tolist(), weight.tolist(), count.tolist(), strict=True):
+        rows.setdefault(key, []).append((w, c))
+    means = []
+    for key in sorted(rows):
+        weights = [w for w, _ in rows[key]]
+        try:
+            mean = math.fsum(w * c for w, c in rows[key]) / sum(c for _, c in rows[key])
+        except (OverflowError, ValueError):
+            mean = math.nan
+        means.append(min(max(mean, min(weights)), max(weights)) if math.isfinite(mean) else math.nan)
+    return np.array(means, dtype=np.float64)
+
+
+def _carried(original: Observations, mapping: Vertices) -> Rows:
+    """Links of the original between the nodes of the release."""
+    _, _, weight, count = _rows(original)
+    a, b = mapping[original.source], mapping[original.target]
+    return (np.minimum(a, b), np.maximum(a, b), weight, count) if original.mutual else (a, b, weight, count)
+
+
+def _rows(found: Observations) -> Rows:
+    weight = np.zeros(len(found)) if found.weight is None else found.weight
+    return found.source, found.target, weight, found.count
+
+
+def _surplus(expected: Rows, found: Rows) -> tuple[Rows, Vertices]:
+    """Each pair (and weight) of either, and how many links more are expected than found, int64."""
+    source, target, weight = (np.concatenate([x, y]) for x, y in zip(expected[:3], found[:3], strict=True))
+    count = np.concatenate([expected[3], -found[3]])
+    group = numbered(np.column_stack([source, target, weight]))
+    first = np.unique(group, return_index=True)[1]
+    surplus = _sums(group, count)
+    return (source[first], target[first], weight[first], surplus), surplus
+
+
+def _sums(group: Vertices, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    total = np.zeros(int(group.max(initial=-1)) + 1, dtype=numbers.dtype)
+    np.add.at(total, group, numbers)
+    return total
+
+
+def _named(released: Released, rows: Rows, places: Vertices, what: str) -> list[str]:
+    """Pairs of nodes for which something is wrong; after the first few only that there are more."""
+    labels = released.graph.labels
+    return [
+        f"{labels[rows[0][i]]}, {labels[rows[1][i]]}: {what}" if n < SHOWN else what
+        for n, i in enumerate(places.tolist())
+    ]

@@ -1,0 +1,268 @@
+"""Anonymity levels: the k of each user, from a table or made up for experiments (PCKGA, section 6.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.atomic_files import replacing
+from kgreason.base.errors import AnonymizationError, DataError
+from kgreason.base.progress import SILENT
+from kgreason.data.formats.delimited import write_csv
+from kgreason.data.raw_table import Raw
+from kgreason.data.sources import parse_file
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.language.vocabulary import suggest
+from kgreason.people.file_schema import BESIDE, Section, file_of, typed_text
+from kgreason.people.model import PeopleGraph, Texts
+from kgreason.people.statements import by_role, read_raw
+
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a table says of users.
+
+    Attributes
+    ----------
+    raw
+        The table.
+    what
+        What it says, for instance "cluster".
+    first
+        Its first row that is not of names.
+    users, cells
+        The texts of each row.
+    """
+
+    raw: Raw
+    what: str
+    first: int
+    users: list[str]
+    cells: list[str]
+
+    def numbers(self, labels: Texts) -> list[int]:
+        """Number among `labels` of the user of each row, from the first.
+
+        Raises
+        ------
+        DataError
+            If the table names somebody who is not among them, or one twice.
+        """
+        number = {label: i for i, label in enumerate(labels.tolist())}
+        users = self.users[self.first :]
+        if strange := [row for row, user in enumerate(users, self.first) if user not in number]:
+            raise self._nobody(strange, number)
+        seen: set[str] = set()
+        for row, user in enumerate(users, self.first):
+            if user in seen:
+                raise self.raw.error(
+                    row, f"user {user!r} has a {self.what} already", hint="remove one of the lines"
+                )
+            seen.add(user)
+        return [number[user] for user in users]
+
+    def _nobody(self, rows: Sequence[int], number: dict[str, int]) -> DataError:
+        label = self.users[rows[0]]
+        near = suggest(label, number)
+        hint = f"did you mean {near!r}?" if near else "remove the line, or use the names of the data"
+        if not near and self.what == "cluster":
+            hint += " (whoever has only sensitive links is left out)"
+        if rows[0] == 0:
+            hint += f"; a first line of names must be user,{self.what}"
+        more = f" ({len(rows):,} such users of {len(self.users) - self.first:,})" if len(rows) > 1 else ""
+        return self.raw.error(rows[0], f"there is no user {label!r} in the graph{more}", hint=hint)
+
+    def lacking(self, users: Vertices, labels: Texts, hint: str) -> DataError:
+        """Build the error for users of whom the table says nothing."""
+        some = ", ".join(map(repr, labels[users[:SHOWN]])) + ", ..." * (len(users) > SHOWN)
+        more = f" ({len(users):,} of {len(labels):,} users)" if len(users) > 1 else ""
+        return DataError(self.raw.file, f"no {self.what} for {some}{more}", hint=hint)
+
+
+def read_beside(given: Path | str, what: str, labels: Texts) -> Beside:
+    """Read a table ``user,WHAT``, with or without this line of names.
+
+    Parameters
+    ----------
+    given
+        The file, perhaps with options behind a question mark, as in ``clusters.csv?delimiter=;``.
+    labels
+        The users: a line of names is not one of a user.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or has other columns.
+    """
+    spec = parse_file(str(given))
+    options: dict[str, Any] = typed_text(spec.file, BESIDE, spec.options)
+    section = Section(spec.file, BESIDE, options)
+    columns = tuple(options.get("columns", ("user", what)))
+    section.check_columns(columns, ("user", what))
+    titled = options.get("header", False)
+    raw = read_raw(file_of(section, spec.path, options, header=titled), SILENT)
+    found = by_role(raw, columns, behind=True)
+    users, cells = found["user"].to_pylist(), [cell.strip() for cell in found[what].to_pylist()]
+    names = bool(users) and not titled and cells[0].lower() == what
+    if names and users[0] in set(labels.tolist()):  # then it has a row of its own, or this is it
+        names = users.count(users[0]) > 1
+    return Beside(raw, what, int(names), users, cells)
+
+
+Levels = npt.NDArray[np.int64]
+"""Anonymity level k of each user, shape (n,)."""
+_MEND = "write a whole number of at least 1: the user will be one of k that are alike"
+
+
+def read_levels(given: Path | str, graph: PeopleGraph, default: int | None = None) -> Levels:
+    """Read a table ``user,k``, with or without this line of names.
+
+    Parameters
+    ----------
+    given
+        The file, perhaps with options behind a question mark, as in ``k.csv?delimiter=;``.
+    default
+        Level of users that are not in the table; `None`: there must be none.
+
+    Raises
+    ------
+    DataError
+        If the table names a user that is not in the graph, or one twice, lacks one, or a k is no whole number of at
+        least 1.
+    AnonymizationError
+        If the default is less than 1.
+    """
+    table = read_beside(given, "k", graph.labels)
+    levels = np.full(graph.n, -1, dtype=np.int64)
+    for row, user in enumerate(table.numbers(graph.labels), table.first):
+        words = table.cells[row]
+        if not (words.isascii() and words.isdecimal() and len(words) < 19 and int(words)):
+            less = words.isascii() and words.isdecimal() and not int(words)
+            said = "less than 1" if less else repr(words)
+            raise table.raw.error(row, f"the k of user {table.users[row]!r} is {said}", hint=_MEND)
+        levels[user] = int(words)
+    if default is not None and default < 1:
+        raise AnonymizationError(f"the default level is at least 1, not {default}")
+    lacking = np.flatnonzero(levels < 0)
+    if default is None and len(lacking):
+        hint = "add a line for each of them, or say with -k what holds for the others"
+        raise table.lacking(lacking, graph.labels, hint)
+    levels[lacking] = 0 if default is None else default
+    return levels
+
+
+def write_levels(path: Path, graph: PeopleGraph, levels: Levels) -> None:
+    """Write the table ``user,k`` that `read_levels` reads.
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be written.
+    """
+    with replacing(path) as temporary:
+        write_csv(temporary, ("user", "k"), (graph.labels, levels))
+
+
+def zipf_levels(
+    graph: PeopleGraph, low: int, high: int, step: int, alpha: float, rng: np.random.Generator
+) -> Levels:
+    """Draw the level of each user: the i-th of low, low + step, ... high is about i to the power -alpha as frequent.
+
+    A number i is drawn from the Zipf distribution over 1, 2, 3, ...; one beyond the last level stands for any level,
+    all being equally likely. The levels of the authors of PCKGA are distributed so, not by a distribution over their
+    levels alone.
+
+    Raises
+    ------
+    AnonymizationError
+        If the range is none, or alpha is not above 1.
+
+    References
+    ----------
+    PCKGA, section 6.1, zipf.
+    """
+    values = level_range(low, high, step)
+    return values[rng.choice(len(values), graph.n, p=zipf_shares(len(values), alpha))]
+
+
+def zipf_shares(count: int, alpha: float) -> npt.NDArray[np.float64]:
+    """Probability of each of `count` levels, shape (count,); see `zipf_levels`.
+
+    Examples
+    --------
+    >>> zipf_shares(4, 2.0).round(3).tolist()
+    [0.642, 0.186, 0.101, 0.072]
+    """
+    from scipy.special import zeta
+
+    if not alpha > 1:
+        raise AnonymizationError(f"alpha must be above 1, not {alpha:g}", hint="alpha = 2 is usual")
+    share = np.arange(1, count + 1, dtype=np.float64) ** -alpha / zeta(alpha)
+    shares: npt.NDArray[np.float64] = share + (1 - share.sum()) / count
+    shares /= shares.sum()
+    return shares
+
+
+def te_levels(graph: PeopleGraph, low: int, high: int, step: int) -> Levels:
+    """Levels that grow with the number of a user's edges: values, links from the user and links to the user.
+
+    The range of these numbers is divided into equal parts, one less than there are levels; the highest level is that
+    of the users with the most edges.
+
+    Raises
+    ------
+    AnonymizationError
+        If the range is none.
+
+    References
+    ----------
+    PCKGA, section 6.1, te. The paper does not give the rule; this one gives the levels of the authors' Freebase.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples("abc", [("a", "job", str(i)) for i in range(9)], [("b", "knows", "c")])
+    >>> te_levels(graph, 2, 5, 1).tolist()
+    [5, 2, 2]
+    """
+    edges = graph.out_degrees().sum(axis=1) + graph.in_degrees().sum(axis=1)
+    for a in graph.attributes.values():
+        edges += np.bincount(a.user, minlength=graph.n)
+    return binned(edges, level_range(low, high, step))
+
+
+def binned(counts: Vertices, values: Levels) -> Levels:
+    """Spread levels over the range of some counts; see `te_levels`.
+
+    Examples
+    --------
+    >>> binned(np.array([1, 4, 5, 34, 35]), np.arange(5, 51, 5)).tolist()
+    [5, 5, 10, 45, 50]
+    """
+    if not len(counts):
+        return np.empty(0, dtype=np.int64)
+    least, most = int(counts.min()), int(counts.max())
+    place = (counts - least) * (len(values) - 1) // max(most - least, 1)
+    return values[place]
+
+
+def level_range(low: int, high: int, step: int) -> Levels:
+    """Levels from `low` to `high`, both included.
+
+    Raises
+    ------
+    AnonymizationError
+        If there are none, or steps from the one do not lead to the other.
+    """
+    if low < 1 or step < 1 or high < low or (high - low) % step:
+        raise AnonymizationError(
+            f"levels cannot run from {low} to {high} by {step}",
+            hint="the lowest is at least 1 and the highest some steps above it, as in 2 to 5 by 1 or 5 to 50 by 5",
+        )
+    return np.arange(low, high + 1, step, dtype=np.int64)

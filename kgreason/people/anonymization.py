@@ -1,0 +1,266 @@
+"""Anonymizations of graphs of people, through the pipeline of all releases (docs/people.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgreason.base.errors import DataError, KgreasonError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.isomorphism.verification.verdict import Item
+from kgreason.people.anonymizers.history import fingerprint, read_history, write_history
+from kgreason.people.folder import Claim, contents_of, read_named, read_published
+from kgreason.people.utility.attribute_utility import Utility, measure
+from kgreason.people.verification import conditions
+from kgreason.people.verification.checker import Demands, verify_people
+from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
+from kgreason.people.writing import write_people
+from kgreason.release.mapping import write_mapping
+from kgreason.release.pipeline import Family, Result
+
+if TYPE_CHECKING:
+    from kgreason.graph.knowledge_graph import Vertices
+    from kgreason.people.anonymizers.generalization import PeopleRelease
+    from kgreason.people.model import Counts, PeopleGraph
+    from kgreason.people.settings import Settings
+    from kgreason.release.folder_contents import Contents
+    from kgreason.release.publication import Folders
+    from kgreason.release.report.report_data import Report
+
+
+@dataclass(frozen=True)
+class PeopleAnonymization(Result):
+    """An anonymized graph of people with its proof and its scores.
+
+    Attributes
+    ----------
+    original
+        The input graph.
+    release
+        The graph to publish and the secret mapping.
+    settings
+        How it was made.
+    verdict
+        What the independent checker found.
+    utility
+        What information was lost; `None` if that could not be measured.
+    """
+
+    original: PeopleGraph
+    release: PeopleRelease
+    settings: Settings
+    verdict: PeopleVerdict
+    utility: Utility | None
+
+    def __repr__(self) -> str:
+        found = "holds" if self.holds else "DOES NOT HOLD"
+        return f"<PeopleAnonymization: {self.verdict.asked} {found}; {_lost(self.utility)}>"
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Released label of each original user who is released: the secret."""
+        released = self.release.graph.labels
+        pairs = zip(self.original.labels.tolist(), self.release.mapping.tolist(), strict=True)
+        return {label: str(released[place]) for label, place in pairs if place >= 0}
+
+    @property
+    def removed(self) -> list[str]:
+        """Users of the original who are not released."""
+        return sorted(self.original.labels[self.release.mapping < 0].tolist())
+
+    def report(self, progress: Progress = SILENT) -> Report:
+        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
+        from kgreason.people.report import private_report
+
+        return private_report(self, self.run, progress)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the graphs, ready for JSON; `format` is the version of this layout."""
+        return super().as_dict() | {"removed": self.removed}
+
+    def figures_by_name(self) -> dict[str, Any]:
+        """What is told as JSON besides the verdict and times."""
+        return {
+            "method": self.settings.method,
+            "guarantee": self.verdict.asked,
+            "original": _sizes(self.original),
+            "released": _sizes(self.release.graph),
+            "utility": None if self.utility is None else self.utility.as_dict(),
+            "figures": dict(self.release.figures),
+        }
+
+
+def _lost(utility: Utility | None) -> str:
+    if utility is None:
+        return "what is lost was not measured"
+    edges = utility.structure
+    return (
+        f"AIL {utility.ail:.4f}"
+        if edges is None
+        else f"{edges.added:,} edges added, {edges.removed:,} left out"
+    )
+
+
+def _sizes(graph: PeopleGraph) -> dict[str, int]:
+    return {
+        "users": graph.n,
+        "values": sum(len(a) for a in graph.attributes.values()),
+        "links": sum(len(r) for r in graph.relations.values()),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class People(Family["PeopleRelease", Published, PeopleAnonymization]):
+    """One run of `kgreason.people.anonymize`.
+
+    Attributes
+    ----------
+    graph
+        The original.
+    settings
+        How it is anonymized.
+    levels
+        The k of each user, int64, shape (n,).
+    after
+        Private folder of the release before, for ``"ctkga"``.
+    asked
+        The k where there is nobody to ask for one.
+    format
+        Of the tables that are published.
+    """
+
+    graph: PeopleGraph
+    settings: Settings
+    levels: Counts
+    after: Path | None
+    asked: int
+    format: str
+
+    @property
+    def k(self) -> int | None:
+        """The one k of all users; `None` where each has his own."""
+        most = int(self.levels.max()) if len(self.levels) else self.asked
+        return most if (self.levels == most).all() else None
+
+    def anonymize(self) -> PeopleRelease:
+        """Make the release, after the one before."""
+        from kgreason.people.anonymizers.methods import release_of
+
+        history = None if self.after is None else read_history(self.after / "history.json")
+        seeded = self.run.seed is not None
+        return release_of(
+            *(self.graph, self.levels, self.settings, history, self.rng, self.progress),
+            k=self.asked,
+            seeded=seeded,
+        )
+
+    def held(self, made: PeopleRelease) -> Published:
+        """The release in memory, with its original."""
+        return Published(made.graph, Source(self.graph, made.mapping))
+
+    def write(self, made: PeopleRelease, public: Path, private: Path) -> None:
+        """Write the graph, who is who, and the state of a series."""
+        write_people(public, made.graph, self.format)
+        write_mapping(private / "mapping.csv", self.graph.labels, made.graph.labels, made.mapping)
+        if made.history is not None:
+            write_history(private / "history.json", made.history)
+
+    def read(self, made: PeopleRelease, public: Path, private: Path) -> Published:  # noqa: ARG002
+        """Read the folders back."""
+        return replace(read_published(public, self.graph, private / "mapping.csv"), name="this release")
+
+    def judge(self, made: PeopleRelease, read: Published) -> PeopleAnonymization:
+        """Decide the model, of a series with the earlier releases, if written; and measure what is lost."""
+        assert read.source is not None
+        written = read.files is not None
+        earlier = list(self._earlier()) if written and self.settings.method == "ctkga" else []
+        marks = () if made.history is None else made.history.fingerprints
+        verdict = self._verdict(read, earlier, marks)
+        self.progress.step("Measuring what is lost")
+        utility = self._measured(read.graph, read.source.mapping, self.progress)
+        self.clock.lap("verify")
+        told = verdict, self.graph, made, self.settings, utility
+        return PeopleAnonymization(*told, seconds=self.clock.laps, run=self.run)
+
+    def contents(self, found: PeopleAnonymization, read: Published) -> Contents:
+        """What the public folder holds."""
+        return contents_of(read.graph, Claim.of(found), self.format)
+
+    def noted(self, folders: Folders) -> dict[str, Any]:
+        """Where the folders of a series are, seen from the private one."""
+        if self.settings.method != "ctkga":
+            return {}
+        home = folders.private
+        after = None if self.after is None else os.path.relpath(self.after, home)
+        return {"series": {"release": os.path.relpath(folders.release, home), "after": after}}
+
+    def _measured(self, released: PeopleGraph, mapping: Vertices, progress: Progress) -> Utility | None:
+        """What is lost; `None`, with a note, if that cannot be told: a release is no worse for it."""
+        try:
+            return measure(self.graph, released, mapping, rng=self.run.generator)
+        except (ArithmeticError, KgreasonError, MemoryError, ValueError) as error:
+            progress.note(f"what is lost could not be measured: {str(error) or type(error).__name__}")
+            return None
+
+    def _verdict(
+        self,
+        one: Published,
+        earlier: list[tuple[Path, Path]],
+        marks: tuple[str, ...],
+    ) -> PeopleVerdict:
+        model = self.settings.model
+        if model != "kw-tad":
+            demands = Demands(self.levels) if self.k is None else None
+            whole = self.settings.method == "k-degree" and self.settings.construction == "supergraph"
+            return verify_people([one], model, self.k, demands, all_edges=whole)
+        single = verify_people([one], "kw-tad", self.k)
+        gone = [folder for folder, _ in earlier if not folder.is_dir()]
+        if gone:
+            absent = tuple(f"{folder} is not there" for folder in gone)
+            detail = (
+                f"the window was not looked at: {', '.join(absent)}; bring it back and run "
+                "`kgreason verify RELEASE... --model kw-tad`"
+            )
+            missing = Item("earlier releases", False, detail, absent, undecided=True)
+            return replace(single, items=(*single.items, missing))
+        if not earlier:
+            return single
+        before = [replace(read_named(*folders), files=None) for folders in reversed(earlier)]
+        others = [
+            f"{one.name} is not the release that was made then"
+            for one, mark in zip(reversed(before), reversed(marks[:-1]), strict=False)
+            if fingerprint(one.graph) != mark
+        ]
+        series = verify_people([*before, one], "kw-tad", self.k)
+        names = conditions.names([*before, one])
+        told = {"names", *(item.name for item in series.items)}
+        rest = [item for item in single.items if item.name not in told]
+        found = [Item("earlier releases", False, "; ".join(others), tuple(others))] if others else []
+        return replace(series, items=(*series.items, *rest, names, *found), needs_original=())
+
+    def _earlier(self) -> Iterator[tuple[Path, Path]]:
+        """Release and private folders of the other releases of the window, the latest first."""
+        private = self.after
+        for _ in range(self.settings.window - 1):
+            if private is None:
+                return
+            release, before = _series(private)
+            yield Path(os.path.normpath(private / release)), private
+            private = None if before is None else Path(os.path.normpath(private / before))
+
+
+def _series(private: Path) -> tuple[str, str | None]:
+    """Where an earlier release is, and the private folder of the one before it, seen from its private folder."""
+    path = private / "report.json"
+    hint = "the private folders of earlier releases must stay where they are, seen from one another: bring it back"
+    try:
+        series = json.loads(path.read_text(encoding="utf-8"))["series"]
+        return str(series["release"]), series["after"]
+    except OSError as error:
+        raise DataError(str(path), f"cannot be read: {error.strerror or error}", hint=hint) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(str(path), "this is no report of a release of a series", hint=hint) from error

@@ -1,0 +1,1 @@
+"""CDGA, CKGA, PCKGA, CTKGA: users share attribute values and degrees with others."""

@@ -1,0 +1,202 @@
+"""Clusters Generation of CDGA: users of a directed graph, merged bottom-up by their degrees."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.cores import cores, each
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.jit import DoubleRows, Doubles, Ints, kernel
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.anonymizers.user_distances import Clusters
+from kgreason.people.anonymizers.valid_clusters import invalid_removal
+from kgreason.people.model import Counts
+
+
+@kernel
+def _nearest_clusters(
+    wanted: Ints,
+    first: int,
+    stop: int,
+    alive: Ints,
+    size: Ints,
+    most: int,
+    low: DoubleRows,
+    high: DoubleRows,
+    near: Ints,
+    far: Doubles,
+) -> None:
+    """Find the nearest cluster of each of wanted[first:stop] by complete linkage; both have at most `most` users."""
+    # The distance of two users is the largest difference of their coordinates, so that of two clusters is the
+    # largest difference between a highest coordinate of one and a lowest of the other (`low`, `high`: shape
+    # (clusters, coordinates)). `near` becomes the first of equally near ones, or -1 if none fits.
+    for i in range(first, stop):
+        c = wanted[i]
+        near[c] = -1
+        far[c] = np.inf
+        for j in range(len(alive)):
+            d = alive[j]
+            if d == c or size[c] + size[d] > most:
+                continue
+            apart = 0.0
+            for x in range(low.shape[1]):
+                apart = max(apart, high[c, x] - low[d, x], high[d, x] - low[c, x])
+                if apart >= far[c]:
+                    break
+            if apart < far[c]:
+                far[c] = apart
+                near[c] = d
+                if apart == 0:
+                    break
+
+
+_RELATIONS = 4
+_PAIRS = 1 << 20  # pairs of clusters that are worth threads
+
+
+def merge(
+    out_degree: Counts,
+    in_degree: Counts,
+    k: int,
+    tau: float,
+    omega: float,
+    epsilon: int,
+    alpha: float,
+    rng: np.random.Generator,
+) -> Clusters:
+    """Merge clusters, of one user each at first, until all have k users or none can be merged.
+
+    Each time, a share of the clusters below k is drawn; of all pairs of a drawn cluster and another one, the nearest
+    is merged. If no drawn one can be merged, all clusters below k are tried: the published algorithm gives up there.
+    The nearest cluster of a cluster stays the nearest until it is merged itself, so it is looked for only then.
+
+    Parameters
+    ----------
+    out_degree, in_degree
+        Degrees of users, int64, shape (n,) or, for several relations, (n, relations).
+    tau
+        Largest distance DM, from 0 to 1, at which clusters are merged.
+    omega
+        Share of clusters below k that is drawn, above 0 and up to 1; rounded up.
+    epsilon
+        Most users of a merged cluster.
+    alpha
+        Weight of out-degrees; that of in-degrees is 1 - alpha.
+
+    Returns
+    -------
+    Clusters
+        -1 for users of clusters below k.
+
+    Raises
+    ------
+    AnonymizationError
+        If a parameter is out of its range, or if there are more than 4 relations.
+
+    References
+    ----------
+    THESIS, section 3.3, Definition 5, equation 3.1 and Algorithm 1.
+
+    Examples
+    --------
+    >>> degrees = np.array([0, 0, 3, 3, 9])
+    >>> merge(degrees, degrees, 2, 0.1, 1.0, 4, 0.5, np.random.default_rng(1)).tolist()
+    [0, 0, 1, 1, -1]
+    """
+    outs, ins = (d.reshape(len(d), -1) for d in (out_degree, in_degree))
+    _check(k, tau, omega, epsilon, alpha, outs.shape[1])
+    merging = _Merging(_rotated(outs, ins, alpha), epsilon)
+    while len(invalid := merging.below(k)):
+        share = math.ceil(omega * len(invalid))
+        drawn = np.sort(rng.choice(invalid, share, replace=False)) if share < len(invalid) else invalid
+        if not (merging.merge_nearest(drawn, tau) or merging.merge_nearest(invalid, tau)):
+            break
+    return invalid_removal(merging.cluster, np.full(len(outs), k, dtype=np.int64))
+
+
+class _Merging:
+    """Clusters with the extremes of their coordinates, and what is known of their nearest clusters."""
+
+    def __init__(self, coordinates: npt.NDArray[np.float64], most: int) -> None:
+        n = len(coordinates)
+        self.cluster: Clusters = np.arange(n)
+        self._alive = np.arange(n)
+        self._users = [[u] for u in range(n)]
+        self._size = np.ones(n, dtype=np.int64)
+        self._most = most
+        self._low, self._high = coordinates, coordinates.copy()
+        self._near = np.full(n, -1, dtype=np.int64)
+        self._far = np.full(n, np.inf)
+        self._known = np.zeros(n, dtype=np.bool_)
+
+    def below(self, k: int) -> Vertices:
+        return self._alive[self._size[self._alive] < k]
+
+    def merge_nearest(self, clusters: Vertices, tau: float) -> bool:
+        """Merge the one of some clusters that is nearest to another cluster, unless it is farther than `tau`."""
+        wanted = clusters[~self._known[clusters]]
+        shares = cores() if len(wanted) * len(self._alive) > _PAIRS else 1
+        ends = np.linspace(0, len(wanted), shares + 1).astype(np.int64).tolist()
+        each(lambda i: self._look(wanted, ends[i], ends[i + 1]), range(shares))
+        self._known[wanted] = True
+        best = int(clusters[self._far[clusters].argmin()])
+        if not self._far[best] <= tau or self._near[best] < 0:
+            return False
+        self._merge(*sorted((best, int(self._near[best]))))
+        return True
+
+    def _look(self, wanted: Vertices, first: int, stop: int) -> None:
+        _nearest_clusters(
+            wanted,
+            first,
+            stop,
+            self._alive,
+            self._size,
+            self._most,
+            self._low,
+            self._high,
+            self._near,
+            self._far,
+        )
+
+    def _merge(self, one: int, other: int) -> None:
+        self._users[one] += self._users[other]
+        self.cluster[self._users[other]] = one
+        self._users[other] = []
+        self._size[one] += self._size[other]
+        self._low[one] = np.minimum(self._low[one], self._low[other])
+        self._high[one] = np.maximum(self._high[one], self._high[other])
+        self._alive = np.delete(self._alive, np.searchsorted(self._alive, other))
+        self._known &= (self._near != one) & (self._near != other)
+        self._known[one] = False
+
+
+def _rotated(outs: Counts, ins: Counts, alpha: float) -> npt.NDArray[np.float64]:
+    """Coordinates whose largest difference is DM: sums of weighted degrees with all signs, but for one of them."""
+    n, relations = outs.shape
+    unit = 1 / (2 * max(n, 1) * max(relations, 1))
+    degrees = np.concatenate([outs * (alpha * unit), ins * ((1 - alpha) * unit)], axis=1)
+    signs = np.array(list(product((1.0, -1.0), repeat=2 * relations)))[: 1 << max(2 * relations - 1, 0)]
+    return np.ascontiguousarray(degrees @ signs.T)
+
+
+def _check(k: int, tau: float, omega: float, epsilon: int, alpha: float, relations: int) -> None:
+    ranges = [
+        ("k", k >= 1, k, "at least 1"),
+        ("tau", 0 <= tau <= 1, tau, "between 0 and 1"),
+        ("omega", 0 < omega <= 1, omega, "above 0 and at most 1"),
+        ("epsilon", epsilon >= k, epsilon, f"at least k = {k}"),
+        ("alpha", 0 <= alpha <= 1, alpha, "between 0 and 1"),
+    ]
+    for name, fits, value, wanted in ranges:
+        if not fits:
+            raise AnonymizationError(f"{name} must be {wanted}, not {value:g}")
+    if relations > _RELATIONS:
+        raise AnonymizationError(
+            f"merging compares users by at most {_RELATIONS} relations, not {relations}",
+            hint="use VAC with the loss ADM and alpha = 0: it takes any number of relations",
+        )

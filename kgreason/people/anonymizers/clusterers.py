@@ -1,0 +1,333 @@
+"""Clusterings of other libraries (k-medoids, HDBSCAN, k-means, scikit-learn), and users as points for them.
+
+They know no levels; `merge_split` or a partition strategy makes their clusters valid.
+
+The text minimises the s-stress J2 = Σ (|x_u - x_v|² - loss(u, v)²)², which only minds the largest losses: its minimum
+over Freebase is the same for 2 and for 50 dimensions. What the text then measures, how far distances are off, is least
+where Σ (|x_u - x_v| - loss(u, v))² is, the raw stress; that is minimised here.
+
+References
+----------
+THESIS, sections 4.4.1 and 4.5.2, equation 4.2. Start: classical scaling (Torgerson, "Multidimensional scaling: I.
+Theory and method", 1952). Users beside landmarks: de Silva and Tenenbaum, "Sparse multidimensional scaling using
+landmark points", 2004.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from kgreason.base.errors import AnonymizationError, TooLargeError
+from kgreason.people.anonymizers.user_distances import Among, Clusters, Distance, Distances, Levels, rows_of
+from kgreason.people.anonymizers.valid_clusters import Points, numbered
+from kgreason.people.settings import CLUSTERINGS
+
+MATRIX_USERS = 20_000
+"""Most users of clusterings that need the distances of all pairs, 1.6 GB for so many."""
+
+
+def k_medoids(distance: Distance, count: int, rng: np.random.Generator) -> Clusters:
+    """Cluster users around medoids by FasterPAM.
+
+    Raises
+    ------
+    AnonymizationError
+        If `count` is not between 1 and the number of users.
+    TooLargeError
+        If there are more users than `MATRIX_USERS`.
+
+    References
+    ----------
+    E. Schubert and P. Rousseeuw, Fast and eager k-medoids clustering, Information Systems 101 (2021).
+    """
+    import kmedoids
+
+    _check_count(count, distance.n)
+    first = rng.choice(distance.n, count, replace=False).astype(np.uint64)
+    found = kmedoids.fasterpam(matrix(distance, "k-medoids"), first, n_cpu=1)
+    return _clusters(found.labels)
+
+
+def hdbscan(distance: Distance, size: int) -> Clusters:
+    """Cluster users by density, in clusters of at least `size` users; outliers get -1.
+
+    Raises
+    ------
+    TooLargeError
+        If there are more users than `MATRIX_USERS`.
+    """
+    from sklearn.cluster import HDBSCAN
+
+    if distance.n < max(size, 2):
+        return np.full(distance.n, -1, dtype=np.int64)
+    model = HDBSCAN(min_cluster_size=max(size, 2), metric="precomputed", copy=False)
+    return _clusters(model.fit_predict(matrix(distance, "HDBSCAN").astype(np.float64)))
+
+
+def hdb_star(distance: Distance, levels: Levels) -> Clusters:
+    """Cluster users of each level apart by HDBSCAN, in clusters of at least so many users (HDB* of PCKGA, 6.2)."""
+    found = np.full(distance.n, -1, dtype=np.int64)
+    for level in np.unique(levels):
+        users = np.flatnonzero(levels == level)
+        clusters = hdbscan(Among(distance, users), int(level))
+        inside = clusters >= 0
+        found[users[inside]] = clusters[inside] + found.max(initial=-1) + 1
+    return numbered(found)
+
+
+def k_means(points: Points, count: int, rng: np.random.Generator) -> Clusters:
+    """Cluster points, float64 of shape (n, d), by k-means.
+
+    Raises
+    ------
+    AnonymizationError
+        If `count` is not between 1 and the number of users.
+    """
+    _check_count(count, len(points))
+    return scikit("KMeans", points, {"n_clusters": count, "n_init": 1}, rng)
+
+
+def scikit(
+    estimator: str | Any,
+    data: Points | Distance,
+    parameters: Mapping[str, Any] | None = None,
+    rng: np.random.Generator | None = None,
+) -> Clusters:
+    """Cluster users by an estimator of scikit-learn, or by one with its interface.
+
+    Parameters
+    ----------
+    estimator
+        A name, like ``"Birch"`` (of ``sklearn.cluster``) or ``"sklearn.mixture.GaussianMixture"``, or an estimator.
+    data
+        Points, float64 of shape (n, d), or a distance for estimators with ``metric="precomputed"``, which is set.
+    parameters
+        Of the estimator.
+    rng
+        Seeds estimators with a ``random_state``.
+
+    Raises
+    ------
+    AnonymizationError
+        If there is no such estimator or parameter, or if it fails on these data.
+    TooLargeError
+        For a distance, if there are more users than `MATRIX_USERS`.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1], [8], [9]])
+    >>> scikit("AgglomerativeClustering", points, {"n_clusters": 2, "linkage": "average"}).tolist()
+    [0, 0, 1, 1]
+    """
+    model = _model(estimator, parameters or {}) if isinstance(estimator, str) else estimator
+    name = type(model).__name__
+    known = model.get_params()
+    if rng is not None and "random_state" in known:
+        model.set_params(random_state=int(rng.integers(2**31)))
+    if isinstance(data, np.ndarray):
+        values: Any = data
+    elif "metric" in known:
+        model.set_params(metric="precomputed")
+        values = matrix(data, name).astype(np.float64)
+    else:
+        raise AnonymizationError(
+            f"{name} takes points, not distances", hint="give it the points of the users"
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # for instance that equal users are fewer points than asked for
+            return _clusters(model.fit_predict(values))
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+    ) as error:  # what scikit-learn raises for parameters that do not fit
+        raise AnonymizationError(
+            f"{name} cannot cluster these users: {error}",
+            hint="choose another --clustering, for instance vac",
+        ) from error
+
+
+def sized(name: str, count: int, size: int) -> dict[str, int]:
+    """What an estimator of this name calls the number of clusters and their least size.
+
+    Examples
+    --------
+    >>> sized("AgglomerativeClustering", 20, 3), sized("HDBSCAN", 20, 3), sized("DBSCAN", 20, 3)
+    ({'n_clusters': 20}, {'min_cluster_size': 3}, {})
+    """
+    known = _model(name, {}).get_params()
+    asked = {"n_clusters": count, "n_components": count, "min_cluster_size": size}
+    return {key: value for key, value in asked.items() if key in known}
+
+
+def matrix(distance: Distance, name: str) -> Distances:
+    """Distances of all pairs, float32, shape (n, n), with exact symmetry and zeros on the diagonal."""
+    if distance.n > MATRIX_USERS:
+        raise TooLargeError(
+            f"{name} needs the distances of all pairs of {distance.n:,} users; {MATRIX_USERS:,} are possible",
+            hint="use VAC, or a clustering of points such as k-means: both need no matrix",
+        )
+    full = rows_of(distance, np.arange(distance.n))
+    np.maximum(full, full.T.copy(), out=full)
+    np.fill_diagonal(full, 0)
+    return full
+
+
+def _model(name: str, parameters: Mapping[str, Any]) -> Any:
+    module, _, short = name.rpartition(".")
+    module = module or "sklearn.cluster"
+    found = None
+    if module.split(".")[0] == "sklearn":
+        try:
+            found = getattr(import_module(module), short, None)
+        except ImportError:
+            found = None
+    if not (inspect.isclass(found) and hasattr(found, "fit_predict")):
+        raise AnonymizationError(
+            f"there is no clustering {name}",
+            hint=f"choose {', '.join(CLUSTERINGS)}, or a class of sklearn.cluster, such as AgglomerativeClustering",
+        )
+    known = inspect.signature(found).parameters
+    if unknown := [p for p in parameters if p not in known]:
+        raise AnonymizationError(f"{short} has no parameter {unknown[0]}", hint=f"it has {', '.join(known)}")
+    return found(**parameters)
+
+
+def _check_count(count: int, n: int) -> None:
+    if not 1 <= count <= n:
+        raise AnonymizationError(f"{count} clusters of {n} users are not possible", hint="one is the least")
+
+
+def _clusters(labels: Any) -> Clusters:
+    found = np.asarray(labels).astype(np.int64)
+    return numbered(np.maximum(found, -1))
+
+
+_LANDMARKS = 1000
+_BLOCK = 2000  # users placed at a time, beside all landmarks
+_LANDMARK_STEPS, _STEPS = 150, 60
+_NEAR = 1e-14  # squared distance, where the mean is 1, below which rounding leaves nothing of it
+
+
+def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Points:
+    """Points whose Euclidean distances approximate a distance of users.
+
+    Parameters
+    ----------
+    distance
+        Distance of n users.
+    dimensions
+        Number d of coordinates, at least 1; 50 is usual.
+    rng
+        Draws the landmarks, and where there is no better start.
+
+    Returns
+    -------
+    Points
+        float64, shape (n, d).
+
+    Raises
+    ------
+    AnonymizationError
+        If `dimensions` is less than 1.
+
+    Examples
+    --------
+    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
+    >>> line = MatrixDistance([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    >>> found = points(line, 1, np.random.default_rng(0))
+    >>> [round(abs(float(found[a, 0] - found[b, 0])), 3) for a, b in ((0, 1), (1, 2), (0, 2))]
+    [1.0, 2.0, 3.0]
+    """
+    if dimensions < 1:
+        raise AnonymizationError(f"points need at least 1 dimension, not {dimensions}", hint="50 is usual")
+    landmarks = rng.permutation(distance.n)[:_LANDMARKS]
+    wanted = distance.between(landmarks, landmarks).astype(np.float64)
+    scale = math.sqrt(float(np.mean(wanted**2))) if wanted.size else 0.0
+    placed = np.zeros((distance.n, dimensions))
+    if scale == 0:  # the landmarks, and so nearly all users, are alike
+        if len(landmarks):
+            placed[:, 0] = distance.between(landmarks[:1])[0]
+        return placed
+    wanted /= scale
+    start, back = _classical(wanted**2, dimensions, rng)
+    fixed = _least(start, lambda x: _stress_among(x, wanted), _LANDMARK_STEPS)
+    placed[landmarks] = fixed
+    others = np.setdiff1d(np.arange(distance.n), landmarks)
+    for first in range(0, len(others), _BLOCK):
+        some = others[first : first + _BLOCK]
+        beside = distance.between(some, landmarks).astype(np.float64) / scale
+        placed[some] = _placed(beside, wanted, fixed, start, back)
+    return placed * scale
+
+
+def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tuple[Points, Points]:
+    """Points of landmarks by classical scaling, and the map that places others by their squared distances."""
+    # Directions in which the wanted distances are not Euclidean begin with a little noise.
+    from scipy.linalg import eigh
+
+    m = len(wanted)
+    means = wanted.mean(axis=0)
+    product = -0.5 * (wanted - means[:, None] - means[None, :] + means.mean())
+    first = max(0, m - dimensions)
+    values, vectors = eigh(product, subset_by_index=[first, m - 1])
+    kept = values > 1e-9 * max(values[-1], 1e-300)
+    start = rng.normal(0, 1e-3, (m, dimensions))
+    back = np.zeros((m, dimensions))
+    columns = np.flatnonzero(kept)
+    start[:, : len(columns)] = vectors[:, columns] * np.sqrt(values[columns])
+    back[:, : len(columns)] = vectors[:, columns] / np.sqrt(values[columns])
+    return start, back
+
+
+def _placed(beside: Points, wanted: Points, fixed: Points, start: Points, back: Points) -> Points:
+    """Points of some users, given their distances to landmarks and the points of these."""
+    first = -0.5 * (beside**2 - (wanted**2).mean(axis=0)) @ back
+    near = np.argmin(beside, axis=1)
+    first += fixed[near] - start[near]  # as far as the nearest landmark has moved from its start
+    same = beside[np.arange(len(beside)), near] == 0
+    first[same] = fixed[near[same]]
+    return _least(first, lambda x: _stress_beside(x, fixed, beside), _STEPS)
+
+
+def _least(start: Points, stress: Callable[[Points], tuple[float, Points]], steps: int) -> Points:
+    from scipy.optimize import minimize
+
+    def flat(x: Points) -> tuple[float, Points]:
+        value, slope = stress(x.reshape(start.shape))
+        return value, slope.ravel()
+
+    found = minimize(
+        flat, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 20}
+    )
+    placed: Points = found.x.reshape(start.shape)
+    return placed
+
+
+def _stress_among(x: Points, wanted: Points) -> tuple[float, Points]:
+    """Raw stress of points, over their number, and its gradient."""
+    value, pull = _pull(x, x, wanted)
+    return value, 4 * (x * pull.sum(axis=1)[:, None] - pull @ x) / len(x)
+
+
+def _stress_beside(x: Points, fixed: Points, wanted: Points) -> tuple[float, Points]:
+    """Raw stress of points beside points that stay, over the number of these, and its gradient."""
+    value, pull = _pull(x, fixed, wanted)
+    return value, 2 * (x * pull.sum(axis=1)[:, None] - pull @ fixed) / len(fixed)
+
+
+def _pull(x: Points, y: Points, wanted: Points) -> tuple[float, Points]:
+    """Raw stress over the number of points y, and how far each distance is off, as a share of it."""
+    apart = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :] - 2 * (x @ y.T)
+    apart = np.sqrt(np.maximum(apart, _NEAR, out=apart), out=apart)
+    off = apart - wanted
+    value = float(np.vdot(off, off)) / len(y)
+    return value, np.divide(off, apart, out=off)

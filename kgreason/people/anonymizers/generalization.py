@@ -1,0 +1,371 @@
+"""Knowledge graph generalization (KGG): users of a cluster become alike in their values and in all their degrees.
+
+Attribute values of a cluster are united. In each relation every cluster gets a target out- and in-degree
+(`degree_targets`), and a graph with these degrees is built that keeps as many edges as possible (`realize`). Links of a
+mutual relation are added and removed in both directions at once, since whoever knows that the relation is mutual would
+recognise one-way links as added; their targets have an even sum, and the graph comes from `k_degree.realize`. If no
+simple graph has the degrees, a target is lowered (Degree Decrement) and never raised again; the graph without edges has
+all degrees zero, so the loop ends.
+
+References
+----------
+THESIS, Algorithm 2 and section 4.3; PCKGA, section 3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgreason.base import cores
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.anonymizers.attribute_values import united
+from kgreason.people.anonymizers.degree_targets import KEEP, Targets, balance
+from kgreason.people.anonymizers.directed_realization import Unrealizable, realize
+from kgreason.people.anonymizers.history import History
+from kgreason.people.anonymizers.k_degree.degree_construction import obstacle
+from kgreason.people.anonymizers.k_degree.undirected_realization import relaxed
+from kgreason.people.anonymizers.user_distances import Clusters
+from kgreason.people.model import Counts, Links, PeopleGraph, completed
+from kgreason.people.writing import opaque
+
+
+def mutually_alike(
+    links: Links, clusters: Clusters, rng: np.random.Generator, removal: float
+) -> tuple[Links, int]:
+    """Make the degrees of a mutual relation equal in each cluster.
+
+    Parameters
+    ----------
+    links
+        The original links, in both directions.
+    clusters
+        Cluster of each user, 0 .. c-1, int64, shape (n,).
+    rng
+        Decides, among the best, which links are removed and added.
+    removal
+        What a removed link counts, where an added one counts 1.
+
+    Returns
+    -------
+    Links
+        The new ones, in both directions.
+    int
+        How often a target had to be lowered.
+
+    Examples
+    --------
+    >>> path = Links(np.array([0, 1, 1, 2]), np.array([1, 0, 2, 1]), mutual=True)
+    >>> made, lowered = mutually_alike(path, np.zeros(4, dtype=np.int64), np.random.default_rng(0), 1e6)
+    >>> np.bincount(made.source).tolist(), lowered
+    ([2, 2, 2, 2], 0)
+    """
+    n = len(clusters)
+    degree = np.bincount(links.source, minlength=n)
+    count = int(clusters.max()) + 1
+    caps = np.full(2 * count, n - 1)
+    lowered = 0
+    while True:
+        targets = Targets(degree, degree, clusters, removal, caps)
+        _even(targets, count)
+        target = targets.value[:count][clusters]
+        found = obstacle(target)
+        if found is None:
+            return mutual_links(links, target, rng), lowered
+        worst = int(targets.value[:count].argmax())
+        share = found.short // max(int(targets.size[worst]), found.largest)
+        cap = targets.value[worst] - max(1, share)
+        caps[worst] = caps[count + worst] = max(int(cap), 0)
+        lowered += 1
+
+
+def _even(targets: Targets, count: int) -> None:
+    """Change one target by one if the sum of the degrees of all users is odd; there is a degree to lower then."""
+    value, size = targets.value[:count], targets.size[:count]
+    if int(value @ size) % 2 == 0:
+        return
+    steps = []
+    for i in np.flatnonzero(size % 2).tolist():
+        for by in (1, -1):
+            cost = targets.cost(i, by, int(value[i]))
+            if cost is not None:
+                steps.append((cost, -int(value[i]), i, by))
+    _, _, i, by = min(steps)
+    value[i] += by
+
+
+def mutual_links(links: Links, target: Counts, rng: np.random.Generator) -> Links:
+    """Make a mutual relation in which every user has so many links.
+
+    Parameters
+    ----------
+    links
+        The original links, in both directions.
+    target
+        Degree that each user shall have, those of some graph; int64, shape (n,).
+    """
+    n = len(target)
+    active = target > 0
+    active[links.source] = True
+    users = np.flatnonzero(active)
+    place = np.cumsum(active) - 1
+    once = links.source < links.target
+    edges = place[np.stack([links.source[once], links.target[once]], axis=1)]
+    made = users[relaxed(edges, target[users], rng)]
+    return completed(n, Links(made[:, 0], made[:, 1]))
+
+
+@dataclass(frozen=True)
+class LinkFigures:
+    """What became of one relation; a link of a mutual one is two edges, one in each direction.
+
+    Attributes
+    ----------
+    gone
+        Edges that went with users who are in no cluster.
+    kept, removed
+        Other edges that are still there, and that are not.
+    added
+        Edges that are not real.
+    least_removed
+        As many of the other edges no graph with the same degrees could have kept, by the degrees alone.
+    lowered
+        How often a degree had to be lowered because no graph had the degrees.
+    """
+
+    gone: int
+    kept: int
+    removed: int
+    added: int
+    least_removed: int
+    lowered: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What generalization changed.
+
+    Attributes
+    ----------
+    users, removed
+        Users in the release, and those in no cluster.
+    values, values_gone
+        Values added to users, by attribute, and values that went with removed users.
+    links
+        What became of each relation.
+    """
+
+    users: int
+    removed: int
+    values: Mapping[str, int]
+    values_gone: Mapping[str, int]
+    links: Mapping[str, LinkFigures]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return dataclasses.asdict(self)
+
+    @property
+    def added_values(self) -> int:
+        """Values added to users."""
+        return sum(self.values.values())
+
+    @property
+    def gone(self) -> int:
+        """Edges that went with removed users."""
+        return sum(f.gone for f in self.links.values())
+
+    @property
+    def kept(self) -> int:
+        """Edges kept."""
+        return sum(f.kept for f in self.links.values())
+
+    @property
+    def added(self) -> int:
+        """Edges that are not real."""
+        return sum(f.added for f in self.links.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Generalized:
+    """A generalized graph.
+
+    Attributes
+    ----------
+    graph
+        The users who are in a cluster, in ascending order of their numbers.
+    users
+        Number of each of them in the original graph, int64.
+    clusters
+        Cluster of each of them, 0 .. c-1, int64.
+    figures
+        What was changed.
+    """
+
+    graph: PeopleGraph
+    users: Vertices
+    clusters: Clusters
+    figures: Figures
+
+
+def generalize(
+    graph: PeopleGraph, clusters: Clusters, rng: np.random.Generator, removal: float = KEEP
+) -> Generalized:
+    """Make users of a cluster alike: equal values, and equal out- and in-degrees in every relation.
+
+    Parameters
+    ----------
+    clusters
+        Cluster of each user, any number from 0 on, int64, shape (n,); -1: the user and all his edges are removed.
+    rng
+        Decides, among the best, which edges are kept and added.
+    removal
+        What a removed edge counts, where an added one counts 1. With `KEEP`, degrees become the largest of each
+        cluster, as in the papers, and edges are removed only where they must be; with 1, fewest edges change.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(
+    ...     "abcd", [("a", "age", "30"), ("b", "age", "31")], [("a", "knows", "b"), ("b", "knows", "c")]
+    ... )
+    >>> made = generalize(graph, np.array([0, 0, 1, 1]), np.random.default_rng(0))
+    >>> made.graph
+    <PeopleGraph with 4 users; attributes: age 4; relations: knows 4>
+    >>> made.graph.out_degrees().T.tolist(), made.graph.in_degrees().T.tolist()
+    ([[2, 2, 0, 0]], [[1, 1, 1, 1]])
+    >>> made.figures.added_values, made.figures.kept, made.figures.added
+    (2, 2, 2)
+    """
+    users = np.flatnonzero(clusters >= 0)
+    kept = graph.of(users)
+    dense = np.unique(clusters[users], return_inverse=True)[1].astype(np.int64)
+    attributes = {name: united(a, dense) for name, a in kept.attributes.items()}
+    streams = rng.spawn(len(kept.relations))
+    made = cores.each(
+        lambda task: _generalized(task[0], dense, task[1], removal),
+        zip(kept.relations.values(), streams, strict=True),
+    )
+    relations = {name: links for name, (links, _) in zip(kept.relations, made, strict=True)}
+    figures = Figures(
+        len(users),
+        graph.n - len(users),
+        {name: len(attributes[name]) - len(a) for name, a in kept.attributes.items()},
+        {name: len(graph.attributes[name]) - len(a) for name, a in kept.attributes.items()},
+        {
+            name: _figures(graph.relations[name], before, *made[i], kept.n)
+            for i, (name, before) in enumerate(kept.relations.items())
+        },
+    )
+    return Generalized(PeopleGraph(kept.labels, attributes, relations), users, dense, figures)
+
+
+def _generalized(
+    links: Links, clusters: Clusters, rng: np.random.Generator, removal: float
+) -> tuple[Links, int]:
+    """A relation with equal degrees in each cluster, and how often a degree had to be lowered for that."""
+    n = len(clusters)
+    if not len(links):
+        return links, 0
+    if links.mutual:
+        return mutually_alike(links, clusters, rng, removal)
+    out, into = np.bincount(links.source, minlength=n), np.bincount(links.target, minlength=n)
+    count = int(clusters.max()) + 1
+    caps = np.full(2 * count, n - 1)
+    lowered = 0
+    while True:
+        targets = Targets(out, into, clusters, removal, caps)
+        balance(targets)
+        found = realize(links, targets.value[:count][clusters], targets.value[count:][clusters], rng)
+        if isinstance(found, Links):
+            return found, lowered
+        _lower(targets, clusters, found)
+        lowered += 1
+
+
+def _lower(targets: Targets, clusters: Clusters, missing: Unrealizable) -> None:
+    """Lower the most that the target may be which lacks most edges, by about as many as each of its users lacks."""
+    lack = [np.bincount(clusters, weights=side) for side in (missing.out, missing.into)]
+    lacking = np.concatenate(lack).astype(np.int64)
+    worst = int(lacking.argmax())
+    targets.caps[worst] = targets.value[worst] - max(1, lacking[worst] // targets.size[worst])
+
+
+def _figures(original: Links, before: Links, after: Links, lowered: int, n: int) -> LinkFigures:
+    kept = int(np.isin(after.source * n + after.target, before.source * n + before.target).sum())
+    sides = [(b.source, a.source) for a, b in [(after, before)]] + [(before.target, after.target)]
+    least = max(_surplus(np.bincount(b, minlength=n), np.bincount(a, minlength=n)) for b, a in sides)
+    return LinkFigures(
+        gone=len(original) - len(before),
+        kept=kept,
+        removed=len(before) - kept,
+        added=len(after) - kept,
+        least_removed=least,
+        lowered=lowered,
+    )
+
+
+def _surplus(before: Counts, after: Counts) -> int:
+    return int(np.maximum(before - after, 0).sum())
+
+
+@dataclass(frozen=True)
+class PeopleRelease:
+    """A graph of people to publish, and the secret that connects it with the original.
+
+    Attributes
+    ----------
+    graph
+        Users in random order, under labels that are opaque.
+    mapping
+        Original user v is user ``mapping[v]`` of `graph`, or removed if that is -1; int64, shape (n,).
+    figures
+        What was done, for the private report.
+    history
+        Of one release of a series: what the next one needs to know.
+    """
+
+    graph: PeopleGraph
+    mapping: Vertices
+    figures: Mapping[str, object]
+    history: History | None = None
+
+
+def publish(made: Generalized, original: PeopleGraph, rng: np.random.Generator | None) -> PeopleRelease:
+    """Give the users of a generalized graph random numbers and labels.
+
+    Parameters
+    ----------
+    original
+        The graph that was generalized; its labels must not occur.
+    rng
+        For experiments. `None`: the operating system's source, as labels are seen.
+    """
+    return relabelled(made.graph, made.users, made.figures.as_dict(), original, rng)
+
+
+def relabelled(
+    made: PeopleGraph,
+    users: Vertices,
+    figures: Mapping[str, object],
+    original: PeopleGraph,
+    rng: np.random.Generator | None,
+) -> PeopleRelease:
+    """Give users random numbers and labels.
+
+    Parameters
+    ----------
+    made
+        The graph to publish, under any labels.
+    users
+        Number of each of its users in the original, int64, shape (n,).
+    figures, original, rng
+        As for `PeopleRelease` and `publish`.
+    """
+    graph, number = opaque(made, rng, original.labels.tolist())
+    mapping = np.full(original.n, -1, dtype=np.int64)
+    mapping[users] = number
+    return PeopleRelease(graph, mapping, figures)

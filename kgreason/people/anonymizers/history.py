@@ -1,0 +1,328 @@
+"""The ADS-table: the values and degrees of each user in earlier releases, and the private file that holds them.
+
+Of the attribute values and degrees only this is kept: which users looked alike in which release. No more is needed to
+tell equal series from others, and what is not kept cannot leak.
+
+It tells whose pseudonym is whose: it belongs to the private folder, as the mapping does.
+
+References
+----------
+THESIS, section 5.3.2 (Attribute Degree Sequence Table), Definitions 18 and 22.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgreason.base.atomic_files import replacing
+from kgreason.base.errors import AnonymizationError, DataError
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.model import Counts, PeopleGraph, Texts
+
+ABSENT = -1
+"""Class of a user in a release that he is not in."""
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All users of the last window - 1 releases, with the series of what they looked like.
+
+    Attributes
+    ----------
+    k, window
+        What is promised: in any `window` releases in a row, at least k users have the same series.
+    releases
+        Number of releases so far.
+    names
+        Pseudonym of each user, as released; str objects, shape (m,).
+    originals
+        Name of each user in the original graphs; `None` for a fake. Objects, shape (m,), no name twice.
+    series
+        Class of each user in each of the releases, the oldest first: two users of a release have the same class if
+        and only if their values and degrees are the same; `ABSENT` where the user is not in it. int64, shape
+        (m, columns), with at most window - 1 columns; nobody is absent in all of them.
+    fingerprints
+        `fingerprint` of every release so far.
+    """
+
+    k: int
+    window: int
+    releases: int
+    names: Texts
+    originals: Texts
+    series: Counts
+    fingerprints: tuple[str, ...]
+
+    @classmethod
+    def start(cls, k: int, window: int) -> History:
+        """Nothing released yet.
+
+        Raises
+        ------
+        AnonymizationError
+            If k is below 2 or the window below 1.
+        """
+        if k < 2:
+            raise AnonymizationError(f"k must be at least 2, not {k}", hint="k = 3 is usual")
+        if window < 1:
+            raise AnonymizationError(
+                f"the window must hold at least 1 release, not {window}",
+                hint="it is the number of releases in a row that an attacker may compare",
+            )
+        nobody = np.empty(0, dtype=object)
+        return cls(k, window, 0, nobody, nobody, np.empty((0, 0), dtype=np.int64), ())
+
+    def agreed(self, k: int, window: int) -> History:
+        """The history for a promise that is the same or weaker from now on.
+
+        Raises
+        ------
+        AnonymizationError
+            If k or the window is larger than what earlier releases were made for.
+        """
+        asked = History.start(k, window)
+        for name, now, before in (("k", k, self.k), ("the window", window, self.window)):
+            if now > before:
+                raise AnonymizationError(
+                    f"{name} cannot be raised from {before} to {now}: earlier releases do not keep that promise",
+                    hint=f"go on with {before}, or begin a new series of releases in another private folder: "
+                    "then all users get new pseudonyms",
+                )
+        return replace(self, k=asked.k, window=asked.window)._trimmed()
+
+    def groups(self) -> Vertices:
+        """Number of the series of each user: two users have the same if their series are equal; int64, shape (m,)."""
+        return _groups(self.series)
+
+    def rows(self, originals: Texts) -> Vertices:
+        """Row of each of some original users, int64; -1: in none of the releases, so he counts as new."""
+        row = {name: i for i, name in enumerate(self.originals) if name is not None}
+        return np.array([row.get(name, -1) for name in originals], dtype=np.int64)
+
+    def after(self, release: PeopleGraph, originals: Texts) -> History:
+        """The history with one more release.
+
+        An original user who comes back under a new pseudonym leaves his old one, which is that of a fake from now on.
+
+        Parameters
+        ----------
+        release
+            The released graph; its labels are pseudonyms.
+        originals
+            Name of each of its users in the original graph, `None` for fakes; objects, shape (n,).
+
+        Raises
+        ------
+        AnonymizationError
+            If fewer than k users have the same series, so that the release must not be published.
+        """
+        place = {name: i for i, name in enumerate(self.names)}
+        row = np.array([place.setdefault(name, len(place)) for name in release.labels], dtype=np.int64)
+        known = len(self.names)
+        owners = np.full(len(place), None, dtype=object)
+        owners[:known] = self.originals
+        left = self.rows(originals)
+        owners[left[left >= 0]] = None
+        owners[row] = originals
+        series = np.full((len(place), self.series.shape[1] + 1), ABSENT, dtype=np.int64)
+        series[:known, :-1] = self.series
+        series[row, -1] = classes(release)
+        _check(series, self.k)
+        marks = (*self.fingerprints, fingerprint(release))
+        names = np.array([*place, None], dtype=object)[:-1]
+        return History(self.k, self.window, self.releases + 1, names, owners, series, marks)._trimmed()
+
+    def _trimmed(self) -> History:
+        """Forget what no later window reaches."""
+        series = self.series[:, max(0, self.series.shape[1] - (self.window - 1)) :]
+        kept = (series != ABSENT).any(axis=1)
+        return replace(self, names=self.names[kept], originals=self.originals[kept], series=series[kept])
+
+
+def classes(graph: PeopleGraph) -> Vertices:
+    """Number of the information I(u) of each user of one graph: equal if and only if values and degrees are equal.
+
+    Parameters
+    ----------
+    graph
+        n users.
+
+    Returns
+    -------
+    int64, shape (n,)
+
+    References
+    ----------
+    THESIS, section 5.2: I(u) is the set of attribute values, out- and in-degrees.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(
+    ...     ["a", "b", "c"], [(u, "age", "18") for u in "abc"], [("a", "knows", "b"), ("b", "knows", "a")]
+    ... )
+    >>> classes(graph).tolist()
+    [0, 0, 1]
+    """
+    degrees = np.hstack([graph.out_degrees(), graph.in_degrees()])
+    user, value, values = [], [], 0
+    for a in graph.attributes.values():
+        user.append(a.user)
+        value.append(a.value + values)
+        values += len(a.domain)
+    users = np.concatenate([np.empty(0, dtype=np.int64), *user])
+    order = np.argsort(users, kind="stable")  # by attribute, then value, within a user
+    entries = np.concatenate([np.empty(0, dtype=np.int64), *value])[order]
+    ends = np.cumsum(np.bincount(users, minlength=graph.n)).tolist()
+    number: dict[bytes, int] = {}
+    start, found = 0, np.empty(graph.n, dtype=np.int64)
+    for i, end in enumerate(ends):
+        # degrees come first and are as many for all, so the bytes tell where values begin
+        found[i] = number.setdefault(degrees[i].tobytes() + entries[start:end].tobytes(), len(number))
+        start = end
+    return found
+
+
+def fingerprint(graph: PeopleGraph) -> str:
+    """SHA-256 of a graph, whatever the order of its users, values, attributes and relations.
+
+    Attributes and relations that hold nothing do not count: files do not show them.
+
+    Examples
+    --------
+    >>> one = PeopleGraph.from_triples(["a", "b"], [("a", "age", "18")], [("a", "knows", "b")])
+    >>> fingerprint(one) == fingerprint(one.of(np.array([1, 0]))) != fingerprint(one.of(np.array([0])))
+    True
+    """
+    digest = hashlib.sha256()
+    rank, texts = _ranked(graph.labels)
+    digest.update(json.dumps(texts).encode())
+    for name, a in sorted(graph.attributes.items()):
+        if len(a):
+            value, texts = _ranked(a.domain[np.unique(a.value)])
+            place = np.searchsorted(np.unique(a.value), a.value)
+            digest.update(json.dumps([name, texts]).encode())
+            digest.update(np.sort(rank[a.user] * len(texts) + value[place]).tobytes())
+    for name, r in sorted(graph.relations.items()):
+        if len(r):
+            digest.update(json.dumps([name]).encode())
+            digest.update(np.sort(rank[r.source] * graph.n + rank[r.target]).tobytes())
+    return digest.hexdigest()
+
+
+def _ranked(texts: Texts) -> tuple[Vertices, list[str]]:
+    order = np.argsort(texts.astype(str), kind="stable")
+    rank = np.empty(len(texts), dtype=np.int64)
+    rank[order] = np.arange(len(texts))
+    return rank, texts[order].tolist()
+
+
+def _groups(series: Counts) -> Vertices:
+    if not len(series):
+        return np.empty(0, dtype=np.int64)
+    return np.unique(series, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _check(series: Counts, k: int) -> None:
+    fewest = int(np.bincount(_groups(series)).min(initial=k))
+    if fewest < k:
+        raise AnonymizationError(
+            f"only {fewest} users have the same series, not {k}: this release would break its promise",
+            hint="the functions that cluster and generalize must make at least k users alike",
+        )
+
+
+FORMAT = "kgreason history of releases"
+VERSION = 1
+_MEND = (
+    "bring back a copy of it; without one, begin a new series in another private folder, "
+    "whose users all get new pseudonyms"
+)
+
+
+def write_history(path: Path, history: History) -> None:
+    """Write a history, readable by its owner only; the file is replaced whole or not at all.
+
+    Raises
+    ------
+    ReleaseError
+        If it cannot be written.
+    """
+    body = {
+        "k": history.k,
+        "window": history.window,
+        "releases": history.releases,
+        "fingerprints": list(history.fingerprints),
+        "columns": history.series.shape[1],
+        "names": history.names.tolist(),
+        "originals": history.originals.tolist(),
+        "series": history.series.tolist(),
+    }
+    document = {"format": FORMAT, "version": VERSION, "sum": _sum(body), **body}
+    if path.is_file():
+        path.chmod(0o600)
+    with replacing(path) as temporary:
+        temporary.touch(mode=0o600)
+        temporary.write_text(json.dumps(document, ensure_ascii=True) + "\n", encoding="ascii")
+
+
+def read_history(path: Path) -> History:
+    """Read a history.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, is no history, was written by a later version, or has been changed since it was written.
+    """
+    body = _document(path)
+    if body.pop("format", None) != FORMAT:
+        raise DataError(
+            str(path), "this is not the history of a series of releases", hint="name history.json"
+        )
+    version = body.pop("version", None)
+    if version != VERSION:
+        raise DataError(
+            str(path),
+            f"this history has version {version}, and this kgreason reads version {VERSION}",
+            hint="install the kgreason that wrote it, or a later one",
+        )
+    if body.pop("sum", None) != _sum(body):
+        raise DataError(str(path), "this history is not as it was written", hint=_MEND)
+    return History(
+        body["k"],
+        body["window"],
+        body["releases"],
+        _objects(body["names"]),
+        _objects(body["originals"]),
+        np.array(body["series"], dtype=np.int64).reshape(-1, body["columns"])
+        if body["names"]
+        else np.empty((0, body["columns"]), dtype=np.int64),
+        tuple(body["fingerprints"]),
+    )
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(str(path), f"cannot be read: {error.strerror or error}", hint=_MEND) from error
+    except UnicodeDecodeError as error:
+        raise DataError(str(path), "this is no text", hint=_MEND) from error
+    except json.JSONDecodeError as error:
+        raise DataError(str(path), f"this is no JSON: {error.msg}", error.lineno, hint=_MEND) from error
+    return found if isinstance(found, dict) else {}
+
+
+def _sum(body: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _objects(values: list[Any]) -> np.ndarray[Any, np.dtype[np.object_]]:
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made

@@ -1,0 +1,382 @@
+"""Alternating rows: edges that are removed and added in turn, so that degrees change as wanted.
+
+A step from v to x links them, and passes on what v lacked: x has an edge too many then. A step from x to y removes
+their edge: y lacks one then. So a row that ends where an edge is lacking, or one too many, mends both its ends and
+changes no other degree. To remove an original edge costs 1, to bring one back gains 1; all else is free.
+
+The search goes by breadth through states (vertex, what is next to do there, cost so far), each of which is met once.
+A row may come through a vertex more than once, but never over a pair twice. As long as an edge is to be added anywhere,
+all vertices can be reached but neighbours; so `left` holds those that have not been, and a search takes time linear in
+the edges, for each level of cost.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kgreason.base.jit import Flags, Ints, Rows, kernel
+
+KEPT, LOST, ADDED, FREE = range(4)
+
+
+class Graph(NamedTuple):
+    """n vertices, and room for c pairs: original edges that are kept or lost, and edges that were added.
+
+    Attributes
+    ----------
+    ends
+        Smaller and greater end of each pair, shape (c, 2).
+    kind
+        KEPT, LOST, ADDED or FREE, shape (c,).
+    first
+        Where the list of each vertex and kind begins, shape (n, 3). A list holds halves of pairs: half 2p is the one at
+        the smaller end of pair p, half 2p + 1 the one at its greater end; -1 ends it.
+    chain
+        The next and the previous half in the list of each half, shape (2c, 2).
+    table
+        Numbers of pairs by a hash of their ends, -1 where there is none; its length is a power of two greater than c.
+    free
+        Numbers that are free, and at last how many, shape (c + 1,).
+    lack
+        How many edges more than it has each vertex shall have, shape (n,).
+    """
+
+    ends: Rows
+    kind: Ints
+    first: Rows
+    chain: Rows
+    table: Ints
+    free: Ints
+    lack: Ints
+
+
+class Search(NamedTuple):
+    """Scratch of the search for a row whose cost may be up to `top` on the way.
+
+    Attributes
+    ----------
+    before, seen, queue
+        By state, shape (2n(top + 1),); `seen` holds the stamp of the last search that met it, or DEAD.
+    left, taken
+        Shapes (top + 1, n + 1) and (n,).
+    path
+        The vertices of the row, the end first; a longer row is not found.
+    size
+        How many states were met, and how many steps were taken in all searches; shape (2,).
+    """
+
+    before: Ints
+    seen: Ints
+    queue: Ints
+    left: Rows
+    taken: Ints
+    path: Ints
+    size: Ints
+
+
+_ODD = 0x1E3779B97F4A7C15
+
+
+@kernel
+def home(table: Ints, a: int, b: int) -> int:
+    """Where a pair a < b stands if nobody else stands there."""
+    mixed = (a * 0x9E3779B1 + b) * _ODD
+    return int((mixed ^ (mixed >> 32)) & (len(table) - 1))
+
+
+@kernel
+def spot(g: Graph, a: int, b: int) -> int:
+    """Where the pair stands in the table, or would."""
+    low, high = min(a, b), max(a, b)
+    at = home(g.table, low, high)
+    while g.table[at] >= 0 and (g.ends[g.table[at], 0] != low or g.ends[g.table[at], 1] != high):
+        at = (at + 1) & (len(g.table) - 1)
+    return at
+
+
+@kernel
+def link(g: Graph, pair: int, to: int) -> None:
+    """Put a pair into the lists of a kind."""
+    g.kind[pair] = to
+    for side in range(2):
+        half, v = 2 * pair + side, g.ends[pair, side]
+        following = g.first[v, to]
+        g.chain[half, 0], g.chain[half, 1] = following, -1
+        if following >= 0:
+            g.chain[following, 1] = half
+        g.first[v, to] = half
+
+
+@kernel
+def unlink(g: Graph, pair: int) -> None:
+    """Take a pair out of its lists."""
+    for side in range(2):
+        half = 2 * pair + side
+        following, previous = g.chain[half, 0], g.chain[half, 1]
+        if following >= 0:
+            g.chain[following, 1] = previous
+        if previous >= 0:
+            g.chain[previous, 0] = following
+        else:
+            g.first[g.ends[pair, side], g.kind[pair]] = following
+
+
+@kernel
+def put(g: Graph, a: int, b: int) -> int:
+    """Link two vertices that are not linked; returns the number of the pair."""
+    g.lack[a] -= 1
+    g.lack[b] -= 1
+    at = spot(g, a, b)
+    pair = int(g.table[at])
+    if pair >= 0:
+        unlink(g, pair)
+        link(g, pair, KEPT)
+        return pair
+    last = len(g.free) - 1
+    g.free[last] -= 1
+    pair = int(g.free[g.free[last]])
+    g.ends[pair, 0], g.ends[pair, 1] = min(a, b), max(a, b)
+    g.table[at] = pair
+    link(g, pair, ADDED)
+    return pair
+
+
+@kernel
+def take(g: Graph, pair: int) -> None:
+    """Remove an edge."""
+    g.lack[g.ends[pair, 0]] += 1
+    g.lack[g.ends[pair, 1]] += 1
+    unlink(g, pair)
+    if g.kind[pair] == KEPT:
+        link(g, pair, LOST)
+        return
+    forget(g, pair)
+    g.kind[pair] = FREE
+    last = len(g.free) - 1
+    g.free[g.free[last]] = pair
+    g.free[last] += 1
+
+
+@kernel
+def forget(g: Graph, pair: int) -> None:
+    """Take a pair out of the table, and close the gap."""
+    mask = len(g.table) - 1
+    gap = spot(g, g.ends[pair, 0], g.ends[pair, 1])
+    at = (gap + 1) & mask
+    while g.table[at] >= 0:
+        wanted = home(g.table, g.ends[g.table[at], 0], g.ends[g.table[at], 1])
+        if ((at - wanted) & mask) >= ((at - gap) & mask):
+            g.table[gap] = g.table[at]
+            gap = at
+        at = (at + 1) & mask
+    g.table[gap] = -1
+
+
+@kernel
+def enter(g: Graph, count: int) -> None:
+    """Put the first `count` pairs, whose ends and kinds are known, into the lists and the table."""
+    for pair in range(count):
+        g.table[spot(g, g.ends[pair, 0], g.ends[pair, 1])] = pair
+        link(g, pair, g.kind[pair])
+
+
+@kernel
+def put_all(g: Graph, pairs: Rows) -> None:
+    """Link pairs of vertices that are not linked."""
+    for i in range(len(pairs)):
+        put(g, pairs[i, 0], pairs[i, 1])
+
+
+@kernel
+def drop(g: Graph) -> None:
+    """Remove original edges of those who have too many, whoever is at the other end."""
+    for v in range(len(g.lack)):
+        while g.lack[v] < 0 and g.first[v, KEPT] >= 0:
+            take(g, g.first[v, KEPT] >> 1)
+
+
+DEAD = -1  # states from which no row led on, in an earlier search
+
+
+@kernel
+def _unwind(before: Ints, path: Ints, n: int, node: int) -> int:
+    """Write the vertices of a row, its end first; returns how many, or 0 if it is too long or meets a pair twice."""
+    count = 0
+    while node >= 0:
+        if count == len(path):
+            return 0
+        path[count] = node % n
+        count += 1
+        node = before[node]
+    for i in range(count - 1):
+        for j in range(i):
+            a, b, c, d = path[i], path[i + 1], path[j], path[j + 1]
+            if (a == c and b == d) or (a == d and b == c):
+                return 0
+    return count
+
+
+@kernel
+def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: int, cost: int) -> int:
+    """Come from a state to another, unless it is known; returns the length of a row that ends there, 0 if none does.
+
+    Parameters
+    ----------
+    node
+        The state at hand; the first of the search stands at the head of the queue.
+    v, adds, cost
+        The other state: a vertex; 0 if it lacks an edge then, 1 if it has one too many; the cost so far.
+    """
+    n = len(g.lack)
+    found = (2 * cost + adds) * n + v
+    if s.seen[found] == stamp or s.seen[found] == DEAD:
+        return 0
+    s.seen[found], s.before[found] = stamp, node
+    s.queue[s.size[0]] = found
+    s.size[0] += 1
+    if cost > most:
+        return 0
+    own = 1 if s.queue[0] == (1 - adds) * n + v else 0  # a row from a vertex to itself mends two edges there
+    if (g.lack[v] if adds else -g.lack[v]) > own:
+        return _unwind(s.before, s.path, n, found)
+    return 0
+
+
+@kernel
+def follow(g: Graph, s: Search, stamp: int, most: int, node: int, kind: int, adds: int, cost: int) -> int:
+    """Go on from a state over all pairs of a kind."""
+    half = g.first[node % len(g.lack), kind]
+    while half >= 0:
+        v = g.ends[half >> 1, 1 - (half & 1)]
+        length = reach(g, s, stamp, most, node, v, adds, cost)
+        if length:
+            return length
+        half = g.chain[half, 0]
+        s.size[1] += 1
+    return 0
+
+
+@kernel
+def venture(g: Graph, s: Search, stamp: int, most: int, node: int, cost: int) -> int:
+    """Go on from a state over all pairs that are not linked."""
+    n = len(g.lack)
+    v = node % n
+    s.taken[v] = v
+    for kind in (KEPT, ADDED):
+        half = g.first[v, kind]
+        while half >= 0:
+            s.taken[g.ends[half >> 1, 1 - (half & 1)]] = v
+            half = g.chain[half, 0]
+            s.size[1] += 1
+    kept = 0
+    length = 0
+    for i in range(s.left[cost, n]):
+        x = s.left[cost, i]
+        if length == 0 and s.taken[x] != v:
+            length = reach(g, s, stamp, most, node, x, 1, cost)
+        else:
+            s.left[cost, kept] = x
+            kept += 1
+    s.size[1] += s.left[cost, n]
+    s.left[cost, n] = kept
+    return length
+
+
+@kernel
+def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> int:
+    """Find a row from u, which lacks an edge or has one too many, to another such vertex.
+
+    Parameters
+    ----------
+    stamp
+        That of no search before.
+    top, most
+        Cost of the row at each place, and at its end, that is not exceeded.
+    fresh
+        Whether vertices may be linked that were not in the original graph.
+
+    Returns
+    -------
+    length
+        How many vertices the row has, 0 if none was found.
+    """
+    n = len(g.lack)
+    root = u if g.lack[u] > 0 else n + u
+    s.seen[root], s.before[root], s.queue[0], s.size[0] = stamp, -1, root, 1
+    if fresh:
+        for v in range(n):
+            s.taken[v] = -1
+            for cost in range(top + 1):
+                s.left[cost, v] = v
+        for cost in range(top + 1):
+            s.left[cost, n] = n
+        s.size[1] += n
+    at, length = 0, 0
+    while at < s.size[0] and length == 0:
+        node = s.queue[at]
+        cost = node // (2 * n)
+        at += 1
+        if node // n % 2:
+            length = follow(g, s, stamp, most, node, ADDED, 0, cost)
+            if length == 0 and cost < top:
+                length = follow(g, s, stamp, most, node, KEPT, 0, cost + 1)
+            continue
+        length = follow(g, s, stamp, most, node, LOST, 1, max(cost - 1, 0))
+        if length == 0 and fresh:
+            length = venture(g, s, stamp, most, node, cost)
+    return length
+
+
+@kernel
+def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> bool:
+    """Carry out a row from u, if there is one (see `search`); whether there is.
+
+    If there is none, all states that were met are DEAD.
+    """
+    adds = g.lack[u] > 0
+    length = search(g, s, stamp, u, top, most, fresh)
+    if length == 0:
+        for i in range(s.size[0]):
+            s.seen[s.queue[i]] = DEAD
+        return False
+    for i in range(length - 1, 0, -1):
+        if adds:
+            put(g, s.path[i], s.path[i - 1])
+        else:
+            take(g, g.table[spot(g, s.path[i], s.path[i - 1])])
+        adds = not adds
+    return True
+
+
+@kernel
+def mend_all(g: Graph, s: Search, turns: Ints, stamp: int, top: int, most: int, fresh: bool) -> None:
+    """Carry out rows from vertices with an edge too few or too many, in their turn, as long as any is found.
+
+    A row that is carried out may open a way from a state that is DEAD since an earlier search. Such states stay DEAD
+    until the scratch is made anew, so a row may be missed: that is what makes many searches in vain cheap.
+
+    Parameters
+    ----------
+    stamp
+        Greater than all in `seen`.
+    """
+    for u in turns:
+        going = True
+        while going and g.lack[u] != 0:
+            going = mend(g, s, stamp, u, top, most, fresh)
+            stamp += 1
+
+
+@kernel
+def mix(g: Graph, one: Ints, other: Ints, turn: Flags) -> None:
+    """Switch pairs of added edges wherever that makes neither loops nor edges that are there, or are original ones."""
+    for i in range(len(one)):
+        a, b = g.ends[one[i], 0], g.ends[one[i], 1]
+        c, d = g.ends[other[i], 1 if turn[i] else 0], g.ends[other[i], 0 if turn[i] else 1]
+        if a == c or b == d or a == d or b == c:  # noqa: SIM109
+            continue
+        if g.table[spot(g, a, c)] < 0 and g.table[spot(g, b, d)] < 0:
+            take(g, one[i])
+            take(g, other[i])
+            put(g, a, c)
+            put(g, b, d)

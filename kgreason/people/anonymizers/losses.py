@@ -1,0 +1,436 @@
+"""The information that is lost if two users get the same attribute values and degrees, as a distance.
+
+Weights are whole multiples of a unit, held as doubles and so small in number that every sum is exact. That is what
+makes losses symmetric and those of equal users exactly 0, however they are summed.
+
+References
+----------
+THESIS, Definitions 10-17; PCKGA, Definitions 4-6, of which the last is ADM with alpha = 0.5.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.cores import cores, each
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.jit import DoubleRows, Doubles, Ints, SingleRows, kernel
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.anonymizers.attribute_values import Values, all_values
+from kgreason.people.anonymizers.user_distances import (
+    Clusters,
+    Distance,
+    Distances,
+    Levels,
+    Neighbours,
+    neighbours,
+)
+from kgreason.people.model import Attribute, PeopleGraph
+
+
+class Users(NamedTuple):
+    """What ADM knows of some users: categorical values, ranges of numbers, degrees.
+
+    Attributes
+    ----------
+    held, weight, absent
+        c_a(v) and w_a(v), shape (attributes, n), and w_a of users without a value of a.
+    lone
+        Cost of taking over all values of a user who meets one without values; shape (n,).
+    attribute
+        Attribute of each value.
+    start, owned
+        Values of user v: ``owned[start[v]:start[v + 1]]``.
+    low, high, growth, span
+        Ranges of numbers, shape (numeric, n), ``low > high`` without a value; one over the most by which a range can
+        grow, and 1; width of each domain.
+    degrees, degree
+        Sum of all degrees of each user, and each of them, shape (2 · relations, n).
+    """
+
+    held: DoubleRows
+    weight: DoubleRows
+    absent: Doubles
+    lone: Doubles
+    attribute: Ints
+    start: Ints
+    owned: Ints
+    low: DoubleRows
+    high: DoubleRows
+    growth: DoubleRows
+    span: Doubles
+    degrees: Doubles
+    degree: DoubleRows
+
+
+@kernel
+def _value_row(all_: Users, some: Users, begin: Ints, holder: Ints, u: int, total: Doubles) -> None:
+    """Cost of taking over all values of each other: Σ_a c_a(v) w_a(u) + c_a(u) w_a(v), less those that both have."""
+    # User u is one of `all_`; `total` gets the losses beside it of `some`, of whom ``holder[begin[t]:begin[t
+    # + 1]]`` have value t.
+    for v in range(len(total)):  # assigning a slice would allocate for its errors
+        total[v] = some.lone[v]
+    for a in range(len(all_.absent)):
+        own = all_.held[a, u]
+        if own > 0:
+            more = all_.weight[a, u] - all_.absent[a]
+            for v in range(len(total)):
+                total[v] += some.held[a, v] * more + some.weight[a, v] * own
+    for e in range(all_.start[u], all_.start[u + 1]):
+        t = all_.owned[e]
+        a = all_.attribute[t]
+        for f in range(begin[t], begin[t + 1]):
+            v = holder[f]
+            total[v] -= all_.weight[a, u] + some.weight[a, v]
+
+
+@kernel
+def widening(
+    low: float, high: float, other_low: float, other_high: float, growth: float, span: float
+) -> float:
+    """Loss of a user when the range of a numeric attribute grows to hold that of another user."""
+    if other_low > other_high:
+        return 0.0
+    if low > high:
+        return (other_high - other_low + 1.0) / (span + 2.0)
+    return (max(low - other_low, 0.0) + max(other_high - high, 0.0)) * growth
+
+
+@kernel
+def _range_row(all_: Users, some: Users, u: int, unit: float, total: Doubles) -> None:
+    """Add what it costs to have the ranges of u and v in common."""
+    for a in range(len(all_.span)):
+        low, high, growth, span = all_.low[a, u], all_.high[a, u], all_.growth[a, u], all_.span[a]
+        for v in range(len(total)):
+            mine = widening(low, high, some.low[a, v], some.high[a, v], growth, span)
+            theirs = widening(some.low[a, v], some.high[a, v], low, high, some.growth[a, v], span)
+            total[v] += (mine + theirs) * unit
+
+
+@kernel
+def _degree_row(all_: Users, some: Users, u: int, total: Doubles) -> None:
+    """Sum of differences between the degrees of u and of each v."""
+    for v in range(len(total)):
+        total[v] = some.degrees[v]
+    for r in range(len(all_.degree)):
+        own = all_.degree[r, u]
+        if own > 0:
+            for v in range(len(total)):
+                total[v] += abs(some.degree[r, v] - own) - some.degree[r, v]
+
+
+@kernel
+def _adm_rows(
+    all_: Users, some: Users, begin: Ints, holder: Ints, rows: Ints,
+    unit: float, by_attributes: float, by_degrees: float, total: Doubles, apart: Doubles, out: SingleRows,
+) -> None:  # fmt: skip
+    """Fill a block of ADM, `out`, shape (rows, columns)."""
+    # `unit` is what makes a loss of 1 in one attribute; `by_attributes` and `by_degrees` are the factors of
+    # the sums over attributes (in units) and over degrees; `total` and `apart` are scratch, one for each
+    # column.
+    for i in range(len(rows)):
+        _value_row(all_, some, begin, holder, rows[i], total)
+        _range_row(all_, some, rows[i], unit, total)
+        _degree_row(all_, some, rows[i], apart)
+        for v in range(len(total)):
+            out[i, v] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
+
+
+Table = npt.NDArray[np.float64]
+_LIGHT = 1 << 18  # pairs of users for which another thread would take longer to start
+
+
+class _Loss(ABC):
+    """A loss of two parts: alpha times that of attributes, and 1 - alpha times that of degrees (DM)."""
+
+    def __init__(self, graph: PeopleGraph, alpha: float) -> None:
+        if not 0 <= alpha <= 1:
+            raise AnonymizationError(
+                f"the share alpha of attributes in the loss must be between 0 and 1, not {alpha}",
+                hint="0.5 weighs attributes and degrees alike",
+            )
+        self._n = graph.n
+        self._degree = np.ascontiguousarray(
+            np.hstack([graph.out_degrees(), graph.in_degrees()]).T, dtype=np.float64
+        )
+        relations = len(graph.relations)
+        self._by_degrees = (1 - alpha) / (4 * relations * graph.n) if relations and graph.n else 0.0
+
+    @property
+    def n(self) -> int:
+        return self._n
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        out = np.empty((len(rows), self._n if columns is None else len(columns)), dtype=np.float32)
+        parts = max(1, min(len(rows), out.size // _LIGHT, 4 * cores()))
+        fill = self._filling(columns)
+        each(lambda ends: fill(rows[slice(*ends)], out[slice(*ends)]), _shares(len(rows), parts))
+        return out
+
+    @abstractmethod
+    def _filling(self, columns: Vertices | None) -> Callable[[Vertices, Distances], None]:
+        """Make what fills some rows of a block with these columns, one thread of many."""
+
+
+def _shares(count: int, parts: int) -> Iterator[tuple[int, int]]:
+    return pairwise(count * i // parts for i in range(parts + 1))
+
+
+class AttributeDegreeLoss(_Loss):
+    """ADM = alpha · AM + (1 - alpha) · DM: what two users lose by taking over each other's values and degrees.
+
+    AM is the mean over both users and all attributes. A categorical attribute costs a user the values that are new to
+    him over those of the domain that he lacks, plus 1. A numeric one, of which only the range of his values counts,
+    costs the change of both bounds over the largest change possible, plus 1; who has no value of it gains the units
+    in the other's range over those in the domain, plus 1, as if each unit were a value. DM is the mean over both
+    users, both directions and all relations of the change of the degree over the number of users, both getting the
+    greater degree.
+
+    A domain is that of the attribute: in a part of a graph, values count that nobody there has.
+
+    Losses are symmetric, never negative, and exactly 0 for users with the same values and degrees. A graph without
+    attributes, or without relations, has no loss of that kind.
+
+    Parameters
+    ----------
+    graph
+        The users.
+    alpha
+        Weight of AM, between 0 and 1: 1 is AM alone, 0 is DM alone.
+
+    Raises
+    ------
+    AnonymizationError
+        If alpha is not between 0 and 1.
+
+    References
+    ----------
+    THESIS, Definitions 10-15; PCKGA, Definitions 4-6.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(
+    ...     ["Ken", "Mary"],
+    ...     [("Ken", "job", "Student"), ("Mary", "job", "Teacher")],
+    ...     [("Ken", "follows", "Mary")],
+    ... )
+    >>> AttributeDegreeLoss(graph).between(np.array([0])).tolist()
+    [[0.0, 0.375]]
+    """
+
+    def __init__(self, graph: PeopleGraph, alpha: float = 0.5) -> None:
+        super().__init__(graph, alpha)
+        attributes = list(graph.attributes.values())
+        named = [a for a in attributes if a.kind == "categorical"]
+        self._values = Values.of(graph.n, named)
+        count = np.array([np.bincount(a.user, minlength=graph.n) for a in named], dtype=np.float64)
+        count = count.reshape(len(named), graph.n)
+        sizes = np.array([len(a.domain) for a in named], dtype=np.float64)
+        weight = 1 / (sizes[:, None] - count + 1)
+        self._unit = _unit(count, weight)
+        absent = np.rint(self._unit / (sizes + 1))
+        v = self._values
+        ranges = _ranges(graph.n, [a for a in attributes if a.kind == "numeric"])
+        self._users = Users(
+            *(
+                count,
+                np.rint(weight * self._unit),
+                absent,
+                absent @ count,
+                v.attribute,
+                v.owner_start,
+                v.owned,
+            ),
+            *(*ranges, self._degree.sum(axis=0), self._degree),
+        )
+        self._by_attributes = alpha / (2 * len(attributes) * self._unit) if attributes else 0.0
+
+    def _filling(self, columns: Vertices | None) -> Callable[[Vertices, Distances], None]:
+        users, some, begin, holder = self._users, self._users, self._values.value_start, self._values.holder
+        if columns is not None:
+            taken = {
+                name: np.ascontiguousarray(getattr(users, name)[..., columns])
+                for name in ("held", "weight", "lone", "low", "high", "growth", "degrees", "degree")
+            }
+            some = users._replace(**taken)
+            many = np.diff(users.start)[columns]
+            holder = np.repeat(np.arange(len(columns)), many)
+            value = users.owned[
+                np.arange(len(holder)) + np.repeat(users.start[columns] - np.cumsum(many) + many, many)
+            ]
+            holder = holder[np.argsort(value, kind="stable")]
+            begin = np.append(0, np.cumsum(np.bincount(value, minlength=len(self._values))))
+
+        def fill(rows: Vertices, out: Distances) -> None:
+            _adm_rows(
+                users, some, begin, holder, rows, self._unit, self._by_attributes, self._by_degrees,
+                np.empty(out.shape[1]), np.empty(out.shape[1]), out,
+            )  # fmt: skip
+
+        return fill
+
+
+class TruthDegreeLoss(_Loss):
+    """ATDM = alpha · ATM + (1 - alpha) · DM: what is untruthful of the values two users have in common afterwards.
+
+    ATM is the share of untruthful associations among all ordered pairs of the values of either user. Values that one
+    user of the graph has are a truthful association by definition, so that no indicator is asked about them, and users
+    with the same values have no loss.
+
+    Parameters
+    ----------
+    graph
+        The users.
+    truth
+        Which ordered pairs of values of this graph are truthful, bool, shape (p, p): the indicator.
+    alpha
+        Weight of ATM, between 0 and 1.
+
+    Raises
+    ------
+    AnonymizationError
+        If alpha is not between 0 and 1, or the indicator knows other values than the graph has.
+
+    References
+    ----------
+    THESIS, Definitions 16 and 17.
+    """
+
+    def __init__(self, graph: PeopleGraph, truth: npt.NDArray[np.bool_], alpha: float = 0.5) -> None:
+        super().__init__(graph, alpha)
+        self._values = all_values(graph)
+        p = len(self._values)
+        if truth.shape != (p, p):
+            raise AnonymizationError(
+                f"the indicator knows {len(truth):,} values, but the graph has {p:,}",
+                hint="learn the indicator on the graph that is anonymized",
+            )
+        false = 2 - truth.view(np.uint8) - truth.T.view(np.uint8)
+        false[self._values.together()] = 0
+        self._false, self._has, self._alpha = false, self._values.matrix(), alpha
+
+    def untruth(self, clusters: Clusters, users: Vertices) -> float:
+        """ATM of some users in their clusters (-1: in none), summed: shares of pairs that are untruthful together."""
+        total = 0.0
+        for cluster in range(int(clusters.max(initial=-1)) + 1):
+            members = users[clusters == cluster]
+            start, owned = self._values.owner_start, self._values.owned
+            values = np.unique(
+                np.concatenate([owned[start[u] : start[u + 1]] for u in members] or [owned[:0]])
+            )
+            if len(values):
+                share = float(self._false[np.ix_(values, values)].sum()) / 2 / len(values) ** 2
+                total += share * len(members)
+        return total
+
+    def _filling(self, columns: Vertices | None) -> Callable[[Vertices, Distances], None]:
+        others = self._has if columns is None else self._has[columns]
+        degrees = self._degree.T if columns is None else self._degree.T[columns]
+        start, owned, many = self._values.owner_start, self._values.owned, others.sum(axis=1)
+
+        def fill(rows: Vertices, out: Distances) -> None:
+            for i, u in enumerate(rows.tolist()):
+                own = owned[start[u] : start[u + 1]]
+                marks = np.stack(
+                    [self._false[own].sum(axis=0, dtype=np.float64), np.zeros(len(self._values))]
+                )
+                marks[1, own] = 1
+                untrue, shared = marks @ others.T
+                union = np.maximum(len(own) + many - shared, 1)
+                apart = np.abs(degrees - self._degree[:, u]).sum(axis=1)
+                out[i] = self._alpha * untrue / union**2 + self._by_degrees * apart
+
+        return fill
+
+
+def _unit(count: Table, weight: Table) -> float:
+    """The power of two in which weights can be counted so that a sum of all of them is exact in doubles."""
+    most = 2 * float(np.sum(count.max(axis=1, initial=0) * weight.max(axis=1, initial=0)))
+    return math.ldexp(1.0, 52 - math.ceil(math.log2(max(most, 1))))
+
+
+def _ranges(n: int, attributes: list[Attribute]) -> tuple[Table, Table, Table, Table]:
+    """Range of each user in each numeric attribute, weight of its changes, and width of each domain."""
+    low, high = np.full((len(attributes), n), np.inf), np.full((len(attributes), n), -np.inf)
+    least, most = np.zeros((len(attributes), 1)), np.zeros((len(attributes), 1))
+    for a, attribute in enumerate(attributes):
+        numbers = attribute.numbers
+        np.minimum.at(low[a], attribute.user, numbers[attribute.value])
+        np.maximum.at(high[a], attribute.user, numbers[attribute.value])
+        if len(numbers):
+            least[a], most[a] = numbers.min(), numbers.max()
+    weight = 1 / (np.abs(low - least) + np.abs(most - high) + 1)  # 0 without a value
+    return low, high, weight, (most - least)[:, 0]
+
+
+class AnonymizationDistance:
+    """d^a(u, v): the largest of both core distances and of d(u, v), times the higher of both levels.
+
+    Parameters
+    ----------
+    distance
+        The distance d.
+    levels
+        int64, shape (n,).
+
+    References
+    ----------
+    PCKGA, Definitions 7 and 8.
+
+    Examples
+    --------
+    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
+    >>> line = MatrixDistance([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    >>> far = AnonymizationDistance(line, np.array([2, 2, 3]))
+    >>> far.core.tolist(), far.costs.tolist()
+    ([1.0, 1.0, 3.0], [2.0, 2.0, 9.0])
+    """
+
+    def __init__(self, distance: Distance, levels: Levels) -> None:
+        self.distance = distance
+        self.levels = levels
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self.distance.n
+
+    @cached_property
+    def near(self) -> Neighbours:
+        """N(u): the k_u - 1 others nearest to each user, or all others if they are fewer."""
+        return neighbours(self.distance, self.levels - 1)
+
+    @cached_property
+    def core(self) -> Distances:
+        """Core distance of each user: how far the farthest of N(u) is; float32, shape (n,)."""
+        ends = self.near.start[1:]
+        core = np.zeros(self.n, dtype=np.float32)
+        some = np.diff(self.near.start) > 0
+        core[some] = self.near.distance[ends[some] - 1]
+        return core
+
+    @cached_property
+    def costs(self) -> npt.NDArray[np.float64]:
+        """Anonymization cost of each user: the largest d^a to one of N(u); float64, shape (n,)."""
+        user, other = np.repeat(np.arange(self.n), np.diff(self.near.start)), self.near.user
+        far = np.maximum(np.maximum(self.core[user], self.core[other]), self.near.distance)
+        costs = np.zeros(self.n)
+        np.maximum.at(costs, user, far.astype(np.float64) * np.maximum(self.levels[user], self.levels[other]))
+        return costs
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        """See `Distance.between`; a user is at some distance even from himself."""
+        to: Vertices | slice = slice(None) if columns is None else columns
+        far = self.distance.between(rows, columns)
+        far = np.maximum(np.maximum(far, self.core[rows][:, None]), self.core[to])
+        far *= np.maximum(self.levels[rows][:, None], self.levels[to])
+        return far

@@ -1,0 +1,366 @@
+"""The methods of the attribute family: distances, clusters, valid clusters; one pipeline, four ways through it.
+
+Besides them k-degree anonymity of undirected graphs, which needs no clusters (undirected.py).
+
+References
+----------
+THESIS chapters 3 (CDGA), 4 (CKGA), 5 (CTKGA); PCKGA section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.cores import cores
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.anonymizers.cluster_columns import Columns
+from kgreason.people.anonymizers.ctkga import next_release
+from kgreason.people.anonymizers.generalization import Generalized, PeopleRelease, generalize, publish
+from kgreason.people.anonymizers.history import History
+from kgreason.people.anonymizers.losses import AnonymizationDistance
+from kgreason.people.anonymizers.user_distances import Among, Clusters, Distance, Levels
+from kgreason.people.model import PeopleGraph
+from kgreason.people.settings import Settings
+
+Points = npt.NDArray[np.float64]
+_SMALL = 1_000  # most users of graphs of which all starts are bettered; of larger ones only the best is: it takes long
+_TAUS = (1.0, 0.5, 0.0)  # with which the published order is tried
+_WEIGHED = 5  # times at most that removal is weighed, with a search after each
+
+
+def release_of(
+    graph: PeopleGraph,
+    levels: Levels,
+    settings: Settings,
+    history: History | None,
+    rng: np.random.Generator,
+    progress: Progress = SILENT,
+    *,
+    k: int = 3,
+    seeded: bool = False,
+) -> PeopleRelease:
+    """Anonymize a graph: clusters of like users, who are then made alike.
+
+    Parameters
+    ----------
+    levels
+        The k of each user, shape (n,).
+    history
+        Of ``"ctkga"``: what earlier releases left; `None` before the first.
+    k
+        What is asked where there is nobody to ask for it.
+    seeded
+        Whether `rng` may draw labels, too: for experiments. Otherwise the operating system does.
+
+    Raises
+    ------
+    AnonymizationError
+        If the method does not fit the graph, or nobody could be released.
+    """
+    settings = settings.filled()
+    _check(graph, levels, settings)
+    secret = rng if seeded else None
+    if settings.method == "k-degree":
+        from kgreason.people.anonymizers.k_degree.k_degree import k_degree_release
+
+        return k_degree_release(graph, int(levels.max()), settings, rng, progress, secret)
+    if settings.method == "ctkga":
+        work = Clustering(graph, levels, settings, rng, progress)
+        return _next(work, history, work.most if graph.n else k, secret)
+    # what is done to users who are alike goes by their numbers, which tell where a file names them
+    order = rng.permutation(graph.n)
+    shuffled = graph.of(order)
+    release = publish(Clustering(shuffled, levels[order], settings, rng, progress).best(), shuffled, secret)
+    mapping = np.empty(graph.n, dtype=np.int64)
+    mapping[order] = release.mapping
+    return replace(release, mapping=mapping)
+
+
+def _next(
+    work: Clustering, history: History | None, k: int, secret: np.random.Generator | None
+) -> PeopleRelease:
+    work.progress.step(f"Clustering users of each history ({work.settings.clustering})")
+    made = next_release(
+        work.graph,
+        history,
+        k,
+        work.settings.window,
+        work.rng,
+        distance=work.distance,
+        cluster=work.alike,
+        partition=work.parted,
+        left_out=work.settings.left_out,
+        secret=secret,
+    )
+    return PeopleRelease(made.graph, made.mapping, {**made.figures, **made.changes.as_dict()}, made.history)
+
+
+def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
+    if settings.method in ("cdga", "k-degree") and graph.attributes:
+        some = ", ".join(graph.attributes)
+        raise AnonymizationError(
+            f"{settings.method} makes degrees alike, not attributes, and this graph has some ({some})",
+            hint="take --method ckga or pckga, or leave the attributes out",
+        )
+    if not graph.attributes and not graph.relations:
+        raise AnonymizationError(
+            "the graph has neither attributes nor relations: there is nothing to make alike",
+            hint="name attributes or relations: in a schema under [kinds], or by --attributes and --relations",
+        )
+    if settings.clustering in ("degrees", "merging") and not graph.relations:
+        raise AnonymizationError(
+            f"{settings.clustering} clusters users by relations, and the graph has none",
+            hint="take another clustering",
+        )
+    if not graph.n and settings.method != "ctkga":
+        raise AnonymizationError(
+            "the graph has no users", hint="is the file empty, or its only line taken for names of columns?"
+        )
+    if levels.min(initial=1) < 1:
+        raise AnonymizationError("each k must be at least 1")
+
+
+class Clustering:
+    """The stages of one run; what several of them need is made once, when it is first asked for."""
+
+    def __init__(
+        self,
+        graph: PeopleGraph,
+        levels: Levels,
+        settings: Settings,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        self.graph, self.levels, self.settings = graph, levels, settings
+        self.rng, self.progress = rng, progress
+
+    @cached_property
+    def distance(self) -> Distance:
+        """What is lost if two users are made alike."""
+        from kgreason.people.anonymizers.indicator import learn
+        from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss
+
+        if self.settings.loss == "adm" or not self.graph.attributes:
+            return AttributeDegreeLoss(self.graph, self.settings.alpha)
+        self.progress.step("Learning which pairs of values are truthful")
+        truth = learn(self.graph, self.settings.dimensions, self.rng)
+        return TruthDegreeLoss(self.graph, truth, self.settings.alpha)
+
+    @property
+    def most(self) -> int:
+        """The largest k."""
+        return int(self.levels.max(initial=2))
+
+    @cached_property
+    def points(self) -> Points:
+        """A point for each user; their distances are about those of the users."""
+        from kgreason.people.anonymizers.clusterers import points
+
+        self.progress.step("Placing users as points")
+        return points(self.distance, self.settings.dimensions, self.rng)
+
+    @cached_property
+    def far(self) -> AnonymizationDistance:
+        """The anonymization distance of the users."""
+        return AnonymizationDistance(self.distance, self.levels)
+
+    def best(self) -> Generalized:
+        """Users made alike in the clusters that lose least, of all that the method finds.
+
+        Values and removed users cost what the clusters say; what degrees cost is known once the links are made.
+
+        Raises
+        ------
+        AnonymizationError
+            If that leaves nobody.
+        """
+        found = list(self.candidates())
+        self.progress.step("Making users alike")
+        if len(found) == 1 and (found[0] >= 0).any():
+            return generalize(self.graph, found[0], self.rng)
+        best, least = None, np.inf
+        for cost, clusters in sorted(
+            zip(map(self.certain, found), found, strict=True), key=lambda pair: pair[0]
+        ):
+            if cost >= least:
+                break
+            if self.graph.n and (clusters < 0).all():
+                raise self._nobody(found)
+            made = generalize(self.graph, clusters, self.rng)
+            cost += self.by_degrees(made)
+            if cost < least:
+                best, least = made, cost
+        assert best is not None
+        return best
+
+    def _nobody(self, found: list[Clusters]) -> AnonymizationError:
+        price, n = self.settings.removal_price, self.graph.n
+        if any((clusters >= 0).any() for clusters in found):
+            return AnonymizationError(
+                f"no user is worth {price:g}, the price of a removed one: all {n:,} are removed",
+                hint="raise the price: 1 is all that can be lost of a user",
+            )
+        return AnonymizationError(
+            f"no user can be released: {n:,} users ask for k = {self.levels.min()} or more, and clustering "
+            f"({self.settings.clustering}) found no cluster of so many",
+            hint="lower k, or choose another clustering",
+        )
+
+    def certain(self, clusters: Clusters) -> float:
+        """What clusters cost by removed users and by values, or their truth, whatever becomes of degrees."""
+        from kgreason.people.anonymizers.local_search import Search
+        from kgreason.people.anonymizers.losses import TruthDegreeLoss
+
+        removed = np.count_nonzero(clusters < 0) * self.settings.removal_price
+        if isinstance(self.distance, TruthDegreeLoss):
+            users = np.arange(self.graph.n)
+            return removed + self.settings.alpha * self.distance.untruth(clusters, users)
+        return removed + Search(self.values, clusters).loss()
+
+    def by_degrees(self, made: Generalized) -> float:
+        """What the degrees of a generalized graph cost its users (PCKGA, section 6.3)."""
+        both = (
+            (self.graph.out_degrees(), made.graph.out_degrees()),
+            (self.graph.in_degrees(), made.graph.in_degrees()),
+        )
+        changed = sum(int(np.abs(before[made.users] - after).sum()) for before, after in both)
+        return (1 - self.settings.alpha) * changed / (2 * self.graph.n * max(len(self.graph.relations), 1))
+
+    def candidates(self) -> Iterator[Clusters]:
+        """Valid clusters: as clusterings find them and, in exact mode, bettered."""
+        settings, small = self.settings, self.graph.n <= _SMALL
+        published = settings.mode == "published"
+        starts = [self.valid(self.first(published), 1.0 if settings.weighs else settings.tau)]
+        if settings.weighs and settings.clustering == "vac":
+            found = self.first(literal=True)
+            starts += [self.valid(found, tau) for tau in (_TAUS if small else _TAUS[:1])]
+            starts.sort(key=self.certain)
+        for i, start in enumerate(starts):
+            yield start
+            if published or (settings.method, settings.clustering) == ("cdga", "degrees"):
+                continue
+            if i == 0 or small:
+                yield self.bettered(start)
+
+    def first(self, literal: bool = False) -> Clusters:
+        """Clusters of like users, whatever their numbers."""
+        self.progress.step(f"Clustering ({self.settings.clustering}{', as published' * literal})")
+        if self.settings.clustering == "vac":
+            from kgreason.people.anonymizers.valid_clusters import vac
+
+            return vac(self.far, literal)
+        return self.clustered(np.arange(self.graph.n), self.levels, self.rng)
+
+    def bettered(self, found: Clusters) -> Clusters:
+        """Clusters with less loss; where removal is weighed, of more or of fewer users."""
+        from kgreason.people.anonymizers.local_search import refine
+        from kgreason.people.anonymizers.user_removal import weigh
+        from kgreason.people.anonymizers.valid_clusters import between_medoids
+
+        self.progress.step("Bettering clusters")
+        found = refine(self.columns, found, self.near)
+        for _ in range(_WEIGHED if self.settings.weighs else 0):
+            pull = between_medoids(self.far, self.rng)
+            weighed = weigh(self.columns, found, self.settings.removal_price, pull)
+            if np.array_equal(weighed, found):
+                break
+            found = refine(self.columns, weighed, self.near)
+        return found
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What clusters of all users cost."""
+        return Columns.of(self.graph, self.levels, self.settings.alpha)
+
+    @cached_property
+    def values(self) -> Columns:
+        """The part of it that attributes cause."""
+        return Columns.of(replace(self.graph, relations={}), self.levels, self.settings.alpha)
+
+    @cached_property
+    def near(self) -> Vertices:
+        """The users near each user."""
+        from kgreason.people.anonymizers.local_search import nearest
+
+        return nearest(self.distance)
+
+    def alike(self, part: Distance, k: int, rng: np.random.Generator) -> Clusters:
+        """Clusters of like users among those with the same history."""
+        return self.clustered(cast(Among, part).users, np.full(part.n, k, dtype=np.int64), rng)
+
+    def clustered(self, users: Vertices, levels: Levels, rng: np.random.Generator) -> Clusters:
+        """Clusters of like users among some."""
+        from kgreason.people.anonymizers import clusterers
+        from kgreason.people.anonymizers.cdga_merging import merge
+        from kgreason.people.anonymizers.degree_clusters import degree_clusters
+        from kgreason.people.anonymizers.valid_clusters import vac
+
+        settings, most = self.settings, int(levels.max(initial=1))
+        count = max(len(users) // most, 1)
+        degrees = self.graph.out_degrees()[users], self.graph.in_degrees()[users]
+
+        def part() -> Among:  # some clusterings need no distances
+            return Among(self.distance, users)
+
+        match settings.clustering:
+            case "vac":
+                return vac(AnonymizationDistance(part(), levels), literal=settings.mode == "published")
+            case "degrees":
+                return degree_clusters(*degrees, levels, rng, runs=cores())
+            case "merging":
+                largest = settings.epsilon or 2 * most
+                return merge(*degrees, most, settings.tau, settings.omega, largest, 0.5, rng)
+            case "k-means":
+                return clusterers.k_means(self.points[users], count, rng)
+            case "k-medoids":
+                return clusterers.k_medoids(part(), count, rng)
+            case "hdbscan":
+                return clusterers.hdbscan(part(), most)
+            case "hdb-star":
+                return clusterers.hdb_star(part(), levels)
+            case name:
+                asked = clusterers.sized(str(name), count, most)
+                return clusterers.scikit(str(name), self.points[users], asked, rng)
+
+    def valid(self, found: Clusters, tau: float = 1.0) -> Clusters:
+        """Clusters of enough users, and not of far too many."""
+        from kgreason.people.anonymizers import valid_clusters
+        from kgreason.people.anonymizers.valid_clusters import invalid_removal, merge_split
+
+        match self.settings.partition:
+            case "merge-split":
+                return merge_split(self.far, found, tau, self.rng)
+            case "k-means":
+                return valid_clusters.k_means_partition(self.points, found, self.most, tau)
+            case "k-medoids":
+                return valid_clusters.k_medoids_partition(self.distance, found, self.most, self.rng)
+            case _:
+                return invalid_removal(found, self.levels)
+
+    def parted(self, part: Distance, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
+        """Valid clusters of users with the same history, with less loss in exact mode."""
+        from kgreason.people.anonymizers.valid_clusters import k_medoids_partition
+
+        valid = k_medoids_partition(part, found, k, rng)
+        return valid if self.settings.mode == "published" else self.better(valid, cast(Among, part), k)
+
+    def better(self, found: Clusters, part: Among, k: int) -> Clusters:
+        """Clusters with less loss by values and degrees; none that are less truthful where truth counts."""
+        from kgreason.people.anonymizers.local_search import nearest, refine
+        from kgreason.people.anonymizers.losses import TruthDegreeLoss
+
+        levels = np.full(part.n, k, dtype=np.int64)
+        columns = Columns.of(self.graph.of(part.users), levels, self.settings.alpha)
+        made = refine(columns, found, nearest(part))
+        if isinstance(self.distance, TruthDegreeLoss):
+            before, after = (self.distance.untruth(clusters, part.users) for clusters in (found, made))
+            return made if after <= before else found
+        return made

@@ -1,0 +1,492 @@
+"""Valid clusters (PCKGA, Definition 3): as many users as the largest level in them, or more; VAC and Merge-Split.
+
+Two halves of given sizes around two centres are best if users are in the order of the difference of both (squared)
+distances: the first go to one centre. So balanced k-means and k-medoids with two centres need a sort a round, where
+those with many centres solve an assignment problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.cores import cores, each
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.jit import Doubles, Flags, Ints, SingleRows, kernel
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.anonymizers.losses import AnonymizationDistance
+from kgreason.people.anonymizers.user_distances import Clusters, Distance, Distances, Levels, blocks, rows_of
+
+
+def sizes(clusters: Clusters) -> Vertices:
+    """Users of each cluster, int64, shape (clusters,)."""
+    return np.bincount(clusters[clusters >= 0]).astype(np.int64)
+
+
+def _highest_levels(clusters: Clusters, levels: Levels) -> Levels:
+    """The largest level in each cluster, int64, shape (clusters,); 0 for one without users."""
+    inside = clusters >= 0
+    highest = np.zeros(clusters.max(initial=-1) + 1, dtype=np.int64)
+    np.maximum.at(highest, clusters[inside], levels[inside])
+    return highest
+
+
+def invalid_removal(clusters: Clusters, levels: Levels) -> Clusters:
+    """Remove the users of invalid clusters (THESIS, section 4.4.2); the others are numbered anew from 0.
+
+    Examples
+    --------
+    >>> invalid_removal(np.array([0, 1, 1, 2, -1]), np.array([1, 2, 2, 2, 1])).tolist()
+    [0, 1, 1, -1, -1]
+    """
+    valid = sizes(clusters) >= _highest_levels(clusters, levels)
+    inside = clusters >= 0
+    inside[inside] = valid[clusters[inside]]
+    return numbered(np.where(inside, clusters, -1))
+
+
+def numbered(clusters: Clusters) -> Clusters:
+    """The same clusters, numbered from 0 without gaps in the order of their first users."""
+    inside = np.flatnonzero(clusters >= 0)
+    found = np.full(len(clusters), -1, dtype=np.int64)
+    _, first, place = np.unique(clusters[inside], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    found[inside] = rank[place]
+    return found
+
+
+def members(clusters: Clusters) -> list[Vertices]:
+    """Users of each cluster, ascending."""
+    inside = np.flatnonzero(clusters >= 0)
+    order = inside[np.argsort(clusters[inside], kind="stable")]
+    return np.split(order, np.cumsum(sizes(clusters))[:-1]) if len(order) else []
+
+
+@kernel
+def adopt(
+    users: Ints,
+    rows: SingleRows,
+    limit: float,
+    level: Ints,
+    cluster: Ints,
+    size: Ints,
+    highest: Ints,
+    widest: Doubles,
+) -> int:
+    """Let users, one after the other, join the valid cluster whose farthest user is nearest; returns how many do.
+
+    Parameters
+    ----------
+    users, rows
+        Who is in no cluster, and the distances to everybody.
+    limit
+        Nobody joins a cluster with a user who is farther than this.
+    cluster, size, highest
+        Changed: cluster of each user, size and largest level of each cluster.
+    widest
+        Scratch, shape (clusters,).
+    """
+    joined = 0
+    for i in range(len(users)):
+        u = users[i]
+        for c in range(len(widest)):
+            widest[c] = 0.0
+        for v in range(len(cluster)):
+            if cluster[v] >= 0:
+                widest[cluster[v]] = max(widest[cluster[v]], float(rows[i, v]))
+        best = -1
+        for c in range(len(size)):
+            if (
+                widest[c] <= limit
+                and size[c] > 0
+                and size[c] + 1 >= max(level[u], highest[c])
+                and (best < 0 or widest[c] < widest[best])
+            ):
+                best = c
+        if best >= 0:
+            cluster[u] = best
+            size[best] += 1
+            highest[best] = max(highest[best], level[u])
+            joined += 1
+    return joined
+
+
+def adopted(distance: Distance, clusters: Clusters, levels: Levels, tau: float) -> Clusters:
+    """Let each user of an invalid cluster join the valid one whose farthest user is nearest to him.
+
+    He joins only where the cluster stays valid, also for him. As clusters grow, they have room for higher levels: who
+    found none is asked again until nobody joins. If no cluster is valid, nobody can join any, and all are removed.
+
+    Parameters
+    ----------
+    tau
+        From 0 to 1: how far he may be from the farthest, between the least (0) and the largest distance of two users.
+
+    Raises
+    ------
+    AnonymizationError
+        If `tau` is not between 0 and 1.
+
+    References
+    ----------
+    PCKGA, Procedure 1; THESIS, Procedure 1 of section 4.4.2 and Procedure 2 of section 5.3.3.
+    """
+    if not 0 <= tau <= 1:
+        raise AnonymizationError(
+            f"tau must be between 0 and 1, not {tau:g}", hint="1 removes nobody who can be with others"
+        )
+    found = invalid_removal(clusters, levels)
+    size, highest = sizes(found), _highest_levels(found, levels)
+    waiting = np.flatnonzero(found < 0)
+    if not len(size) or not len(waiting):
+        return found
+    limit, widest = _limit(distance, tau), np.empty(len(size))
+    joined = 1
+    while joined and len(waiting):
+        joined = 0
+        for users in blocks(waiting, distance.n):
+            joined += adopt(users, rows_of(distance, users), limit, levels, found, size, highest, widest)
+        waiting = waiting[found[waiting] < 0]
+    return found
+
+
+def _limit(distance: Distance, tau: float) -> float:
+    """A share `tau` of the way from the least distance of two users to the largest."""
+    if tau == 1:
+        return np.inf
+    rows = np.arange(distance.n)
+
+    def ends(users: Vertices) -> tuple[float, float]:
+        far = distance.between(users)
+        own = (np.arange(len(users)), users)
+        far[own] = np.inf
+        least = float(far.min())
+        far[own] = -np.inf
+        return least, float(far.max())
+
+    least, most = np.array(each(ends, blocks(rows, distance.n * cores()))).T
+    return float(tau * (most.max() - least.min()) + least.min())
+
+
+Points = npt.NDArray[np.float64]
+Pull = Callable[[Vertices, Vertices], npt.NDArray[np.float64]]
+"""Of all users of a part, how much farther the centre of some of them is than the centre of the others."""
+
+_ROUNDS = 20
+_CANDIDATES = 256  # users of a half who may be its medoid
+
+
+def split(clusters: Clusters, levels: Levels, pull: Callable[[Vertices], Pull]) -> Clusters:
+    """Split clusters of at least twice their level into as many parts as they have room for, none of which is so large.
+
+    A part has the highest of the levels of its own users, so parts may be split further than the cluster could.
+
+    Parameters
+    ----------
+    clusters
+        Valid ones.
+    pull
+        Makes centres for the users of a part.
+    """
+    found = np.full(len(clusters), -1, dtype=np.int64)
+    parts = [users for users in members(clusters) if len(users)]
+    done = 0
+    while parts:
+        users = parts.pop()
+        k = max(int(levels[users].max()), 1)
+        count = len(users) // k
+        if count > 1:
+            first = _halved(len(users), k, pull(users))
+            parts += [users[first], users[~first]]
+        else:
+            found[users] = done
+            done += 1
+    return numbered(found)
+
+
+def _halved(n: int, k: int, pull: Pull) -> npt.NDArray[np.bool_]:
+    """Which users of a part are in its first half: nearer to its centre, as far as sizes allow."""
+    # Both halves together can still be split into as many parts of k users as the whole.
+    count, rest = divmod(n, k)
+    sizes = (k * np.arange(1, count)[:, None] + np.arange(rest + 1)).ravel()
+    first = np.arange(n) < n // 2
+    for _ in range(_ROUNDS):
+        farther = pull(np.flatnonzero(first), np.flatnonzero(~first))
+        size = sizes[np.abs(sizes - np.count_nonzero(farther < 0)).argmin()]
+        last, first = first, np.zeros(n, dtype=np.bool_)
+        first[np.argsort(farther, kind="stable")[:size]] = True
+        if np.array_equal(first, last):
+            break
+    return first
+
+
+def _between_means(points: Points) -> Callable[[Vertices], Pull]:
+    """Centres are means; users pull by squared Euclidean distance, as in k-means."""
+
+    def of(users: Vertices) -> Pull:
+        place = points[users]
+        # two seeds: the user farthest from the mean, and the one farthest from that one
+        apart = place[_farthest(place, place.mean(axis=0))]
+        seeds = [apart, place[_farthest(place, apart)]]
+
+        def pull(first: Vertices, others: Vertices) -> npt.NDArray[np.float64]:
+            one, other = seeds or (place[first].mean(axis=0), place[others].mean(axis=0))
+            seeds.clear()
+            return _squared(place, one) - _squared(place, other)
+
+        return pull
+
+    return of
+
+
+def between_medoids(distance: Distance, rng: np.random.Generator) -> Callable[[Vertices], Pull]:
+    """Centres are the users nearest on average to the rest of their half, of so many drawn ones."""
+
+    def of(users: Vertices) -> Pull:
+        apart = int(distance.between(users[:1], users)[0].argmax())
+        seeds = [apart, int(distance.between(users[[apart]], users)[0].argmax())]
+
+        def medoid(half: Vertices) -> int:
+            drawn = (
+                half if len(half) <= _CANDIDATES else np.sort(rng.choice(half, _CANDIDATES, replace=False))
+            )
+            rows = distance.between(users[drawn], users[half])
+            return int(drawn[rows.sum(axis=1, dtype=np.float64).argmin()])
+
+        def pull(first: Vertices, others: Vertices) -> npt.NDArray[np.float64]:
+            centres = seeds.copy() if seeds else [medoid(first), medoid(others)]
+            seeds.clear()
+            one, other = distance.between(users[centres], users).astype(np.float64)
+            return np.asarray(one - other, dtype=np.float64)
+
+        return pull
+
+    return of
+
+
+def _squared(place: Points, centre: Points) -> npt.NDArray[np.float64]:
+    found: npt.NDArray[np.float64] = ((place - centre) ** 2).sum(axis=1)
+    return found
+
+
+def _farthest(place: Points, centre: Points) -> int:
+    return int(_squared(place, centre).argmax())
+
+
+def k_means_partition(points: Points, clusters: Clusters, k: int, tau: float = 1.0) -> Clusters:
+    """Let users of clusters below k join the nearest others, and split those of 2k users or more by balanced k-means.
+
+    Parameters
+    ----------
+    points
+        A point of each user; float64, shape (n, d).
+    tau
+        From 0 to 1: users whose farthest companion would be farther than that are removed.
+
+    Returns
+    -------
+    Clusters
+        Of k to 2k - 1 users; all -1 if no given cluster has k users.
+
+    Raises
+    ------
+    AnonymizationError
+        If `tau` is not between 0 and 1.
+
+    References
+    ----------
+    THESIS, section 4.4.2, Algorithm 3.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [1], [5], [6], [9]])
+    >>> k_means_partition(points, np.array([0, 0, 0, 0, 1]), 2).tolist()
+    [0, 0, 1, 1, 1]
+    """
+    levels = np.full(len(clusters), k, dtype=np.int64)
+    return split(adopted(_PointDistance(points), clusters, levels, tau), levels, _between_means(points))
+
+
+def k_medoids_partition(distance: Distance, clusters: Clusters, k: int, rng: np.random.Generator) -> Clusters:
+    """The same with distances: all users join some cluster, and large ones are split by same-size k-medoids.
+
+    References
+    ----------
+    THESIS, section 5.3.3, Algorithm 6.
+    """
+    levels = np.full(len(clusters), k, dtype=np.int64)
+    return split(adopted(distance, clusters, levels, 1.0), levels, between_medoids(distance, rng))
+
+
+class _PointDistance:
+    def __init__(self, points: Points) -> None:
+        self.points = points
+
+    @property
+    def n(self) -> int:
+        return len(self.points)
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        from scipy.spatial.distance import cdist
+
+        others = self.points if columns is None else self.points[columns]
+        return cdist(self.points[rows], others).astype(np.float32)
+
+
+def merge_split(
+    far: AnonymizationDistance, clusters: Clusters, tau: float, rng: np.random.Generator
+) -> Clusters:
+    """Make clusters valid, and split those of twice the users that their level needs.
+
+    Users of invalid clusters join the valid ones that are nearest by the anonymization distance. Clusters are split
+    into balanced parts until none has twice its level: the published algorithm takes the level of the cluster for all
+    parts, and the last of them may be as large as before.
+
+    Parameters
+    ----------
+    far
+        The anonymization distance, which has the level of each user.
+    clusters
+        Of any algorithm; -1 for users in none.
+    tau
+        From 0 to 1: users who are farther than that, between the least and the largest distance, are removed.
+
+    Returns
+    -------
+    Clusters
+        -1 for removed users: those too far, those whose level no cluster reaches, and everybody if no cluster is valid.
+
+    Raises
+    ------
+    AnonymizationError
+        If `tau` is not between 0 and 1.
+
+    References
+    ----------
+    PCKGA, section 4.3, Algorithm 3.
+
+    Examples
+    --------
+    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
+    >>> at = np.array([0, 1, 5, 6, 9])
+    >>> far = AnonymizationDistance(MatrixDistance(abs(np.subtract.outer(at, at))), np.full(5, 2))
+    >>> merge_split(far, np.array([0, 0, 0, 0, 1]), 1.0, np.random.default_rng(1)).tolist()
+    [0, 0, 1, 1, 1]
+    """
+    return split(adopted(far, clusters, far.levels, tau), far.levels, between_medoids(far, rng))
+
+
+@kernel
+def grow(
+    seeds: Ints,
+    rows: SingleRows,
+    level: Ints,
+    literal: bool,
+    ranked: Ints,
+    free: Flags,
+    state: Ints,
+    cluster: Ints,
+) -> None:
+    """Make clusters around seeds that are still free, one after the other.
+
+    Parameters
+    ----------
+    seeds, rows
+        Users, and their distances to everybody; of users at the same distance the lowest number comes first.
+    literal
+        Follow Algorithm 2 of PCKGA to the letter.
+    ranked
+        All users by descending level.
+    free
+        Changed: who is in no cluster yet.
+    state
+        Changed: free users, clusters, the first of `ranked` who may be free, 1 if it has ended.
+    """
+    n = len(level)
+    for i in range(len(seeds)):
+        u = seeds[i]
+        if not free[u] or state[3] == 1:
+            continue
+        if level[u] > state[0]:
+            state[3] = 1
+            continue
+        v = u
+        highest = 0
+        size = 0
+        while v >= 0:
+            free[v] = False
+            cluster[v] = state[1]
+            size += 1
+            highest = max(highest, level[v])
+            state[0] -= 1
+            v = -1
+            enough = size >= highest
+            if enough and not literal:  # unless too few are left for the highest level among them
+                while state[2] < n and not free[ranked[state[2]]]:
+                    state[2] += 1
+                enough = state[2] == n or level[ranked[state[2]]] <= state[0]
+            if not enough:
+                for w in range(n):
+                    if free[w] and (v < 0 or rows[i, w] < rows[i, v]):
+                        v = w
+        state[1] += 1
+
+
+_SEEDS = 64  # whose distances are asked for at a time
+
+
+def vac(far: AnonymizationDistance, literal: bool = False) -> Clusters:
+    """Cluster users around seeds, each with as many as the levels in the cluster need.
+
+    The published algorithm begins with users who are cheap to anonymize. Those who are expensive, far from others or
+    of a high level, must take who is left, and the last ones find too few: they are removed. Here the most expensive
+    user chooses first, and whom he chooses depends on levels, too: someone of half his level counts as twice as far,
+    for in this cluster he pays for twice the users that he needs. Too few for the highest level among them are never
+    left: they go into the last cluster. So all clusters are valid, and all users are in one whose levels are at most n.
+
+    Parameters
+    ----------
+    far
+        The anonymization distance, which has the level of each user.
+    literal
+        Do as published: ascending costs, nearest users by anonymization distance, possibly an invalid last cluster,
+        and users who are left over.
+
+    Returns
+    -------
+    Clusters
+        -1 for users whose level is above n; with `literal`, also for those left over.
+
+    References
+    ----------
+    PCKGA, section 4.2, Algorithm 2.
+
+    Examples
+    --------
+    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
+    >>> line = MatrixDistance(abs(np.subtract.outer([0, 1, 5, 6, 8], [0, 1, 5, 6, 8])))
+    >>> vac(AnonymizationDistance(line, np.array([2, 2, 2, 3, 2]))).tolist()
+    [1, 1, 0, 0, 0]
+    """
+    n, levels = far.n, far.levels
+    order = np.argsort(far.costs if literal else -far.costs, kind="stable")
+    cluster = np.full(n, -1, dtype=np.int64)
+    free = np.ones(n, dtype=np.bool_) if literal else levels <= n
+    state = np.array([np.count_nonzero(free), 0, 0, 0])
+    ranked = np.argsort(-levels, kind="stable")
+    while not state[3] and len(order := order[free[order]]):
+        seeds, order = order[:_SEEDS], order[_SEEDS:]
+        rows = rows_of(far, seeds) if literal else _by_levels(far, seeds)
+        grow(seeds, rows, levels, literal, ranked, free, state, cluster)
+    return cluster
+
+
+def _by_levels(far: AnonymizationDistance, seeds: Vertices) -> Distances:
+    """Distances times the ratio of the higher level to the lower one."""
+    rows, levels = rows_of(far.distance, seeds), far.levels
+    own = levels[seeds][:, None]
+    rows *= (np.maximum(own, levels) / np.minimum(own, levels)).astype(np.float32)
+    return rows

@@ -1,0 +1,375 @@
+"""Functions on graphs of people: anonymize, verify, score."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, cast, get_args
+
+import numpy as np
+
+from kgreason.base.argument_checks import check_folders, check_numbers
+from kgreason.base.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel
+from kgreason.base.choices import Sequence as DegreeSequence
+from kgreason.base.errors import AnonymizationError, CallError, ReleaseError
+from kgreason.base.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from kgreason.people.anonymization import PeopleAnonymization
+    from kgreason.people.file_schema import Schema
+    from kgreason.people.folder import Mapped
+    from kgreason.people.model import Counts, PeopleGraph
+    from kgreason.people.settings import Settings
+    from kgreason.people.utility.attribute_utility import Utility
+    from kgreason.people.verification.verdict import PeopleVerdict, Published
+    from kgreason.release.publication import Folders
+
+    Release: TypeAlias = PeopleGraph | Published | Path | str
+
+Levels = Mapping[str, int] | Path | str
+
+
+def anonymize(
+    data: PeopleGraph | Schema | Path | str,
+    *,
+    method: PeopleMethod = "pckga",
+    k: int | None = None,
+    k_values: Levels | None = None,
+    mode: Mode = "exact",
+    loss: Loss = "adm",
+    alpha: float = 0.5,
+    clustering: str | None = None,
+    partition: Partition | None = None,
+    tau: float = 1.0,
+    removal_price: float = 1.0,
+    omega: float = 0.01,
+    epsilon: int | None = None,
+    dimensions: int = 50,
+    window: int = 3,
+    left_out: LeftOut = "withhold",
+    sequence: DegreeSequence = "dp",
+    construction: Construction = "relaxed",
+    tries: int = 100,
+    after: Path | str | None = None,
+    seed: int | None = None,
+    folders: Folders | None = None,
+    progress: Progress = SILENT,
+) -> PeopleAnonymization:
+    """Make an anonymous version of a graph of people, prove it, and score it.
+
+    Parameters
+    ----------
+    data
+        A graph, or the schema that says where it is, or its file.
+    method
+        ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"pckga"`` with a k for each
+        user, ``"ctkga"`` for a sequence of releases, ``"k-degree"`` for the degrees of an undirected graph.
+    k
+        How many users must look like each user, he included; at least 2, and 3 by default.
+    k_values
+        Of ``"pckga"``: each user's own k, at least 1; a mapping, or a table ``user,k``. `k`, if given, is of those whom
+        it does not name.
+    mode, loss, alpha, clustering, partition, tau, removal_price, omega, epsilon, dimensions, window, left_out
+        See `kgreason.people.settings.Settings`.
+    sequence, construction, tries
+        As these, of ``"k-degree"``.
+    after
+        Of ``"ctkga"``: the private folder of the release before; `None` for the first.
+    seed
+        For experiments only: a release that can be computed again must not be published. Without it the operating
+        system seeds the generator.
+    folders
+        Where to write the release and its secret; what is then verified and scored is what was written, read back.
+
+    Raises
+    ------
+    DataError
+        If the data are at fault.
+    AnonymizationError
+        If the graph or the parameters admit no anonymization, a parameter has no meaning for the method, or the folders
+        exist.
+
+    References
+    ----------
+    THESIS, chapters 3 to 5; PCKGA, section 3; KDEGREE.
+
+    Examples
+    --------
+    >>> from kgreason.people.model import PeopleGraph
+    >>> graph = PeopleGraph.from_triples(
+    ...     ["Ken", "Mary", "Tom", "Jane"],
+    ...     [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")],
+    ...     [("Ken", "follows", "Tom")],
+    ... )
+    >>> result = anonymize(graph, k=2)
+    >>> result.holds, result.removed, result.utility.rru
+    (True, [], 0.0)
+    """
+    from kgreason.people.anonymization import People
+    from kgreason.people.file_schema import Schema
+    from kgreason.people.model import PeopleGraph
+    from kgreason.people.reading import read as read_people
+    from kgreason.people.reading import schema_of
+    from kgreason.people.settings import Settings
+    from kgreason.release import pipeline
+    from kgreason.release.plain_tables import check_plain, plain_format
+    from kgreason.release.report.sections import Run
+
+    check_numbers(k=(k, 2), seed=(seed, 0), epsilon=(epsilon, 1), dimensions=(dimensions, 1))
+    check_numbers(window=(window, 1), tries=(tries, 1))
+    settings = Settings(
+        *(method, mode, loss, alpha, clustering, partition, tau, removal_price, omega, epsilon),
+        *(dimensions, window, left_out, sequence, construction, tries),
+    )
+    settings.refuse_unused()
+    chosen = {name: value for name, value in vars(settings).items() if name not in settings.unused()}
+    own = "each user's own" if k_values is not None else k or 3
+    run = Run({**chosen, "k": own}, seed, sampling=np.random.default_rng(0))
+    if folders is not None:
+        check_plain(folders.format)
+        check_folders(folders, progress)
+    clock, rng = pipeline.Clock(), np.random.default_rng(seed)
+    if not isinstance(data, PeopleGraph | Schema | Path | str):
+        raise CallError(
+            f"data are a PeopleGraph or a schema, not of type {type(data).__name__}",
+            hint="for instance the path of a schema file, or kgreason.people.schema(...) of tables and graphs",
+        )
+    kept = None
+    if not isinstance(data, PeopleGraph):
+        data = schema_of(data)
+        kept = data.format
+    graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
+    levels = _levels(graph, k, k_values, settings)
+    if unprotected := int((levels == 1).sum()):
+        progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
+    before = _before(after, settings, folders)
+    format = plain_format(kept) if folders is None or folders.format is None else folders.format
+    clock.lap("read")
+    family = People(
+        *(graph, settings, levels, before, k or 3, format),
+        rng=rng,
+        run=run,
+        clock=clock,
+        progress=progress,
+    )
+    return pipeline.run(family, folders)
+
+
+def _before(after: Path | str | None, settings: Settings, folders: Folders | None) -> Path | None:
+    """The private folder of the release before."""
+    if after is None:
+        return None
+    before = Path(after)
+    if settings.method != "ctkga":
+        raise AnonymizationError(
+            f"{settings.method} makes single releases, none after another",
+            hint="leave out after, or take ctkga",
+        )
+    if not (before / "history.json").is_file():
+        what = (
+            "there is no such folder"
+            if not before.exists()
+            else "no release of a series has its secret there"
+        )
+        raise ReleaseError(
+            f"{before}: {what}", hint="name the private folder of the release before, made by ctkga"
+        )
+    if folders is not None and before.resolve() == folders.private.resolve():
+        raise ReleaseError(
+            f"the release after {before} cannot have its secret in the same place",
+            hint="each release of a series keeps folders of its own: choose another private folder",
+        )
+    return before
+
+
+def _levels(graph: PeopleGraph, k: int | None, k_values: Levels | None, settings: Settings) -> Counts:
+    from kgreason.people.anonymity_levels import read_levels
+
+    if k_values is None:
+        return np.full(graph.n, 3 if k is None else k, dtype=np.int64)
+    if settings.method != "pckga":
+        raise AnonymizationError(
+            f"{settings.method} has one k for all users", hint="leave out the k of each, or take pckga"
+        )
+    if not isinstance(k_values, Mapping):
+        return read_levels(k_values, graph, k)
+    if unknown := sorted(map(str, set(k_values) - set(graph.labels))):
+        raise AnonymizationError(
+            f"there is no user {unknown[0]!r} in the graph, of whom a k is given",
+            hint="use the names of the data",
+        )
+    lacking = [label for label in graph.labels if label not in k_values]
+    if lacking and k is None:
+        raise AnonymizationError(
+            f"{len(lacking):,} users have no k, such as {lacking[0]!r}",
+            hint="give a k for every user, or k for the others",
+        )
+    for label, own in k_values.items():
+        check_numbers(**{f"the k of {label!r}": (own, 1)})
+    return np.array([k_values.get(label, k) for label in graph.labels], dtype=np.int64)
+
+
+def verify(
+    released: Release | Sequence[Release],
+    *,
+    model: PeopleModel,
+    k: int | None = None,
+    levels: Mapping[str, int] | Counts | None = None,
+    original: PeopleGraph | Sequence[PeopleGraph] | None = None,
+    mapping: Mapped | Sequence[Mapped] | None = None,
+    removed: Collection[str] | None = None,
+    window: int | None = None,
+    all_edges: bool = False,
+) -> PeopleVerdict:
+    """Decide whether a release of a graph of people satisfies a model, or a series of releases.
+
+    Without the original, the definition is decided, which is of the release alone; what only the original could tell is
+    in `PeopleVerdict.needs_original`.
+
+    Parameters
+    ----------
+    released
+        The release, a graph or its folder; for ``"kw-tad"`` several, the latest last. `Published` brings
+        its source along.
+    model
+        ``"paired-k-degree"``: users share out-degrees and in-degrees with k - 1 others. ``"k-ad"``: attribute values,
+        too. ``"p-k-ad"``: each user as his own k says. ``"kw-tad"``: what k-ad says of the series over the releases.
+        ``"k-degree"``: users of an undirected graph share the degree.
+    k
+        Users who share, 3 by default.
+    levels
+        The k of each user, for p-k-ad, in place of `k`: by the names of the original, or of the release if they are
+        names of it and the original is not given. Or int64, shape (n,), of the users of the original if it is given,
+        else of the release.
+    original, mapping
+        The original of each release, and the released name of each user in it, `None` or ``""`` for those who are
+        removed. Or int64, shape (n,): original user u is released user ``mapping[u]``, -1 removed.
+    removed
+        Names of the users who may be missing, if not all who are removed in `mapping` may.
+    window
+        For kw-tad: look at the last so many releases, by default at all.
+    all_edges
+        For k-degree: ask for all original edges, too, as the construction ``"supergraph"`` keeps them.
+
+    Raises
+    ------
+    AnonymizationError
+        If arguments do not fit together.
+    ReleaseError
+        If the mapping names a user that is not in the release.
+
+    Examples
+    --------
+    >>> from kgreason.people.model import PeopleGraph
+    >>> original = PeopleGraph.from_triples(["Ken", "Mary"], [("Ken", "age", "18"), ("Mary", "age", "19")])
+    >>> both = [(user, "age", age) for user in ("a", "b") for age in ("18", "19")]
+    >>> released = PeopleGraph.from_triples(["a", "b"], both)
+    >>> verdict = verify(
+    ...     released, model="k-ad", k=2, original=original, mapping={"Ken": "a", "Mary": "b"}
+    ... )
+    >>> verdict.holds
+    True
+    >>> verify(original, model="k-ad", k=2)["classes"].witnesses[0]
+    'Ken: 1 user in the class, k = 2'
+    """
+    from kgreason.people.verification.checker import demands_of
+    from kgreason.people.verification.checker import verify_people as decide
+
+    _check_asked(model, k, levels is not None, window)
+    if model != "k-degree" and all_edges:
+        raise AnonymizationError(
+            f"all_edges has no meaning with {model}", hint="leave it out, or say k-degree"
+        )
+    releases = _releases(released, original, mapping, removed)
+    if model != "kw-tad" and len(releases) != 1:
+        raise AnonymizationError(
+            f"{model} is of one release, not of {len(releases)}", hint="for several, choose kw-tad"
+        )
+    if not releases or (window or 1) > len(releases):
+        raise AnonymizationError(
+            f"a window of {window or 1} needs as many releases, not {len(releases)}", hint="name them all"
+        )
+    demands = None if levels is None else demands_of(levels, releases[0])
+    return decide(releases, model, None if demands else k or 3, demands, window, all_edges=all_edges)
+
+
+def score(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Utility:
+    """Measure what information a release of a graph of people keeps.
+
+    Parameters
+    ----------
+    mapping
+        As for `verify`.
+
+    Raises
+    ------
+    AnonymizationError, ReleaseError
+        If the mapping does not fit the graphs.
+
+    References
+    ----------
+    PCKGA, section 6.3; THESIS, Definitions 10 to 16; Liu and Terzi, 2008, section 6, for undirected graphs.
+    """
+    from kgreason.people.folder import source_of
+    from kgreason.people.utility.attribute_utility import measure
+
+    numbers = source_of(released, original, mapping).mapping
+    return measure(original, released, np.maximum(numbers, -1), rng=np.random.default_rng(0))
+
+
+def _check_asked(model: object, k: int | None, personal: bool, window: int | None) -> None:
+    if model not in get_args(PeopleModel):
+        known = " or ".join(map(str, get_args(PeopleModel)))
+        raise AnonymizationError(f"unknown model {model!r}", hint=f"choose {known}")
+    check_numbers(k=(k, 1), window=(window, 1))
+    if k is not None and personal:
+        raise AnonymizationError("there is one k for all users, and one for each", hint="give k or levels")
+    if model != "p-k-ad" and personal:
+        raise AnonymizationError(f"{model} has one k for all users", hint="leave levels out, or say p-k-ad")
+    if model != "kw-tad" and window is not None:
+        raise AnonymizationError(f"{model} is of one release: no window", hint="leave it out, or say kw-tad")
+
+
+def _releases(
+    released: Release | Sequence[Release],
+    original: PeopleGraph | Sequence[PeopleGraph] | None,
+    mapping: Mapped | Sequence[Mapped] | None,
+    removed: Collection[str] | None,
+) -> list[Published]:
+    from kgreason.people.folder import read_published, source_of
+    from kgreason.people.model import PeopleGraph
+    from kgreason.people.verification.verdict import Published
+
+    several = isinstance(released, Sequence) and not isinstance(released, str)
+    listed = list(cast("Sequence[Release]", released)) if several else [cast("Release", released)]
+    for one in listed:
+        if not isinstance(one, PeopleGraph | Published | Path | str):
+            raise CallError(
+                f"a release of people is a graph or a folder, not of type {type(one).__name__}",
+                hint="of a result of people.anonymize it is result.release.graph",
+            )
+    names = ["the release"] if len(listed) == 1 else [f"release {i}" for i in range(1, len(listed) + 1)]
+    found = [
+        read_published(Path(r))
+        if isinstance(r, str | Path)
+        else r
+        if isinstance(r, Published)
+        else Published(r, name=n)
+        for r, n in zip(listed, names, strict=True)
+    ]
+    if (original is None) != (mapping is None):
+        raise AnonymizationError("original and mapping belong together", hint="give both, or neither")
+    if original is None or mapping is None:
+        return found
+    originals = list(original) if isinstance(original, Sequence) else [original]
+    mappings = list(mapping) if isinstance(mapping, Sequence) else [mapping]
+    if not len(originals) == len(mappings) == len(found):
+        raise AnonymizationError(
+            f"there are {len(found)} releases, {len(originals)} originals and {len(mappings)} mappings",
+            hint="give an original and a mapping for each release, in the same order",
+        )
+    return [
+        replace(r, source=source_of(r.graph, g, m, removed))
+        for r, g, m in zip(found, originals, mappings, strict=True)
+    ]

@@ -1,0 +1,489 @@
+"""What the files of a graph of people hold: a schema, read from TOML or put together from options.
+
+::
+
+    [[triples]]                       # lines user, relation, value (or another user)
+    files = ["facts.csv"]
+    header = true
+
+    [[tables]]                        # a line per user, an attribute per column
+    files = ["people.csv"]
+    id = "name"
+
+    [kinds]                           # what each relation and column is
+    numeric = ["age"]
+    categorical = ["job", "city"]
+    relations = ["follows"]
+    mutual = ["married"]              # relations whose links run both ways
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kgreason.base.errors import DataError
+from kgreason.base.toml import parsed
+from kgreason.data.raw_table import Raw, no_file
+from kgreason.data.source_options import Options
+from kgreason.data.sources import SourceSpec, parse_file
+from kgreason.language.vocabulary import suggest
+
+OTHERS = ("numeric", "categorical", "relations", "mutual", "ignore")
+LINKS = ("relations", "mutual")
+"""Kinds of what relates users."""
+ROLES = ("user", "relation", "target")
+SKIPPED = "_"
+"""Name of columns that are not read."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, with its format and options.
+
+    Attributes
+    ----------
+    spec
+        Path and format.
+    options
+        How it is read.
+    table
+        Its rows, of a table of the calling program that is no file.
+    """
+
+    spec: SourceSpec
+    options: Options
+    table: Raw | None = None
+
+
+@dataclass(frozen=True)
+class Data:
+    """Files of one form, as a section of a schema names them; their lines are joined.
+
+    Attributes
+    ----------
+    kind
+        ``triples`` (a statement on each line), ``tables`` (a user on each line, an attribute in each column) or
+        ``names`` (a name on each line, and the id that it stands for).
+    columns
+        Role of each column: user, relation, target, name, id or `SKIPPED`. Of tables without a line of names, the names
+        of the columns; `None`: their numbers.
+    relation
+        Of triples: the relation (or attribute) of all lines, of files that have no column for it.
+    id
+        Of tables: the column that names the users; `None`: they are numbered from 1.
+    of
+        Of names: what has such ids (users, values, relations).
+    names
+        Whether the tables of names apply; of tables only users are looked up.
+    missing
+        Texts that stand for no value, besides nothing at all.
+    """
+
+    kind: str
+    files: tuple[File, ...]
+    columns: tuple[str, ...] | None = None
+    relation: str | None = None
+    id: str | None = None
+    of: tuple[str, ...] = ()
+    names: bool = True
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """What each relation and column is.
+
+    Attributes
+    ----------
+    numeric, categorical
+        Attributes, whose values are numbers or names.
+    relations, mutual
+        Relations between users; those that are mutual by nature, whose links run both ways.
+    ignore
+        What is left out.
+    others
+        What all others are; `None`: columns of tables are categorical, of triples it must be said.
+    """
+
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
+    mutual: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    others: str | None = None
+
+    def named(self) -> dict[str, str]:
+        """Kind of each name that has one."""
+        return {name: kind for kind in OTHERS for name in getattr(self, kind)}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All that is said of the files of a graph of people.
+
+    Attributes
+    ----------
+    file
+        The schema's own file as messages show it; `None`: it was put together from options.
+    line
+        Line of its kinds.
+    """
+
+    data: tuple[Data, ...]
+    kinds: Kinds
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def format(self) -> str:
+        """Format of the first file of triples or, without any, of tables."""
+        first = min((d for d in self.data if d.kind != "names"), key=lambda d: d.kind != "triples")
+        return first.files[0].spec.kind("edges")
+
+    @property
+    def files(self) -> list[File]:
+        """All files."""
+        return [file for some in self.data for file in some.files]
+
+    def error(self, message: str, hint: str | None = None) -> DataError:
+        """Build the error that points at the kinds."""
+        return DataError(self.file or "options", message, self.line, hint=hint)
+
+
+_FILE: dict[str, type] = {
+    "files": list,
+    "format": str,
+    "delimiter": str,
+    "quote": str,
+    "encoding": str,
+    "header": bool,
+    "skip": int,
+    "columns": list,
+}
+_DATA: dict[str, type] = {**_FILE, "names": bool, "missing": list}
+BESIDE = "tables of users"
+"""No section: tables that options of commands name, with options behind a question mark."""
+_KEYS: dict[str, dict[str, type]] = {
+    "triples": {**_DATA, "relation": str},
+    "tables": {**_DATA, "id": str},
+    "names": {**_FILE, "of": list},
+    "kinds": {**dict.fromkeys(OTHERS, list), "others": str},
+    BESIDE: _FILE,
+}
+"""Keys of each section and the type of what they say; a list is one of texts."""
+_TITLES = {"triples": "[[triples]]", "tables": "[[tables]]", "names": "[[names]]", "kinds": "[kinds]"}
+_SHOWN = {
+    list: ("a list of texts", '["a", "b"]'),
+    str: ("a text", '"a"'),
+    bool: ("true or false", "true"),
+    int: ("a whole number, 0 or more", "1"),
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section as it is written.
+
+    Attributes
+    ----------
+    file, line
+        Where it begins.
+    kind
+        triples, tables, names or kinds.
+    given
+        Its keys and what they say.
+    lines
+        Line of each key, where known.
+    """
+
+    file: str
+    kind: str
+    given: Mapping[str, Any]
+    line: int | None = None
+    lines: Mapping[str, int] | None = None
+
+    def error(self, key: str | None, message: str, hint: str | None = None) -> DataError:
+        """Build the error that points at a key."""
+        line = (self.lines or {}).get(key or "", self.line)
+        return DataError(self.file, message, line, hint=hint)
+
+    def check_columns(
+        self, columns: tuple[str, ...], roles: tuple[str, ...], *, constant: str | None = None
+    ) -> None:
+        """See that each role is that of one column.
+
+        Parameters
+        ----------
+        constant
+            The role that is not from the file.
+
+        Raises
+        ------
+        DataError
+            Naming a column that has none, or a role.
+        """
+        behind = self.lines is None  # the question mark of a file, not in a schema
+        header = "header=true" if behind else "header = true"
+        hint = f'columns says what each column of the file holds: {", ".join(roles)}, and "{SKIPPED}" for one that is '
+        hint += f"not read; names of columns are passed over with {header}"
+        for column in columns:
+            if constant is not None and column == constant:
+                what = "there is a column relation, and relation = is given too"
+                raise self.error("columns", what, "leave out one")
+            if column not in (*roles, SKIPPED):
+                raise self.error("columns", f"a column cannot be {column!r}", hint)
+        for role in roles:
+            if columns.count(role) != 1:
+                said = "no column is" if role not in columns else "two columns are"
+                example = f"'{self.file}?columns=user,target&relation=friend'"
+                relation = example if behind else 'relation = "..."'
+                more = f"; of a file without relations say {relation}" if role == "relation" else ""
+                raise self.error("columns", f"{said} {role!r}", hint + more)
+
+
+def _sections(path: Path) -> list[Section]:
+    file = str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        tables = parsed(text)
+    except UnicodeDecodeError as error:
+        raise DataError(file, f"it is not UTF-8 text: {error.reason}", hint="save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\s*\(at line (\d+), column \d+\)", str(error))
+        said = str(error).replace(found[0] if found else "", "")
+        line = int(found[1]) if found else None
+        raise DataError(file, f"not TOML: {said}", line, hint="https://toml.io shows the form") from error
+    except OSError as error:
+        raise DataError(
+            file, f"cannot be read: {error.strerror}", hint="name a file that you may read"
+        ) from error
+    places = _places(text)
+    parts = []
+    for kind, given in tables.items():
+        items = given if isinstance(given, list) else [given]
+        repeated = isinstance(given, list) == (kind != "kinds")
+        if kind not in _TITLES or not repeated or not all(isinstance(i, dict) for i in items):
+            line = places[kind][0][0] if kind in places else places[""][0][1].get(kind)
+            if kind in _TITLES:
+                raise DataError(file, f"{kind} is written {_TITLES[kind]}", line)
+            near = suggest(kind, _TITLES)
+            hint = f"did you mean {_TITLES[near]}? " if near else ""
+            hint += f"there are {', '.join(_TITLES.values())}"
+            raise DataError(file, f"unknown section {kind!r}", line, hint=hint)
+        for number, item in enumerate(items):
+            line, lines = places[kind][number] if number < len(places.get(kind, ())) else (None, {})
+            parts.append(Section(file, kind, item, line, lines))
+    return parts
+
+
+def _places(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
+    """Lines of sections and, in each, of keys; what stands in texts over several lines may be taken for them."""
+    here: dict[str, int] = {}
+    places: dict[str, list[tuple[int, dict[str, int]]]] = {"": [(1, here)]}
+    for number, line in enumerate(text.splitlines(), 1):
+        if title := re.match(r"\s*\[\[?\s*([\w-]+)\s*\]", line):
+            here = {}
+            places.setdefault(title[1], []).append((number, here))
+        elif key := re.match(r"\s*([\w-]+)\s*=", line):
+            here.setdefault(key[1], number)
+    return places
+
+
+def _typed(part: Section) -> Mapping[str, Any]:
+    for key, value in part.given.items():
+        known = _KEYS[part.kind]
+        if key not in known:
+            raise _unknown(part, key)
+        form, example = _SHOWN[known[key]]
+        plain = type(value) is known[key] and not (isinstance(value, int) and value < 0)
+        if not plain or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
+            raise part.error(key, f"{key} is {form}, not {value!r}", f"for instance {key} = {example}")
+    return part.given
+
+
+def _unknown(part: Section, key: str) -> DataError:
+    known = _KEYS[part.kind]
+    near = suggest(key, known)
+    asked = f"did you mean {near}? " if near else ""
+    return part.error(key, f"unknown key {key!r} of {part.kind}", f"{asked}there are {', '.join(known)}")
+
+
+def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]:
+    """Give options of the command line the types of keys: lists are separated by commas.
+
+    Raises
+    ------
+    DataError
+        If a key is unknown, or its text none of its type.
+    """
+    found: dict[str, Any] = {}
+    for key, text in given.items():
+        form = _KEYS[kind].get(key)
+        if form is None or key == "files":
+            raise _unknown(Section(file, kind, given), key)
+        if (form is bool and text not in ("true", "false")) or (form is int and not text.isdecimal()):
+            what, example = _SHOWN[form]
+            raise DataError(file, f"{key} is {what}, not {text!r}", hint=f"for instance {key}={example}")
+        found[key] = text.split(",") if form is list else text == "true" if form is bool else form(text)
+    return found
+
+
+def read_schema(path: Path | str) -> Schema:
+    """Read a schema file; the files it names are relative to it.
+
+    Raises
+    ------
+    DataError
+        If it is no TOML, has an unknown key, a value of a wrong type or one that does not fit the others.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise no_file(path)
+    found = _sections(path)
+    data = tuple(_data(part, path.parent) for part in found if part.kind != "kinds")
+    kinds = next((part for part in found if part.kind == "kinds"), Section(str(path), "kinds", {}))
+    if all(part.kind == "names" for part in data):
+        raise DataError(
+            str(path), "no data are named", hint="write a section [[triples]] or [[tables]] with files"
+        )
+    return _whole(Schema(data, _kinds(kinds), str(path), kinds.line))
+
+
+def schema_of_options(
+    files: Sequence[str],
+    *,
+    attributes: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    relations: Sequence[str] = (),
+    mutual: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    others: str | None = None,
+    table: bool = False,
+) -> Schema:
+    """Put a schema together without a schema file.
+
+    Parameters
+    ----------
+    files
+        Files of triples, each perhaps with options behind a question mark: the keys of a section of the schema,
+        lists separated by commas, as in ``facts.txt?columns=user,target,relation&skip=1``.
+    attributes, numeric, relations, mutual, ignore
+        Names of categorical and numeric attributes, of relations, of mutual ones, and of what is left out.
+    others
+        What all others are; see `Kinds`.
+    table
+        The files are tables.
+
+    Raises
+    ------
+    DataError
+        If an option is unknown or does not fit the others.
+
+    Examples
+    --------
+    >>> schema = schema_of_options(["a.csv?header=true", "b.tsv"], numeric=["age"], relations=["follows"])
+    >>> [file.options.header for file in schema.files], schema.kinds.named()
+    ([True, False], {'age': 'numeric', 'follows': 'relations'})
+    """
+    data, kind = [], "tables" if table else "triples"
+    for text in files:
+        spec = parse_file(text)
+        file = str(spec.path)
+        given = typed_text(file, kind, spec.options)
+        data.append(_data(Section(file, kind, {"files": [file], **given}), Path()))
+    lists = numeric, attributes, relations, mutual, ignore
+    kinds: dict[str, Any] = {name: list(given) for name, given in zip(OTHERS, lists, strict=True)}
+    if others is not None:
+        kinds["others"] = others
+    return _whole(Schema(tuple(data), _kinds(Section("options", "kinds", kinds))))
+
+
+def _data(part: Section, folder: Path) -> Data:
+    """Files of a section, and how their columns are to be taken."""
+    given = _typed(part)
+    relation, columns, of = given.get("relation"), given.get("columns"), tuple(given.get("of", ()))
+    header = given.get("header", part.kind == "tables")
+    if part.kind == "names":
+        wrong = [o for o in of if o not in ("users", "values", "relations")]
+        if wrong or not of:
+            said = f"of cannot be {wrong[0]!r}" if wrong else "it is not said what has these names"
+            raise part.error("of", said, 'write of = ["users"], or "values", "relations", or several of them')
+    if part.kind == "tables":
+        if columns is not None and header:
+            hint = "write header = false if the file has none"
+            raise part.error("columns", "the columns have names already", hint)
+    else:
+        roles = tuple(r for r in ROLES if r != "relation" or relation is None)
+        roles = ("name", "id") if part.kind == "names" else roles
+        columns = roles if columns is None else columns
+        part.check_columns(tuple(columns), roles, constant="relation" if relation is not None else None)
+    if not given.get("files"):
+        raise part.error("files", "no file is named", 'write files = ["..."]')
+    return Data(
+        part.kind,
+        tuple(file_of(part, folder / name, given, header=header) for name in given["files"]),
+        None if columns is None else tuple(columns),
+        relation,
+        given.get("id"),
+        of,
+        given.get("names", True),
+        tuple(given.get("missing", ())),
+    )
+
+
+def file_of(part: Section, path: Path, given: Mapping[str, Any], *, header: bool) -> File:
+    """Bring the keys of a section to the options that readers have.
+
+    Raises
+    ------
+    DataError
+        If the file is of a format that people are not read from.
+    """
+    from kgreason.data.format_list import understood
+
+    options = {name: str(given[name]) for name in ("delimiter", "quote", "encoding", "skip") if name in given}
+    spec = SourceSpec(path, given.get("format"), options)
+    kind = spec.kind("edges")
+    if kind not in ("csv", "tsv", "edges", "konect", "parquet"):
+        raise part.error(
+            "format", f"{path}: people are not read from {kind} files", "csv, tsv, edges and parquet are read"
+        )
+    if kind != "parquet":
+        options["useHeaders"] = str(header).lower()
+    elif "header" in given:
+        raise part.error("header", f"{path}: the columns of parquet files have names", "leave it out")
+    spec = SourceSpec(path, kind, options)
+    return File(spec, understood(spec))
+
+
+def _kinds(part: Section) -> Kinds:
+    given = _typed(part)
+    seen: dict[str, str] = {}
+    for kind in OTHERS:
+        for name in given.get(kind, ()):
+            if name in seen:
+                twice = f"twice in {kind}" if seen[name] == kind else f"in {seen[name]} and in {kind}"
+                raise part.error(kind, f"{name!r} is {twice}", "a name is of one kind: leave out one")
+            seen[name] = kind
+    others = given.get("others")
+    if others is not None and others not in OTHERS:
+        raise part.error("others", f"others cannot be {others!r}", f"one of {', '.join(OTHERS)}")
+    return Kinds(**{kind: tuple(given.get(kind, ())) for kind in OTHERS}, others=others)
+
+
+def _whole(schema: Schema) -> Schema:
+    """See that what the parts say fits."""
+    named = [d for d in schema.data if d.kind != "names"]
+    unnamed = [d for d in named if d.kind == "tables" and d.id is None]
+    if unnamed and len(named) > 1:
+        raise DataError(
+            schema.file or unnamed[0].files[0].spec.file,
+            "the users of a table are numbered, and other files name users as well",
+            hint='say which column of the table names them: id = "..."',
+        )
+    return schema

@@ -1,0 +1,228 @@
+"""The graph of people G(V, E, R): users with attribute values, and relations between users (THESIS, section 4.2).
+
+Everything is a set: no user has a value twice, no relation holds an edge twice or an edge from a user to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.printable import Displayed
+from kgreason.graph.knowledge_graph import Vertices
+
+Kind = Literal["categorical", "numeric"]
+Texts = npt.NDArray[np.object_]
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """Who has which value of one attribute: entry i says that user ``user[i]`` has the value ``domain[value[i]]``.
+
+    Attributes
+    ----------
+    kind
+        Whether values are names or numbers.
+    domain
+        The values that occur, as text, each once; shape (d,).
+    user, value
+        int64, shape (m,), ordered by user, then value; no pair twice.
+    """
+
+    kind: Kind
+    domain: Texts
+    user: Vertices
+    value: Vertices
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """The domain of a numeric attribute as float64, shape (d,)."""
+        return self.domain.astype(np.float64)
+
+    def placed(self, place: Vertices) -> Attribute:
+        """The attribute of users with other numbers; those whose number is -1 are left out."""
+        kept = place[self.user] >= 0
+        user, value = place[self.user[kept]], self.value[kept]
+        order = np.lexsort((value, user))
+        return replace(self, user=user[order], value=value[order])
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """The edges of one relation between users: edge i goes from ``source[i]`` to ``target[i]``, no pair twice, no loop.
+
+    Attributes
+    ----------
+    source, target
+        int64 user numbers, shape (m,), ordered by source, then target.
+    mutual
+        Whether the relation is mutual by nature (married, friends): each link stands in both directions.
+    """
+
+    source: Vertices
+    target: Vertices
+    mutual: bool = False
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleGraph(Displayed):
+    """An immutable graph of the users 0 .. n-1.
+
+    Attributes
+    ----------
+    labels
+        Name of each user, unique; numpy array of str objects, shape (n,).
+    attributes
+        Attributes by name (the relation types R^UA).
+    relations
+        Relations between users by name (the relation types R^UU).
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(
+    ...     ["Ken", "Mary"],
+    ...     [("Ken", "age", "18"), ("Mary", "age", "19"), ("Mary", "job", "Student")],
+    ...     [("Ken", "follows", "Mary")],
+    ...     numeric=["age"],
+    ... )
+    >>> graph
+    <PeopleGraph with 2 users; attributes: age 2, job 1; relations: follows 1>
+    >>> graph.out_degrees().tolist(), graph.in_degrees().tolist()
+    ([[1], [0]], [[0], [1]])
+    """
+
+    labels: Texts
+    attributes: Mapping[str, Attribute]
+    relations: Mapping[str, Links]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
+        object.__setattr__(self, "relations", MappingProxyType(dict(self.relations)))
+
+    @classmethod
+    def from_triples(
+        cls,
+        users: Iterable[str],
+        values: Iterable[tuple[str, str, str]],
+        links: Iterable[tuple[str, str, str]] = (),
+        numeric: Iterable[str] = (),
+        relations: Iterable[str] = (),
+        mutual: Iterable[str] = (),
+    ) -> PeopleGraph:
+        """Build a graph from triples (user, attribute, value) and (user, relation, user).
+
+        Repeated triples and links from a user to itself are dropped. `relations` names those without links. Links of
+        `mutual` relations run both ways, also where only one direction is given.
+        """
+        labels = list(dict.fromkeys(users))
+        number = {label: i for i, label in enumerate(labels)}
+        by_attribute: dict[str, list[tuple[int, str]]] = {}
+        for user, name, text in values:
+            by_attribute.setdefault(name, []).append((number[user], text))
+        both = set(mutual)
+        by_relation: dict[str, list[tuple[int, int]]] = {name: [] for name in (*relations, *sorted(both))}
+        for source, name, target in links:
+            by_relation.setdefault(name, []).append((number[source], number[target]))
+        numbers = set(numeric)
+        attributes = {
+            name: attribute(
+                "numeric" if name in numbers else "categorical",
+                np.array([u for u, _ in pairs], dtype=np.int64),
+                np.array([t for _, t in pairs], dtype=object),
+            )
+            for name, pairs in by_attribute.items()
+        }
+        found = {}
+        for name, pairs in by_relation.items():
+            given = distinct_links(len(labels), *np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
+            found[name] = completed(len(labels), given) if name in both else given
+        return cls(np.array(labels, dtype=object), attributes, found)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return PeopleGraph, (self.labels, dict(self.attributes), dict(self.relations))
+
+    def __repr__(self) -> str:
+        parts = [f"{self.n:,} users"]
+        for title, group in (("attributes", self.attributes), ("relations", self.relations)):
+            if group:
+                parts.append(f"{title}: " + ", ".join(f"{name} {len(g):,}" for name, g in group.items()))
+        return f"<PeopleGraph with {'; '.join(parts)}>"
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return len(self.labels)
+
+    def out_degrees(self) -> Counts:
+        """Out-degree of each user in each relation, in the order of `relations`; int64, shape (n, relations)."""
+        return self._degrees([links.source for links in self.relations.values()])
+
+    def in_degrees(self) -> Counts:
+        """In-degree of each user in each relation, in the order of `relations`; int64, shape (n, relations)."""
+        return self._degrees([links.target for links in self.relations.values()])
+
+    def _degrees(self, ends: list[Vertices]) -> Counts:
+        degrees = np.empty((self.n, len(ends)), dtype=np.int64)
+        for column, end in enumerate(ends):
+            degrees[:, column] = np.bincount(end, minlength=self.n)
+        return degrees
+
+    def of(self, users: Vertices) -> PeopleGraph:
+        """The graph of some users, in the given order, with their values and the links among them.
+
+        Domains keep their values, also those that nobody of these users has.
+        """
+        place = np.full(self.n, -1, dtype=np.int64)
+        place[users] = np.arange(len(users))
+        attributes = {name: a.placed(place) for name, a in self.attributes.items()}
+        relations = {}
+        for name, r in self.relations.items():
+            kept = (place[r.source] >= 0) & (place[r.target] >= 0)
+            ends = place[r.source[kept]], place[r.target[kept]]
+            relations[name] = distinct_links(len(users), *ends, mutual=r.mutual)
+        return PeopleGraph(self.labels[users], attributes, relations)
+
+
+def attribute(kind: Kind, user: Vertices, texts: Texts) -> Attribute:
+    """Make an attribute of entries in any order, with repetitions; the domain is in ascending order.
+
+    Parameters
+    ----------
+    user, texts
+        Who has which value; int64 and str objects, shape (m,).
+    """
+    distinct, value = np.unique(texts.astype(str), return_inverse=True)
+    pairs = np.unique(np.stack([user, value.astype(np.int64)]), axis=1)
+    return Attribute(kind, distinct.astype(object), pairs[0].copy(), pairs[1].copy())
+
+
+def distinct_links(n: int, source: Vertices, target: Vertices, *, mutual: bool = False) -> Links:
+    """Links in any order without repetitions and without loops; of a mutual relation, both directions are given."""
+    key = np.unique((source * n + target)[source != target])
+    return Links(key // max(n, 1), key % max(n, 1), mutual)
+
+
+def completed(n: int, links: Links) -> Links:
+    """The links as those of a mutual relation: each with its reverse.
+
+    Examples
+    --------
+    >>> both = completed(3, Links(np.array([0, 1, 1]), np.array([1, 0, 2])))
+    >>> both.source.tolist(), both.target.tolist(), both.mutual
+    ([0, 1, 1, 2], [1, 0, 2, 1], True)
+    """
+    ends = np.concatenate([links.source, links.target]), np.concatenate([links.target, links.source])
+    return distinct_links(n, *ends, mutual=True)

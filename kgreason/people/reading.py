@@ -1,0 +1,425 @@
+"""Read graphs of people from files: statements, what each is of, and sets of values and links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from kgreason.base.arrays import pa, pc
+from kgreason.base.errors import DataError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.data.raw_table import Column
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.graph.parts import grouped
+from kgreason.language.vocabulary import suggest
+from kgreason.people.file_schema import LINKS, Schema, read_schema
+from kgreason.people.model import Attribute, Kind, Links, PeopleGraph, Texts, completed, distinct_links
+from kgreason.people.statements import Flags, Lookup, Part, empty, lookups, parts_of
+
+_SHOWN = 8
+_LARGEST = 1e300  # whose differences are numbers, too
+_NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"
+_SAID = {
+    "empty": "empty values, left out",
+    "loops": "links from a user to itself, left out",
+    "repeated": "statements that repeat others, counted once",
+    "numbers": "values that are another one's number in other digits (1.0 beside 1), taken for it",
+    "completed": "links of mutual relations whose reverse was missing, completed by it",
+    "ignored": "statements left out as the schema says",
+    "users": "values of attributes that are names of users. They are released as they are: is one of these a relation?",
+}
+_NAMED = 5
+_FEWEST = 10  # links that tell whether a relation is mutual
+_MOSTLY = 0.5  # share of its links that have their reverse, then
+_OWN = 0.9  # share of the values that are of one user each, where they may name him
+_DIGITS = re.compile(r"[+-]?[\d.,]+")
+
+
+@dataclass
+class Remarks:
+    """Counts of what was left out, by kind and name, and what else there is to say."""
+
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def count(self, what: str, name: str, number: int) -> None:
+        """Add to a count."""
+        if number:
+            of = self.counts.setdefault(what, {})
+            of[name] = of.get(name, 0) + number
+
+    def suspect(self, graph: PeopleGraph) -> None:
+        """Look for what gives users away.
+
+        Values that are names of users are counted, but for numbers, which may stand for anything. Relations are
+        looked at whose links mostly have their reverse: generalization adds links without, so they would be told.
+        """
+        users = {label for label in graph.labels.tolist() if not _DIGITS.fullmatch(label)}
+        for name, a in graph.attributes.items():
+            self.count("users", name, len(users.intersection(a.domain.tolist())))
+        for name, a in graph.attributes.items():
+            self._naming(name, a)
+        relations = {name: (r.source * graph.n + r.target, r) for name, r in graph.relations.items()}
+        for name, (_, r) in relations.items():
+            if len(r) >= _FEWEST:
+                back = r.target * graph.n + r.source
+                for other, (there, _) in relations.items():
+                    self._against(name, other, r, np.count_nonzero(np.isin(back, there)) / len(r))
+
+    def _naming(self, name: str, a: Attribute) -> None:
+        """Warn of an attribute of which nearly everybody has a value of his own."""
+        own = int((np.bincount(a.value) == 1).sum())
+        if a.kind == "categorical" and len(a) >= _FEWEST and own >= _OWN * len(a):
+            self.warnings.append(
+                f"nearly all values of {name} are of one user each ({own:,} of {len(a):,}). They are released as they "
+                f"are: if {name} names its user, leave it out (ignore)"
+            )
+
+    def _against(self, name: str, other: str, links: Links, share: float) -> None:
+        """Warn if a share of the links of a relation have their reverse in another, or in itself."""
+        if share < _MOSTLY:
+            return
+        if name != other:
+            self.warnings.append(
+                f"links of {name} mostly run against links of {other} ({100 * share:.0f} %): if the one follows from "
+                "the other, leave one out, or added links can be told"
+            )
+        elif not links.mutual:
+            self.warnings.append(
+                f"{100 * share:.0f} % of the links of {name} have their reverse: if {name} is mutual, say so in "
+                "[kinds], or added links can be told"
+            )
+
+    def tell(self, progress: Progress) -> None:
+        """Note all of it."""
+        for what, said in _SAID.items():
+            if found := self.counts.get(what):
+                progress.note(f"{said}: {sum(found.values()):,} ({_largest(found)})")
+        for warning in self.warnings:
+            progress.note(warning)
+
+
+def _largest(counts: Mapping[str, int]) -> str:
+    most = sorted(counts.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{name} {number:,}" for name, number in most[:_NAMED])
+    return shown + (f", and {len(most) - _NAMED} more" if len(most) > _NAMED else "")
+
+
+def _kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict[str, str]:
+    """Kind of each relation and column, one of `OTHERS`: first those of the data, then those that the schema names."""
+    # A relation is also mutual if a file with statements of it says that its links run both ways.
+    named = schema.kinds.named()
+    kinds: dict[str, str] = {}
+    unknown: dict[str, Part] = {}
+    for part in parts:
+        for name in part.names:
+            kind = named.get(name) or schema.kinds.others or ("categorical" if part.table else None)
+            if kind is not None:
+                both = kind == "relations" and (part.both or kinds.get(name) == "mutual")
+                kinds[name] = "mutual" if both else kind
+            else:
+                unknown.setdefault(name, part)
+    if unknown:
+        raise _unsaid(schema, unknown)
+    for name, kind in named.items():
+        if name not in kinds:
+            _check_spelling(schema, name, kind, [n for n in kinds if n not in named])
+            progress.note(f"the data have nothing of {name!r}, which the schema names among {_among(kind)}")
+            kinds[name] = kind
+    return kinds
+
+
+def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
+    name, part = next(iter(unknown.items()))
+    names = ", ".join(map(repr, list(unknown)[:_SHOWN]))
+    more = f" and {len(unknown) - _SHOWN:,} more" if len(unknown) > _SHOWN else ""
+    near = suggest(name, schema.kinds.named())
+    asked = f"did you mean {near!r}? " if near else ""
+    how = (
+        "name them in numeric, categorical, relations, mutual or ignore"
+        if part.raw.memory
+        else "give them with --attributes, --numeric, --relations or --mutual"
+        if schema.file is None
+        else "name them under [kinds]: numeric, categorical, relations, mutual or ignore; "
+        'for all at once others = "categorical"'
+    )
+    first = np.flatnonzero(part.name == part.names.index(name))
+    message = f"it is not said what {names}{more} {'is' if len(unknown) == 1 else 'are'}"
+    if not len(first):
+        return DataError(part.raw.file, message, hint=asked + how)
+    return part.raw.error(int(part.row[first[0]]), message, hint=asked + how)
+
+
+def _check_spelling(schema: Schema, name: str, kind: str, others: Sequence[str]) -> None:
+    """Refuse a name that does not occur where one like it does, of which nothing is said."""
+    near = suggest(name, others)
+    if near is not None:
+        raise schema.error(
+            f"{_among(kind)} name {name!r}, which does not occur", hint=f"did you mean {near!r}?"
+        )
+
+
+def _among(kind: str) -> str:
+    words = {"relations": "the relations", "mutual": "the mutual relations", "ignore": "those to ignore"}
+    return words.get(kind, f"the {kind} attributes")
+
+
+def _attribute_of(
+    name: str, kind: Kind, parts: Sequence[Part], names: Lookup | None, remarks: Remarks
+) -> Attribute:
+    """An attribute, as `kgreason.people.model.attribute` makes it; repetitions are counted."""
+    texts = [names.of(p.target, p.raw, p.row) if names and p.looked_up else p.target for p in parts]
+    coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
+    code = coded.indices.to_numpy().astype(np.int64)
+    distinct = np.array(coded.dictionary.to_pylist(), dtype=object)
+    if kind == "numeric":
+        _check_numbers(name, coded, parts)
+        same = _same_numbers(distinct)
+        remarks.count("numbers", name, len(distinct) - len(np.unique(same)))
+        code = same[code]
+    used = np.unique(code)
+    order = used[np.argsort(distinct[used], kind="stable")]
+    place = np.empty(len(distinct), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    user = joined([p.number for p in parts])
+    width = max(len(order), 1)
+    key = np.unique(user * width + place[code])
+    remarks.count("repeated", name, len(user) - len(key))
+    return Attribute(kind, distinct[order], key // width, key % width)
+
+
+def joined(arrays: Sequence[Vertices]) -> Vertices:
+    """Arrays one after the other; of none an empty one."""
+    return np.concatenate([*arrays, np.empty(0, dtype=np.int64)])
+
+
+def _check_numbers(name: str, coded: Column, parts: Sequence[Part]) -> None:
+    fits = pc.match_substring_regex(coded.dictionary, _NUMBER).to_numpy(zero_copy_only=False)
+    words = np.array(coded.dictionary.to_pylist(), dtype=object)
+    fits[fits] = np.abs(words[fits].astype(np.float64)) < _LARGEST
+    if fits.all():
+        return
+    codes = coded.indices.to_numpy()
+    first = int(np.flatnonzero(~fits[codes])[0])
+    shown = words[codes[first]]
+    for part in parts:
+        if first < len(part):
+            raise part.raw.error(
+                int(part.row[first]),
+                f"{shown!r} is no number, as the values of {name} are to be",
+                hint=f'name {name} among the categorical attributes, or say missing = ["{shown}"] if there is no value',
+            )
+        first -= len(part)
+
+
+def _same_numbers(texts: Texts) -> Vertices:
+    """Of texts that are the same number, the first of the shortest, for each of them."""
+    best: dict[Decimal, int] = {}
+    order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
+    same = np.empty(len(texts), dtype=np.int64)
+    for i in order:  # as decimals: doubles would take 9007199254740993 for its neighbour
+        same[i] = best.setdefault(Decimal(texts[i]), i)
+    return same
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What files say of users, who have numbers.
+
+    Attributes
+    ----------
+    schema
+        How the files were read.
+    labels
+        Name of each user; str objects, shape (n,).
+    kinds
+        Kind of each relation and attribute; see `_kinds_of`.
+    entries
+        Statements of each of them; none of what is ignored.
+    names
+        Names that stand for the values of attributes, where there are any.
+    remarks
+        What was left out.
+    known
+        How many users others than the last relation name: they have the first numbers.
+    """
+
+    schema: Schema
+    labels: Texts
+    kinds: Mapping[str, str]
+    entries: Mapping[str, Sequence[Part]]
+    names: Lookup | None
+    remarks: Remarks
+    known: int
+
+    def attributes(self) -> dict[str, Attribute]:
+        """Put statements together as attributes.
+
+        Raises
+        ------
+        DataError
+            If a value has no name, or one of a numeric attribute is no number.
+        """
+        found = {}
+        for name, kind in self.kinds.items():
+            if kind not in LINKS and kind != "ignore":
+                of: Kind = "numeric" if kind == "numeric" else "categorical"
+                found[name] = _attribute_of(name, of, self.entries[name], self.names, self.remarks)
+        return found
+
+    def links(self, name: str) -> Links:
+        """Put statements together as the links of a relation; what is left out or added is counted."""
+        n, parts = len(self.labels), self.entries[name]
+        source, target = joined([p.number for p in parts]), joined([p.other for p in parts])
+        links = distinct_links(n, source, target)
+        loops = int((source == target).sum())
+        self.remarks.count("loops", name, loops)
+        self.remarks.count("repeated", name, len(source) - loops - len(links))
+        if self.kinds[name] != "mutual":
+            return links
+        both = completed(n, links)
+        self.remarks.count("completed", name, len(both) - len(links))
+        return both
+
+
+def read(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGraph:
+    """Read a graph of people.
+
+    Users are those whom lines of tables and statements are about, and those whom relations lead to. They are numbered
+    as they occur first: in tables, in front of statements, and as what relations lead to.
+
+    Parameters
+    ----------
+    schema
+        A schema, its file, or a folder with a ``people.toml``, such as a release.
+    progress
+        Is told what was left out: loops, repetitions, empty values, what the schema ignores; and what looks amiss.
+
+    Raises
+    ------
+    DataError
+        If a file does not hold what the schema says.
+    """
+    said = read_statements(schema, progress)
+    relations = {name: said.links(name) for name, kind in said.kinds.items() if kind in LINKS}
+    graph = PeopleGraph(said.labels, said.attributes(), relations)
+    said.remarks.suspect(graph)
+    said.remarks.tell(progress)
+    return graph
+
+
+def schema_of(schema: Schema | Path | str) -> Schema:
+    """Read a schema, if it is a file or a folder with a ``people.toml``.
+
+    Raises
+    ------
+    DataError
+        As `read_schema`.
+    """
+    if isinstance(schema, Schema):
+        return schema
+    place = Path(schema)
+    return read_schema(place / "people.toml" if place.is_dir() else place)
+
+
+def read_statements(schema: Schema | Path | str, progress: Progress, last: str | None = None) -> Statements:
+    """Read what files say, as `read` does, up to where it becomes attributes and links.
+
+    Parameters
+    ----------
+    last
+        A relation whose statements number users after all others, so that numbers of these do not depend on them.
+
+    Raises
+    ------
+    DataError
+        If a file does not hold what the schema says.
+    """
+    schema = schema_of(schema)
+    progress.step("Reading files", len(schema.files))
+    names = lookups(schema, progress)
+    parts = [_renamed(part, names) for part in parts_of(schema, progress)]
+    kinds = _kinds_of(schema, parts, progress)
+    remarks = Remarks()
+    for i, part in enumerate(parts):
+        ignored = _marked(part, [kinds[name] == "ignore" for name in part.names])
+        _count(part, ignored, "ignored", remarks)
+        parts[i] = part.take(np.flatnonzero(~ignored)) if ignored.any() else part
+    labels, parts, known = _numbered(parts, kinds, names.get("users"), last)
+    entries: dict[str, list[Part]] = {name: [] for name in kinds}
+    for part in parts:
+        gone = empty(part.target, part.missing)
+        _count(part, gone & (part.name >= 0), "empty", remarks)
+        kept = np.flatnonzero(~gone)
+        for name, rows in zip(part.names, grouped(part.name[kept], len(part.names)), strict=True):
+            if len(rows):
+                entries[name].append(part if len(rows) == len(part) else part.take(kept[rows]))
+    if not len(labels):
+        for raw in (part.raw for part in parts if not len(part.raw)):
+            has = "has names of columns alone" if raw.title_line is not None else "is empty"
+            progress.note(f"{raw.file}: the file {has}")
+    return Statements(schema, labels, kinds, entries, names.get("values"), remarks, known)
+
+
+def _marked(part: Part, names: Sequence[bool]) -> Flags:
+    """Statements of some of the relations and attributes."""
+    return np.array([*names, False], dtype=np.bool_)[part.name]  # the last: of none
+
+
+def _count(part: Part, left_out: Flags, what: str, remarks: Remarks) -> None:
+    for code, number in enumerate(np.bincount(part.name[left_out], minlength=len(part.names)).tolist()):
+        remarks.count(what, part.names[code], number)
+
+
+def _renamed(part: Part, names: Mapping[str, Lookup]) -> Part:
+    """Look up the names of relations."""
+    if "relations" not in names or not part.looked_up or part.constant:
+        return part
+    codes, first = np.unique(part.name, return_index=True)
+    ids = pa.array(part.names, pa.large_string()).take(pa.array(codes))
+    looked_up = names["relations"].of(ids, part.raw, part.row[first]).to_pylist()
+    found = dict(zip(codes.tolist(), looked_up, strict=True))
+    return replace(part, names=tuple(found.get(i, name) for i, name in enumerate(part.names)))
+
+
+def _numbered(
+    parts: Sequence[Part], kinds: Mapping[str, str], lookup: Lookup | None, last: str | None
+) -> tuple[Texts, list[Part], int]:
+    """Number the users; how many others than the last relation name."""
+    numbers = [{end: np.full(len(part), -1, dtype=np.int64) for end in ("number", "other")} for part in parts]
+    texts: list[Column] = []
+    places: list[tuple[Vertices, Vertices]] = []  # numbers of a part, and their rows that texts stand for
+    first = 0  # how many texts are of others than the last relation
+    for late in (False, True):
+        for end in ("number", "other"):
+            for part, own in zip(parts, numbers, strict=True):
+                asked = _marked(part, [name == last for name in part.names]) == late
+                if end == "other":
+                    asked &= _marked(part, [kinds[name] in LINKS for name in part.names])
+                    asked &= ~empty(part.target, part.missing)
+                rows = np.flatnonzero(asked)
+                column = part.user if end == "number" else part.target
+                if len(rows) < len(part):
+                    column = column.take(pa.array(rows))
+                if lookup is not None and part.users_looked_up:
+                    column = lookup.of(column, part.raw, part.row[rows])
+                texts.append(column)
+                places.append((own[end], rows))
+                first += 0 if late else len(rows)
+    coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
+    codes = coded.indices.to_numpy().astype(np.int64)
+    start = 0
+    for own_numbers, rows in places:
+        own_numbers[rows] = codes[start : start + len(rows)]
+        start += len(rows)
+    found = [
+        replace(part, number=own["number"], other=own["other"])
+        for part, own in zip(parts, numbers, strict=True)
+    ]
+    known = int(codes[:first].max(initial=-1)) + 1
+    return np.array(coded.dictionary.to_pylist(), dtype=object), found, known

@@ -1,0 +1,378 @@
+"""Reports about releases of graphs of people: one for the owner, one for everybody (docs/report.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgreason.base.progress import SILENT, Progress
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.people.folder import OF_DEGREES, PROMISES, UNPROTECTED, Claim
+from kgreason.people.model import Attribute, Links, PeopleGraph, attribute, distinct_links
+from kgreason.people.verification.information import degrees, information, values
+from kgreason.people.verification.verdict import PeopleVerdict
+from kgreason.release.report.candidate_tables import Seen, as_shown, by_classes, risk_items
+from kgreason.release.report.charts import Series, series_charts, values_chart
+from kgreason.release.report.report_data import Chart, Figure, Item, Report, Section, Table
+from kgreason.release.report.sections import (
+    Run,
+    drawn,
+    files_section,
+    findings,
+    limits_section,
+    published,
+    run_section,
+)
+from kgreason.release.report.words import (
+    FILES,
+    TEXTS,
+    plain,
+    safe_for_everybody,
+    safe_for_owner,
+    said,
+    state_words,
+)
+
+if TYPE_CHECKING:
+    from kgreason.base.choices import PeopleModel
+    from kgreason.people.anonymization import PeopleAnonymization
+    from kgreason.people.utility.attribute_utility import Utility
+
+METHODS = {
+    "cdga": "CDGA",
+    "ckga": "CKGA",
+    "pckga": "PCKGA",
+    "ctkga": "CTKGA",
+    "k-degree": "k-degree anonymization",
+}
+SHARED = TEXTS["shared"]
+NAMED = 20  # removed users
+MOST = 12  # values of an attribute that have a bar of their own
+MANY = 20  # attributes, and relations, that are drawn
+REST = "others"
+STANDS = ", as they stand"
+"""What kinds of knowledge end with that are of what a graph shows, be it true or not."""
+
+
+def _promised(claim: Claim) -> str:
+    """What a claim means, in a few sentences."""
+    kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
+    return plain(PROMISES[kind].format(k=claim.k, w=claim.window))
+
+
+def _meaning(claim: Claim) -> str:
+    """What a claim means, in a sentence without a full stop."""
+    return _promised(claim).split(". ")[0].removesuffix(".")
+
+
+def private_report(result: PeopleAnonymization, run: Run, progress: Progress = SILENT) -> Report:
+    """Write the owner's report, which is secret."""
+    original, release, verdict = result.original, result.release, result.verdict
+    released, claim, seeded = release.graph, Claim.of(result), run.seed is not None
+    progress.step("Writing the report")
+    seen = list(_seen_of_users(original, released, release.mapping))
+    stands = [one for one in seen if one.knowledge.endswith(STANDS)]
+    others = [one for one in seen if one not in stands]
+    graphs = as_graph(original), as_graph(released, original)
+    guarantee: tuple[Item, ...] = (
+        Figure("Guarantee", verdict.asked, "", verdict.model),
+        Figure("Verdict", state_words(verdict), "better is holds", verdict.model),
+        *verdict_figures(verdict),
+        *findings(verdict),
+        *notes(verdict),
+    )
+    sections = (
+        Section("Guarantee", f"{_promised(claim)} {SHARED['guarantee']}", guarantee),
+        Section(
+            "Risk before and after",
+            TEXTS["people"]["risk"],
+            tuple(risk_items(stands, others, verdict.k or 2, ("users", "users"))),
+        ),
+        Section(
+            "Utility",
+            SHARED["utility"],
+            (*utility_items(result.utility, result.release.figures), *_removed(result)),
+        ),
+        Section(
+            "Distributions",
+            "Numbers of links and values, in the original and in the release.",
+            (*_link_charts(released, original), *value_charts(released.attributes, original.attributes)),
+        ),
+        *(drawn(*graphs, release.mapping, run.generator) if original.relations else ()),
+        run_section(result.seconds, release.figures),
+    )
+    return Report(
+        f"Release of a graph of people by {METHODS[result.settings.method]}",
+        True,
+        verdict.state,
+        f"{claim.asked} {state_words(verdict)}",
+        _done(result),
+        safe_for_owner(
+            verdict,
+            f"{_meaning(claim)}; an independent check of what was written confirmed it for every user.",
+            "could not decide whether all users are protected",
+            seeded=seeded,
+        ),
+        sections,
+        {"guarantee": claim.asked, **run.whole()},
+        (SHARED["seeded"],) if seeded else (),
+    )
+
+
+def _done(result: PeopleAnonymization) -> str:
+    original, name = result.original, METHODS[result.settings.method]
+    values, links = (sum(map(len, kind.values())) for kind in (original.attributes, original.relations))
+    counts = {"values": values, "links": links, "removed": len(result.removed)}
+    return said("done_people", name=name, original=original, released=result.release.graph, **counts)
+
+
+def verdict_figures(verdict: PeopleVerdict) -> Iterator[Figure]:
+    """How many users look alike."""
+    found, enough = verdict.figures, "better is k or more"
+    shown = f"{found.smallest:,} users"
+    yield Figure("Smallest class", shown, enough, "classes", number=found.smallest)
+    shown = f"{found.classes:,} of {found.users:,} users"
+    yield Figure("Classes", shown, "", "classes", number=found.classes)
+    if (ratio := found.ratio) is not None:
+        shown = f"{ratio:,.2f}".removesuffix(".00")
+        yield Figure("Least class over k", shown, "better is 1 or more", "classes", number=ratio)
+
+
+def notes(verdict: PeopleVerdict) -> Iterator[Table]:
+    """What the model does not protect in a release."""
+    if verdict.notes:
+        yield Table("Not protected in this release", ("what",), tuple((note,) for note in verdict.notes))
+
+
+def utility_items(
+    found: Utility | None, figures: Mapping[str, object] = MappingProxyType({})
+) -> Iterator[Item]:
+    """What information is lost; `figures` is what the method says of a release, if it is known."""
+    if found is None:
+        note = "it could not be told; the guarantee does not depend on it"
+        yield Figure("What is lost", "not measured", note=note)
+        return
+    parts = {
+        "values": found.ail_attributes,
+        "degrees": found.ail_degrees,
+        "removed users": found.ail_removed,
+    }
+    told = ", ".join(f"{loss:.4f} by {what}" for what, loss in parts.items() if loss)
+    shown = f"{found.ail:.4f}" + f" ({told})" * bool(told)
+    yield Figure("AIL", shown, "better is 0", "AIL", number=found.ail, key=True)
+    shown = f"{found.rru:.4f} ({found.removed:,} of {found.users:,} users)"
+    yield Figure("RRU", shown, "better is 0", "RRU", number=found.rru, key=True)
+    yield Figure("Users who stand for nobody", f"{found.fake:,}", "better is 0", "fakes", number=found.fake)
+    if found.values:
+        added = found.values_added
+        shown = f"{added:,} ({added / found.values:+.1%} of {found.values:,})"
+        yield Figure("Values added", shown, "better is 0", "added values", number=added, key=True)
+        wrong = found.untruthful
+        yield Figure("Untruthful associations", f"{wrong:,}", "better is 0", number=wrong)
+    changes = {name: (c.original, c.added, c.removed) for name, c in found.changes.items()}
+    if (edges := found.structure) is not None:  # each link once, not once for each direction
+        changes = dict.fromkeys(changes, (edges.edges, edges.added, edges.removed))
+    rows = tuple((name, *(f"{count:,}" for count in counts)) for name, counts in changes.items())
+    if rows:
+        columns = ("relation", "original", "added", "left out")
+        yield Table("Links", columns, rows, "fewer changes are better", "changed links")
+    same, after = "better is as before", found.clustering_released
+    before = f"{found.clustering:.3f}"
+    yield Figure("Clustering coefficient", f"{after:.3f}", same, "clustering", before, after)
+    if edges is not None:
+        tries, cheapest = figures.get("tries", 1), figures.get("cheapest")
+        probed = isinstance(tries, int) and isinstance(cheapest, int) and tries > 1
+        shown = f"{edges.l1:,}" + (f" ({cheapest:,} before {tries:,} tries)" if probed else "")
+        yield Figure("L1", shown, "better is 0", "L1", number=edges.l1, key=True)
+        if (number := edges.path_length_released) is not None and edges.path_length is not None:
+            some = "" if edges.sources is None else f" (from {edges.sources:,} sources)"
+            shown, before = f"{number:.3f}{some}", f"{edges.path_length:.3f}"
+            yield Figure("Path length", shown, same, "path length", before, number)
+
+
+def _removed(result: PeopleAnonymization) -> Iterator[Table]:
+    if removed := result.removed:
+        some = tuple((name,) for name in removed[:NAMED])
+        more = f"and {len(removed) - NAMED:,} more, whom report.json names" if len(removed) > NAMED else ""
+        yield Table("Users who are not released", ("user",), some, "fewer is better", "RRU", more)
+
+
+def public_report(
+    released: PeopleGraph, claim: Claim, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
+) -> Report:
+    """Write the report for everybody: it is made of what is published alone, and so tells nothing else.
+
+    Parameters
+    ----------
+    released
+        The graph as it was published.
+    claim
+        What ``README.txt`` says.
+    confirmed, seeded, files
+        As for `kgreason.isomorphism.report.public_report`.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(["x", "y"], [("x", "job", "cook"), ("y", "job", "cook")])
+    >>> report = public_report(graph, Claim("k-ad with k = 2", "k-ad", 2, 1), confirmed=True, seeded=False)
+    >>> report.verdict, report.secret
+    ('k-ad with k = 2 holds', False)
+    """
+    held, model = "holds" if confirmed else "was not confirmed", claim.model
+    unprotected = plain(OF_DEGREES if model == "k-degree" else UNPROTECTED)
+    limits = {"Not protected": unprotected[0].upper() + unprotected[1:]}
+    if released.attributes:
+        limits["Values"] = "Users who look alike have the values of all of them, so some are not their own."
+    if released.relations:
+        limits["Links"] = "Some are not real and some real ones are left out: do not rely on a single one."
+    guarantee = (
+        Figure("Guarantee", claim.asked, "", model),
+        Figure("Verdict", held, "better is holds", model),
+    )
+    return published(
+        "Anonymized graph of people",
+        f"{claim.asked} {held}",
+        "Users have random names, and those who are to look alike were made alike.",
+        safe_for_everybody(
+            f"{_meaning(claim)}; an exact check confirmed it.", confirmed=confirmed, seeded=seeded
+        ),
+        (
+            Section("Guarantee", _promised(claim), guarantee),
+            limits_section(limits.items()),
+            Section(
+                "Distributions",
+                "How many links the users of the release have, and their values.",
+                (*_link_charts(released), *value_charts(released.attributes)),
+            ),
+            files_section(files, FILES["people"]),
+        ),
+        state="holds" if confirmed else "fails",
+        seeded=seeded,
+    )
+
+
+# --- charts and risks; those of links share values ---
+
+
+def _link_charts(released: PeopleGraph, original: PeopleGraph | None = None) -> Iterator[Chart]:
+    """Numbers of links of each relation; of a mutual one once, of others out and in."""
+    return series_charts(partial(_series, like=original or released), released, original)
+
+
+def _series(graph: PeopleGraph, like: PeopleGraph) -> dict[str, Series]:
+    """Numbers of links of the relations of `like`."""
+    found = {}
+    for name in sorted(like.relations)[:MANY]:
+        links = _links(graph, name)
+        sides = [("links", "degree", links.source)]
+        if not like.relations[name].mutual:
+            sides = [("links out", "out-degree", links.source), ("links in", "in-degree", links.target)]
+        for what, term, ends in sides:
+            counts = np.bincount(ends, minlength=graph.n)
+            found[f"{name}: {what}"] = Series(what, counts, "users", term)
+    return found
+
+
+def _links(graph: PeopleGraph, name: str) -> Links:
+    none = np.empty(0, dtype=np.int64)
+    return graph.relations.get(name, Links(none, none))
+
+
+def value_charts(
+    released: Mapping[str, Attribute], original: Mapping[str, Attribute] | None = None
+) -> Iterator[Chart]:
+    """What share of the entries of each attribute each value, or range of numbers, has."""
+    for name in sorted(released if original is None else original)[:MANY]:
+        new, old = released.get(name), None if original is None else original[name]
+        if not (new or old):  # nobody has a value
+            continue
+        kind = (new or old or EMPTY).kind
+        if kind == "numeric":
+            numbers = [None if a is None else a.numbers[a.value] for a in (new, old)]
+            after = np.empty(0) if numbers[0] is None else numbers[0]
+            yield values_chart(f"Values of {name}", name, after, numbers[1], "entries", "")
+        else:
+            yield _categories(name, new or EMPTY, old)
+
+
+EMPTY = Attribute(
+    "categorical", np.empty(0, dtype=object), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+)
+
+
+def _categories(name: str, new: Attribute, old: Attribute | None) -> Chart:
+    after = _shares(new)
+    before = None if old is None else _shares(old)
+    order = sorted(after | (before or {}), key=lambda text: (-(before or after).get(text, 0.0), text))
+    shown, rest = order[:MOST], order[MOST:]
+    labels = (*shown, *([f"{len(rest):,} {REST}"] if rest else []))
+
+    def bars(shares: Mapping[str, float]) -> tuple[float, ...]:
+        more = [sum(shares.get(text, 0.0) for text in rest)] if rest else []
+        return tuple(round(share, 4) for share in (*(shares.get(text, 0.0) for text in shown), *more))
+
+    first = () if before is None else bars(before)
+    return Chart(f"Values of {name}", name, labels, first, bars(after), "share of entries")
+
+
+def _shares(attribute: Attribute) -> dict[str, float]:
+    counts = np.bincount(attribute.value, minlength=len(attribute.domain)) / max(len(attribute), 1)
+    return {
+        str(text): share
+        for text, share in zip(attribute.domain.tolist(), counts.tolist(), strict=True)
+        if share
+    }
+
+
+def _seen_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
+    """What is seen of users who are known as the graph shows them, and as they truly are."""
+    both, n = beside(original, released), original.n
+    kinds = [("numbers of links", degrees)] if original.relations else []
+    if original.attributes:
+        kinds.append(("values", values))
+    if len(kinds) == 2:
+        kinds.append(("values and numbers of links", information))
+    for name, classes in kinds:
+        found = classes(both)
+        yield by_classes(f"true {name}", found[:n], found[n:], mapping)
+    for name, classes in kinds:
+        yield as_shown(f"{name}{STANDS}", classes(original), classes(released), mapping)
+
+
+def beside(one: PeopleGraph, other: PeopleGraph) -> PeopleGraph:
+    """Two graphs as one; users of the second come after those of the first.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
+    >>> beside(graph, graph).attributes["age"].user.tolist()
+    [0, 1]
+    """
+    n = one.n + other.n
+    labels = np.arange(n).astype(str).astype(object)
+    attributes, relations = {}, {}
+    for name in {**one.attributes, **other.attributes}:
+        ours, theirs = one.attributes.get(name, EMPTY), other.attributes.get(name, EMPTY)
+        user = np.concatenate([ours.user, theirs.user + one.n])
+        texts = np.concatenate([ours.domain[ours.value], theirs.domain[theirs.value]])
+        attributes[name] = attribute("categorical", user, texts)
+    for name in {**one.relations, **other.relations}:
+        first, second = _links(one, name), _links(other, name)
+        source = np.concatenate([first.source, second.source + one.n])
+        target = np.concatenate([first.target, second.target + one.n])
+        relations[name] = distinct_links(n, source, target)
+    return PeopleGraph(labels, attributes, relations)
+
+
+def as_graph(graph: PeopleGraph, like: PeopleGraph | None = None) -> KnowledgeGraph:
+    """The links alone, for pictures; a mutual one is drawn once. Relations are those of `like`."""
+    relations = {}
+    for name in (like or graph).relations:
+        links = _links(graph, name)
+        once = links.source < links.target if links.mutual else np.ones(len(links), dtype=np.bool_)
+        relations[name] = Relation(links.source[once], links.target[once], None, ("source", "target"))
+    return KnowledgeGraph(graph.labels.copy(), relations)

@@ -1,0 +1,1 @@
+"""Information that a release of a graph of people keeps."""

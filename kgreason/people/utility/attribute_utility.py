@@ -1,0 +1,337 @@
+"""How much information of a graph of people survives its anonymization.
+
+References
+----------
+PCKGA, section 6.3 (AIL, RRU), of whose formula the printed text shows intersections where the words, and the results,
+mean set differences; THESIS, Definitions 10, 12, 13, sections 3.4.2 (changed edges) and 4.5.4 (associations).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.printable import Displayed
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.people.utility.undirected_structure import (
+    Changes,
+    Structure,
+    changed_edges,
+    clustering,
+    structure,
+)
+
+Truth = npt.NDArray[np.bool_]
+
+
+def _new_associations(
+    original: PeopleGraph, released: PeopleGraph, truth: Truth | None = None
+) -> tuple[int, int]:
+    """Untruthful associations that are new in a release, and all untruthful pairs of values of the original."""
+    # Values that only the release has are untruthful beside all others. A pair is truthful if it is either
+    # way; those of values that somebody has in the original are in any case.
+    number = {
+        (name, text): i
+        for i, (name, text) in enumerate((n, t) for n, a in original.attributes.items() for t in a.domain)
+    }
+    p = len(number)
+    if truth is not None and truth.shape != (p, p):
+        raise AnonymizationError(
+            f"truthful associations of {len(truth):,} values are given, but the original has {p:,}",
+            hint="learn the indicator on the original",
+        )
+    new = {
+        (name, text): number.setdefault((name, text), len(number))
+        for name, a in released.attributes.items()
+        for text in a.domain
+    }
+    old = _pairs(original, {key: number[key] for key in list(number)[:p]}, len(number))
+    fresh = np.setdiff1d(_pairs(released, new, len(number)), old, assume_unique=True)
+    if truth is None:
+        return len(fresh), p * (p - 1) // 2 - len(old)
+    true = truth | truth.T
+    first, second = fresh // len(number), fresh % len(number)
+    known = (first < p) & (second < p)
+    untrue = len(fresh) - int(np.count_nonzero(true[first[known], second[known]]))
+    true[old // len(number), old % len(number)] = True
+    true |= true.T
+    return untrue, int(np.count_nonzero(np.triu(~true, 1)))
+
+
+def _pairs(graph: PeopleGraph, number: dict[tuple[str, str], int], size: int) -> Vertices:
+    """Associations of a graph, as ``smaller * size + greater``, ascending."""
+    from scipy.sparse import csr_array, triu
+
+    user, value = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for name, a in graph.attributes.items():
+        user.append(a.user)
+        value.append(np.array([number[name, text] for text in a.domain], dtype=np.int64)[a.value])
+    who, what = np.concatenate(user), np.concatenate(value)
+    has = csr_array((np.ones(len(who), dtype=np.float32), (who, what)), shape=(graph.n, size))
+    pairs = triu(has.T @ has, k=1).tocoo()
+    return np.sort(pairs.row.astype(np.int64) * size + pairs.col)
+
+
+Doubles = npt.NDArray[np.float64]
+
+
+def _gains(
+    original: PeopleGraph, released: PeopleGraph, mapping: Vertices
+) -> tuple[Doubles, Doubles, int, int]:
+    """Costs of users, summed over attributes, and numbers of values added and removed of those who remain."""
+    # Costs are AL' times the number of attributes and the same of AM', of which every denominator is greater
+    # by 1; 0 for removed users. A numeric attribute costs the change of both bounds of the range over the
+    # largest change possible. Who has no value of it gains each unit of his new range, out of those of the
+    # domain.
+    loss, am = np.zeros(original.n), np.zeros(original.n)
+    added = removed = 0
+    back = np.full(released.n, -1, dtype=np.int64)
+    back[mapping[mapping >= 0]] = np.flatnonzero(mapping >= 0)
+    for name, old in original.attributes.items():
+        new = released.attributes.get(name)
+        ours, theirs, size = _keys(old, new, mapping, back)
+        extra = np.setdiff1d(theirs, ours, assume_unique=True)
+        added += len(extra)
+        removed += len(np.setdiff1d(ours, theirs, assume_unique=True))
+        if old.kind == "categorical":
+            gained = np.bincount(extra // max(size, 1), minlength=original.n).astype(np.float64)
+            room = len(old.domain) - np.bincount(old.user, minlength=original.n).astype(np.float64)
+        else:
+            gained, room = _widened(original.n, old, new, back)
+        loss += gained / np.maximum(np.maximum(room, gained), np.finfo(np.float64).tiny)
+        am += gained / (room + 1)
+    return loss, am, added, removed
+
+
+def _keys(
+    old: Attribute, new: Attribute | None, mapping: Vertices, back: Vertices
+) -> tuple[Vertices, Vertices, int]:
+    """Pairs (user, value) of the users that remain before and after, as numbers, and how many values there are."""
+    place = {text: i for i, text in enumerate(old.domain)}
+    if new is None:
+        new_user = new_value = np.empty(0, dtype=np.int64)
+    else:
+        texts = [place.setdefault(text, len(place)) for text in new.domain]
+        known = back[new.user] >= 0
+        new_user = back[new.user[known]]
+        new_value = np.array(texts, dtype=np.int64)[new.value[known]]
+    size = len(place)
+    stays = mapping[old.user] >= 0
+    return old.user[stays] * size + old.value[stays], new_user * size + new_value, size
+
+
+def _widened(n: int, old: Attribute, new: Attribute | None, back: Vertices) -> tuple[Doubles, Doubles]:
+    """Change of the range of each user in a numeric attribute, and the largest change possible."""
+    low, high = _bounds(n, old.user, old.numbers[old.value])
+    if new is None:
+        return np.zeros(n), np.ones(n)
+    known = back[new.user] >= 0
+    new_low, new_high = _bounds(n, back[new.user[known]], new.numbers[new.value[known]])
+    least, most = (old.numbers.min(), old.numbers.max()) if len(old.domain) else (0.0, 0.0)
+    had, has = low <= high, new_low <= new_high
+    room = np.full(n, most - least + 1)
+    room[had] = np.abs(low - least)[had] + np.abs(most - high)[had]
+    gained = np.zeros(n)
+    gained[has & ~had] = (new_high - new_low)[has & ~had] + 1
+    both = has & had
+    gained[both] = np.abs(new_low[both] - low[both]) + np.abs(new_high[both] - high[both])
+    return gained, room
+
+
+def _bounds(n: int, user: Vertices, number: Doubles) -> tuple[Doubles, Doubles]:
+    low, high = np.full(n, np.inf), np.full(n, -np.inf)
+    np.minimum.at(low, user, number)
+    np.maximum.at(high, user, number)
+    return low, high
+
+
+@dataclass(frozen=True)
+class Utility(Displayed):
+    """What a release of a graph of people keeps; losses are means over users, between 0 and 1, and 0 is best.
+
+    Attributes
+    ----------
+    users, removed, fake
+        Users of the original, those of them that are not released, and released ones that are no original.
+    ail
+        Average information loss, of removed users 1: the sum of the next three.
+    ail_attributes, ail_degrees, ail_removed
+        Its parts.
+    am, dm_out, dm_in
+        Means of AM', DM'o and DM'i over the users that remain.
+    values
+        Values that users of the original have.
+    values_added, values_removed
+        Values that users have only in the release, and only in the original; removed users do not count.
+    changes
+        Added and removed edges of each relation.
+    changed_edges
+        Sum of all of them.
+    changed_ratio
+        The same over |E| · |E'|, as in the text; 0 without edges on either side.
+    clustering, clustering_released
+        Average clustering coefficients.
+    clustering_change
+        Relative difference of the second from the first; 0 if both are 0, `None` if only the first is.
+    untruthful
+        Associations of values that somebody has only in the release and that are untruthful.
+    untruthful_ratio
+        The same over all untruthful ones; 0 if there are none.
+    structure
+        What becomes of an undirected graph; `None` if the original has not just one relation, or that has a direction.
+    """
+
+    users: int
+    removed: int
+    fake: int
+    ail: float
+    ail_attributes: float
+    ail_degrees: float
+    ail_removed: float
+    am: float
+    dm_out: float
+    dm_in: float
+    values: int
+    values_added: int
+    values_removed: int
+    changes: dict[str, Changes]
+    changed_edges: int
+    changed_ratio: float
+    clustering: float
+    clustering_released: float
+    clustering_change: float | None
+    untruthful: int
+    untruthful_ratio: float
+    structure: Structure | None = None
+
+    def __repr__(self) -> str:
+        return f"<Utility: AIL {self.ail:.4f}, RRU {self.rru:.4f}; {self.changed_edges:,} links changed>"
+
+    @property
+    def rru(self) -> float:
+        """Ratio of removed users, 0 if there are no users."""
+        return self.removed / self.users if self.users else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures by name."""
+        return dataclasses.asdict(self) | {"rru": self.rru}
+
+
+def measure(
+    original: PeopleGraph,
+    released: PeopleGraph,
+    mapping: Vertices,
+    truth: Truth | None = None,
+    rng: np.random.Generator | None = None,
+) -> Utility:
+    """Measure what a release keeps of its original.
+
+    Parameters
+    ----------
+    original, released
+        The graphs; an attribute or relation of which nothing is released may be missing there.
+    mapping
+        Released user of each original one, -1: removed; int64, shape (n,).
+    truth
+        Which ordered pairs of values of the original are truthful associations, shape (p, p), values being numbered
+        through its attributes. `None`: those of values that somebody has in the original.
+    rng
+        Draws the users whose distances to others are measured in a large undirected graph. `None`: they are not.
+
+    Raises
+    ------
+    AnonymizationError
+        If the mapping does not fit the graphs, or the release has attributes or relations of its own.
+
+    Examples
+    --------
+    >>> jobs = [("Ken", "job", "Student"), ("Mary", "job", "Teacher"), ("Tom", "job", "Singer")]
+    >>> original = PeopleGraph.from_triples(["Ken", "Mary", "Tom"], jobs)
+    >>> both = [(user, "job", job) for user in "xy" for job in ("Student", "Teacher")]
+    >>> found = measure(original, PeopleGraph.from_triples("xy", both), np.array([0, 1, -1]))
+    >>> found.values_added, found.removed, round(found.ail, 4)
+    (2, 1, 0.5)
+    """
+    _check(original, released, mapping)
+    n, kept = original.n, np.flatnonzero(mapping >= 0)
+    loss, am, added, removed = _gains(original, released, mapping)
+    out = _changes(original.out_degrees(), released, released.out_degrees(), original, mapping)
+    in_ = _changes(original.in_degrees(), released, released.in_degrees(), original, mapping)
+    attributes, degrees = max(len(original.attributes), 1), max(len(original.relations), 1) * max(n, 1)
+    by_attributes = float(loss.sum()) / (2 * attributes * max(n, 1))
+    by_degrees = float(out.sum() + in_.sum()) / (2 * 2 * degrees * max(n, 1))
+    by_removal = (n - len(kept)) / max(n, 1)
+    changes = changed_edges(original, released, mapping)
+    changed = sum(c.added + c.removed for c in changes.values())
+    edges = [sum(map(len, graph.relations.values())) for graph in (original, released)]
+    before, after = clustering(original), clustering(released)
+    untruthful, all_untruthful = _new_associations(original, released, truth)
+    return Utility(
+        users=n,
+        removed=n - len(kept),
+        fake=released.n - len(kept),
+        ail=by_attributes + by_degrees + by_removal,
+        ail_attributes=by_attributes,
+        ail_degrees=by_degrees,
+        ail_removed=by_removal,
+        am=float(am.sum()) / (attributes * max(len(kept), 1)),
+        dm_out=float(out.sum()) / (degrees * max(len(kept), 1)),
+        dm_in=float(in_.sum()) / (degrees * max(len(kept), 1)),
+        values=sum(map(len, original.attributes.values())),
+        values_added=added,
+        values_removed=removed,
+        changes=changes,
+        changed_edges=changed,
+        changed_ratio=changed / (edges[0] * edges[1]) if edges[0] and edges[1] else 0.0,
+        clustering=before,
+        clustering_released=after,
+        clustering_change=(after - before) / before if before else None if after else 0.0,
+        untruthful=untruthful,
+        untruthful_ratio=untruthful / all_untruthful if all_untruthful else 0.0,
+        structure=structure(original, released, mapping, (before, after), rng),
+    )
+
+
+def _check(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> None:
+    hint = "is this the mapping of this release?"
+    if mapping.shape != (original.n,):
+        raise AnonymizationError(
+            f"the mapping names {len(mapping):,} users, but the original has {original.n:,}", hint
+        )
+    images = mapping[mapping >= 0]
+    if len(images) and images.max() >= released.n:
+        raise AnonymizationError("the mapping names users that the release does not have", hint)
+    if len(np.unique(images)) < len(images):
+        raise AnonymizationError("the mapping gives one released user to several originals", hint)
+    for kind, ours, theirs in (
+        ("attribute", original.attributes, released.attributes),
+        ("relation", original.relations, released.relations),
+    ):
+        for name in theirs:
+            if name not in ours:
+                raise AnonymizationError(
+                    f"the release has {kind} {name!r}, which the original does not have", hint
+                )
+
+
+def _changes(
+    old: npt.NDArray[np.int64],
+    released: PeopleGraph,
+    new: npt.NDArray[np.int64],
+    original: PeopleGraph,
+    mapping: Vertices,
+) -> npt.NDArray[np.int64]:
+    """How far the degrees of the users that remain have changed, shape (remaining, relations)."""
+    kept = np.flatnonzero(mapping >= 0)
+    place = {name: i for i, name in enumerate(released.relations)}
+    changes = old[kept].copy()
+    for column, name in enumerate(original.relations):
+        if name in place:
+            changes[:, column] -= new[mapping[kept], place[name]]
+    return np.abs(changes)

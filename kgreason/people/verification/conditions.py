@@ -1,0 +1,181 @@
+"""What a release must be besides: a set of triples, and as truthful to its original as the models promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.isomorphism.verification import conditions
+from kgreason.isomorphism.verification.verdict import SHOWN, Item, judged
+from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.people.verification.verdict import Published, Rows, Source
+from kgreason.release.mapping import REMOVED, UNLISTED
+
+
+def simple(release: Published) -> Item:
+    """Whether no triple stands twice and no user has a link to himself, in the graph and the rows it was read from."""
+    rows = release.rows or Rows()
+    again, own = _repeated(release.graph), _loops(release.graph)
+    repeated, loops = rows.repeated + len(again), rows.loops + len(own)
+    detail = f"{repeated:,} rows stand again, {loops:,} links go from a user to himself"
+    holds = "no triple stands twice, no user has a link to himself"
+    return judged("simple", [*rows.examples, *again, *own][:SHOWN], detail, holds, repeated + loops)
+
+
+def mapping(release: Published, source: Source) -> Item:
+    """Whether the mapping gives each original user a released user of his own, or none."""
+    return conditions.mapping(source.graph, release.graph, source.mapping, "users", UNLISTED)
+
+
+def mutual_relations(release: Published) -> set[str]:
+    """Relations that are mutual by nature, as the original says, if it is known, or the release."""
+    graphs = [release.graph] if release.source is None else [release.graph, release.source.graph]
+    return {name for graph in graphs for name, links in graph.relations.items() if links.mutual}
+
+
+def mutual(release: Published) -> Item:
+    """Whether each link of a mutual relation stands in both directions: else it is told from the others."""
+    relations = release.graph.relations
+    some = sorted(mutual_relations(release) & set(relations))
+    return both_ways("mutual", release.graph, some, "links of mutual relations")
+
+
+def both_ways(name: str, graph: PeopleGraph, relations: Iterable[str], what: str) -> Item:
+    """Whether each link of some relations, in words `what`, stands in both directions."""
+    alone, total, words = 0, 0, list[str]()
+    for relation in sorted(relations):
+        links = graph.relations[relation]
+        there = links.source * graph.n + links.target
+        missing = np.flatnonzero(~np.isin(links.target * graph.n + links.source, there))
+        total += len(links)
+        alone += len(missing)
+        ends = zip(graph.labels[links.source[missing]], graph.labels[links.target[missing]], strict=True)
+        words += [f"{relation}: {a} to {b}, not back" for a, b in islice(ends, SHOWN)]
+    fails = f"{alone:,} of {total:,} {what} run one way only"
+    return judged(name, words[:SHOWN], fails, f"all {total:,} {what} run both ways", alone)
+
+
+def users(source: Source) -> Item:
+    """Whether each original user is released, or said to be removed."""
+    lost = np.flatnonzero(source.mapping == UNLISTED)
+    removed = int(np.count_nonzero(source.mapping == REMOVED))
+    kept = len(source.mapping) - removed
+    fails = f"{len(lost):,} original users are neither released nor said to be removed"
+    holds = f"{kept:,} of {len(source.mapping):,} users are released, {removed:,} removed"
+    return judged("users", map(str, source.graph.labels[lost[:SHOWN]]), fails, holds, len(lost))
+
+
+def values(release: Published, source: Source) -> Item:
+    """Whether each released user has all values that he had: the union of a class leaves none out."""
+    lost, total, words = 0, 0, list[str]()
+    for name, had in source.graph.attributes.items():
+        kept = source.mapping[had.user] >= 0
+        user, value = had.user[kept], had.value[kept]
+        missing = np.flatnonzero(~_has(release.graph, name, had, source.mapping[user], value))
+        total += len(user)
+        lost += len(missing)
+        for i in missing[:SHOWN]:
+            who = f"{source.graph.labels[user[i]]} ({release.graph.labels[source.mapping[user[i]]]})"
+            words.append(f"{who} had {name} = {had.domain[value[i]]}")
+    fails = f"{lost:,} of {total:,} values of released users are lost"
+    holds = f"released users have all {total:,} values that they had"
+    return judged("values", words[:SHOWN], fails, holds, lost)
+
+
+def fakes(release: Published, source: Source, allowed: bool) -> Item:
+    """Whether each released user stands for an original one, where no fake users are allowed; else how many are fake.
+
+    The definitions count whoever is in the release. But CDGA, CKGA and PCKGA add nobody: with them, a user that nobody
+    is mapped to says that the mapping is cut off or of another release.
+    """
+    real = np.zeros(release.graph.n, dtype=bool)
+    real[source.mapping[source.mapping >= 0]] = True
+    fake = np.flatnonzero(~real)
+    refused = fake[:0] if allowed else fake
+    fails = f"{len(fake):,} released users stand for nobody, and this model adds none"
+    holds = f"{len(fake):,} of {release.graph.n:,} released users stand for nobody"
+    return judged("fakes", map(str, release.graph.labels[refused[:SHOWN]]), fails, holds, len(refused))
+
+
+def names(releases: Sequence[Published]) -> Item:
+    """Whether users keep their released name over all releases, and no name is of two: else a series is of nobody."""
+    names: dict[str, str] = {}
+    people: dict[str, str] = {}
+    words = []
+    for release in releases:
+        for person, name in _known(release):
+            if (before := names.setdefault(person, name)) != name:
+                words.append(f"{person} is {before} and {name}")
+            if (other := people.setdefault(name, person)) != person:
+                words.append(f"{name} is {other} and {person}")
+    fails = f"{len(words):,} names change between releases"
+    return judged("names", words, fails, f"{len(names):,} users keep their released names")
+
+
+def _known(release: Published) -> Iterator[tuple[str, str]]:
+    if (source := release.source) is not None:
+        kept = np.flatnonzero(source.mapping >= 0)
+        yield from zip(
+            source.graph.labels[kept].tolist(),
+            release.graph.labels[source.mapping[kept]].tolist(),
+            strict=True,
+        )
+
+
+def _has(
+    graph: PeopleGraph, name: str, had: Attribute, user: Vertices, value: Vertices
+) -> npt.NDArray[np.bool_]:
+    """Whether users have values of the domain of another attribute, one each."""
+    attribute = graph.attributes.get(name)
+    if attribute is None or not len(attribute.domain):
+        return np.zeros(len(user), dtype=bool)
+    said = [_said(attribute, text) for text in attribute.domain.tolist()]
+    number = {what: i for i, what in enumerate(said)}
+    same = np.array([number[what] for what in said], dtype=np.int64)
+    place = np.array([number.get(_said(attribute, text), -1) for text in had.domain.tolist()], dtype=np.int64)
+    there = np.append(
+        np.sort(_keys(attribute, attribute.user, same[attribute.value])), np.iinfo(np.int64).max
+    )
+    asked = _keys(attribute, user, place[value])
+    found: npt.NDArray[np.bool_] = there[np.searchsorted(there, asked)] == asked
+    return found & (place[value] >= 0)
+
+
+def _said(attribute: Attribute, text: str) -> str | Decimal:
+    """What a value says: of numbers, 18.0 is 18."""
+    try:
+        number = Decimal(text) if attribute.kind == "numeric" else None
+    except InvalidOperation:
+        return text
+    return text if number is None or number.is_nan() else number
+
+
+def _keys(attribute: Attribute, user: Vertices, value: Vertices) -> Vertices:
+    return user * len(attribute.domain) + value
+
+
+def _repeated(graph: PeopleGraph) -> list[str]:
+    """Triples that a graph holds more than once, and names that two users have; each repetition in words."""
+    columns = [(name, a.user, a.value) for name, a in graph.attributes.items()]
+    columns += [(name, links.source, links.target) for name, links in graph.relations.items()]
+    words = []
+    for name, left, right in columns:
+        size = int(right.max(initial=0)) + 1
+        keys = np.sort(left * size + right)
+        again = keys[1:][keys[1:] == keys[:-1]]
+        words += [f"{name}: a triple of {graph.labels[u]} stands again" for u in again // size]
+    doubles = len(graph.labels) - len(set(graph.labels.tolist()))
+    return words + doubles * ["a name stands again"]
+
+
+def _loops(graph: PeopleGraph) -> list[str]:
+    return [
+        f"{name}: {graph.labels[u]} has a link to himself"
+        for name, links in graph.relations.items()
+        for u in links.source[links.source == links.target]
+    ]

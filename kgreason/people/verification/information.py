@@ -1,0 +1,222 @@
+"""The information that an adversary can extract of each user, and whether enough users share it.
+
+References
+----------
+THESIS, definitions 1, 6, 18 and 19: I(u), and the series of it over several releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.refinement import multisets, paired
+from kgreason.isomorphism.verification.verdict import SHOWN, Item, listing
+from kgreason.people.model import Counts, PeopleGraph
+from kgreason.people.verification.verdict import Figures
+
+Classes = npt.NDArray[np.int64]
+"""Class of each user, shape (n,): equal just if what can be extracted of them is."""
+
+
+def information(graph: PeopleGraph) -> Classes:
+    """Classes of users with the same I(u): their values, and for each relation their out-degree and in-degree.
+
+    Values are the same if they are the same text of the same attribute, also where an attribute is numeric.
+
+    Returns
+    -------
+    Classes
+        int64, shape (n,), each at least 0.
+
+    References
+    ----------
+    THESIS, definition 6; PCKGA, definition 1.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(
+    ...     ["a", "b", "c"], [("a", "job", "x"), ("b", "job", "x")], [("a", "r", "c"), ("b", "r", "c")]
+    ... )
+    >>> information(graph).tolist()
+    [1, 1, 0]
+    """
+    return paired(values(graph), degrees(graph))
+
+
+def values(graph: PeopleGraph) -> Classes:
+    """Classes of users with the same set of values of all attributes, int64, shape (n,)."""
+    return multisets(*_entries(graph), graph.n)
+
+
+def degrees(graph: PeopleGraph) -> Classes:
+    """Classes of users with the same out-degree and in-degree in each relation, int64, shape (n,).
+
+    References
+    ----------
+    THESIS, definition 1, and example 7 for more than one relation.
+    """
+    columns = np.concatenate([graph.out_degrees(), graph.in_degrees()], axis=1).T
+    return reduce(paired, columns, np.zeros(graph.n, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Who appears in some releases, and with what.
+
+    Attributes
+    ----------
+    labels
+        Names of the users who appear in one of the releases, in the order of their first appearance; shape (n,).
+    classes
+        Class of each: equal just if the series of the information is, int64, shape (n,).
+    present
+        Who is in which release, bool, shape (n, releases).
+    """
+
+    labels: npt.NDArray[np.object_]
+    classes: Classes
+    present: npt.NDArray[np.bool_]
+
+
+def history(graphs: Sequence[PeopleGraph]) -> History:
+    """Classes of users with the same series of I(u) over some releases, in the order given.
+
+    Users are followed by their names. Who is not in a release has nothing there, (∅, ∅, ∅). That differs from any user
+    who is in it, for of him it is known that his degrees are 0. Where a release has no relation at all, I(u) of a user
+    without values would be the same; but adversaries know who is in a release, so the two are told apart there, too.
+
+    References
+    ----------
+    THESIS, definitions 18 and 19, example 17; section 5.1 on what adversaries know.
+
+    Examples
+    --------
+    >>> first = PeopleGraph.from_triples(["a", "b"], [])
+    >>> found = history([first, PeopleGraph.from_triples(["b", "c"], [])])
+    >>> found.labels.tolist(), found.classes.tolist()
+    (['a', 'b', 'c'], [1, 2, 0])
+    """
+    names = list(dict.fromkeys(label for graph in graphs for label in graph.labels.tolist()))
+    number = {label: i for i, label in enumerate(names)}
+    classes = np.zeros(len(names), dtype=np.int64)
+    present = np.zeros((len(names), len(graphs)), dtype=bool)
+    for column, graph in enumerate(graphs):
+        here = np.array([number[label] for label in graph.labels.tolist()], dtype=np.int64)
+        seen = np.zeros(len(names), dtype=np.int64)
+        seen[here] = information(graph) + 1
+        present[here, column] = True
+        classes = paired(classes, seen)
+    return History(np.array(names, dtype=object), classes, present)
+
+
+def sizes(classes: Classes) -> Counts:
+    """Size of the class of each user, int64, shape (n,).
+
+    Examples
+    --------
+    >>> sizes(np.array([4, 0, 4])).tolist()
+    [2, 1, 2]
+    """
+    return np.bincount(classes)[classes].astype(np.int64)
+
+
+def distinct(numbers: Classes) -> Classes:
+    """Numbers in ascending order, each once; `numpy.unique` hashes them, which takes far longer where there are many.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(numbers)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def _entries(graph: PeopleGraph) -> tuple[Classes, Classes]:
+    """Users and the values that they have, of all attributes together; ordered, no pair twice."""
+    total = sum(len(a.domain) for a in graph.attributes.values())
+    parts, before = [np.zeros(0, dtype=np.int64)], 0
+    for a in graph.attributes.values():
+        parts.append(a.user * total + (before + a.value))
+        before += len(a.domain)
+    key = distinct(np.concatenate(parts))
+    return key // max(total, 1), key % max(total, 1)
+
+
+def shared(
+    classes: Classes, labels: npt.NDArray[np.object_], levels: Counts, what: str, name: str = "classes"
+) -> tuple[Item, Figures]:
+    """Whether the class of each user has at least as many users as his k, himself included.
+
+    Parameters
+    ----------
+    classes
+        Class of each user, int64, shape (n,).
+    labels
+        Their names, shape (n,).
+    levels
+        The k of each, int64, shape (n,).
+    what
+        What users of a class share, in words.
+
+    References
+    ----------
+    THESIS, definitions 2, 9, 22 and 23.
+    """
+    n = len(classes)
+    if not n:
+        return Item(name, True, "there are no users"), Figures(0, 0, 0, 0, 1.0)
+    size = sizes(classes)
+    ratio = size / levels
+    below = np.flatnonzero(size < levels)
+    distinct = int(np.count_nonzero(np.bincount(classes)))
+    figures = Figures(n, distinct, int(size.min()), len(below), float(ratio.min()))
+    if not len(below):
+        spread = f"{distinct:,} classes of {size.min():,} to {size.max():,} users"
+        return Item(name, True, f"each of {n:,} users shares {what} with enough others: {spread}"), figures
+    worst = below[np.argsort(ratio[below], kind="stable")]
+    least = int(worst[0])
+    detail = (
+        f"{len(below):,} of {n:,} users share {what} with too few; "
+        f"at worst {_counted(int(size[least]))} where k = {levels[least]}"
+    )
+    words = (f"{labels[u]}: {_counted(int(size[u]))} in the class, k = {levels[u]}" for u in worst[:SHOWN])
+    return Item(name, False, detail, listing(words, len(below))), figures
+
+
+def shared_by_anyone(classes: Classes, levels: Counts, what: str) -> tuple[Item, Figures]:
+    """What can be said of `shared` if it is not known whose k is which.
+
+    It holds if all classes have as many users as the highest k, and fails if users cannot be given any of these k, no
+    two the same one, so that it holds. Users that nobody's k is left for have none.
+
+    Parameters
+    ----------
+    levels
+        The k of the users of the original, int64, in any order.
+    """
+    n = len(classes)
+    size = np.sort(sizes(classes)) if n else np.zeros(0, dtype=np.int64)
+    smallest = int(size[0]) if n else 0
+    figures = Figures(n, len(np.unique(classes)), smallest, None, None)
+    highest = int(levels.max(initial=1))
+    if not n or smallest >= highest:
+        every = f"each of {n:,} users shares {what} with enough others, whoever has the highest k, {highest}"
+        return Item("classes", True, every), figures
+    spare = np.ones(max(n - len(levels), 0), dtype=np.int64)
+    lowest = np.sort(np.concatenate([spare, levels]))[:n]
+    # Bijections that suit exist just if that of the ascending order does.
+    if (lowest > size).any():
+        never = f"users share {what} with too few, whoever of them has which k of the table"
+        return Item("classes", False, never), figures
+    unknown = f"the smallest class has {_counted(smallest)}, the highest k is {highest}, and whose it is is not said"
+    return Item("classes", False, unknown, undecided=True), figures
+
+
+def _counted(users: int) -> str:
+    return f"{users:,} user{'s' * (users != 1)}"

@@ -1,1 +1,0 @@
-"""Checked program to plan."""

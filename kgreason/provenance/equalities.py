@@ -1,0 +1,204 @@
+"""Why two values are one: chains of unifications, each with the facts that a dependency named together.
+
+Unifying makes the evaluation start again, so a unification is proved by the facts of the run that ended with it,
+in which the two values were still different; no proof of these facts can rest on the unification itself. Nulls
+of one function whose arguments have become equal become one, too, by the unifications of their arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgreason.engine.chase.constraints import shortest_chain
+from kgreason.engine.chase.identities import Link, Made
+from kgreason.engine.relations.fact_tables import Codes, Kind, Table, decode
+from kgreason.engine.relations.symbols import key, whole
+from kgreason.language.check.expressions import walk
+from kgreason.language.syntax.syntax_tree import Collection, Constant, Expression, Skolem, Variable
+from kgreason.language.values import Null, Value
+from kgreason.provenance.proof_tree import EQUAL, Identified, Proof
+from kgreason.provenance.traces import Runs, Trace
+
+if TYPE_CHECKING:
+    from kgreason.provenance.proof_search import Lookup, Search
+
+NESTED = 100
+"""How many runs deep unifications are traced that rest on other ones."""
+
+
+class Equations:
+    """Unifications of one evaluation with their proofs; each is proved once."""
+
+    def __init__(self, runs: Runs, lookup: Lookup) -> None:
+        self.runs, self.lookup = runs, lookup
+        self.symbols = runs.result.symbols
+        self._searches: dict[int, Search] = {}
+        self._proofs: dict[int, Proof] = {}
+        self._links = [self._ends(link) for link in runs.merges.links]
+        self._made: dict[int, dict[object, Null]] = {}
+        self._nested = 0
+
+    # --- what was made, and what it has become ----------------------------------------------------------------
+
+    def made(self, function: str, arguments: Sequence[Value], run: int) -> Null | None:
+        """The null that a function makes of values of a run, as it was invented."""
+        if run not in self._made:
+            index = self._made[run] = {}
+            for code, made in self.runs.merges.made.items():
+                null = self.symbols.value(code)
+                assert isinstance(null, Null)
+                index.setdefault((made.function, self._keys(self._frontier(made), run)), null)
+        return self._made[run].get((function, self._keys(arguments, run)))
+
+    def _keys(self, values: Iterable[Value], run: int) -> tuple[object, ...]:
+        return tuple(key(self.runs.became(value, run)) for value in values)
+
+    def _frontier(self, made: Made) -> list[Value]:
+        columns = zip(made.kinds, made.frontier.tolist(), strict=True)
+        return [decode(kind, np.array([cell], dtype=np.int64), self.symbols)[0] for kind, cell in columns]
+
+    def changed(self, run: int) -> bool:
+        """Whether anything had been unified when a run began."""
+        return self.runs.identities[run].unified
+
+    def of_null(
+        self, variable: str, function: str, arguments: Sequence[Value], value: Value, run: int
+    ) -> Iterator[Identified]:
+        """What an existential variable stood for before it became `value`."""
+        null = self.made(function, arguments, run)
+        if null is not None:
+            yield from self.identified(variable, null, value, run)
+
+    def of_term(
+        self, variable: str, term: Expression, values: Mapping[str, Value], value: Value, run: int
+    ) -> Iterator[Identified]:
+        """What a Skolem term, or one inside a collection, stood for before it became `value`."""
+        made = self._evaluated(term, values, run)
+        if made is not None:
+            yield from self.identified(variable, made, value, run)
+
+    def of_condition(
+        self, condition: Expression, values: Mapping[str, Value], run: int
+    ) -> Iterator[Identified]:
+        """What the Skolem terms of a condition stood for at first."""
+        for term in walk(condition):
+            made = self._evaluated(term, values, run) if isinstance(term, Skolem) else None
+            if made is not None:
+                yield from self.identified(str(term), made, self.runs.became(made, run), run)
+
+    def _evaluated(self, term: Expression, values: Mapping[str, Value], run: int) -> Value | None:
+        match term:
+            case Variable():
+                return values.get(term.name)
+            case Constant():
+                return term.value
+            case Skolem():
+                arguments = [self._evaluated(a, values, run) for a in term.arguments]
+                known = [a for a in arguments if a is not None]
+                return self.made(f"#{term.function}", known, run) if len(known) == len(arguments) else None
+            case Collection(kind="list"):
+                elements = [self._evaluated(e, values, run) for e in term.elements]
+                known = [e for e in elements if e is not None]
+                return tuple(known) if len(known) == len(elements) else None
+        return None
+
+    def identified(self, variable: str, made: Value, value: Value, run: int) -> Iterator[Identified]:
+        """How a value became another one, position by position in lists."""
+        for a, b in differences(made, value):
+            chain = self.chain(a, b, self.runs.starts[run])
+            if chain:
+                yield Identified(variable, a, b, chain)
+
+    def of_given(
+        self, predicate: str, kinds: Sequence[Kind], row: Codes, values: Sequence[Value], run: int
+    ) -> tuple[tuple[Value, ...], tuple[Identified, ...]]:
+        """A given fact as the data have it, and how its values became those that it has now."""
+        table = self.runs.facts.tables.get(predicate)
+        values = tuple(values)
+        if table is None or not table.length or not self.changed(run):
+            return values, ()
+        same = np.flatnonzero((self.runs.rooted(predicate, table, kinds, run) == row).all(axis=1))
+        if not len(same):
+            return values, ()
+        own = Table(table.kinds, tuple(c[same[:1]] for c in table.columns), 1)
+        given = tuple(
+            decode(k, c, self.runs.facts.symbols)[0] for k, c in zip(own.kinds, own.columns, strict=True)
+        )
+        pairs = zip(given, values, strict=True)
+        found = [i for n, (a, b) in enumerate(pairs, 1) for i in self.identified(f"argument {n}", a, b, run)]
+        return given, tuple(found)
+
+    # --- chains -------------------------------------------------------------------------------------------------
+
+    def chain(self, a: Value, b: Value, before: int) -> tuple[Proof, ...]:
+        """A shortest chain of unifications between two values, of those before a number; empty without one."""
+        start, end = (self.symbols.intern(whole(v)) for v in (a, b))
+        links = self._links[:before]
+        return tuple(self._proof(number) for number in shortest_chain(links, start, end) or ())
+
+    def _ends(self, link: Link) -> tuple[int, int]:
+        """Codes of both values; 1 and 1.0 are one value, and have one."""
+        left, right = self.symbols.unified(np.array([link.left, link.right], dtype=np.int64)).tolist()
+        return left, right
+
+    def _proof(self, number: int) -> Proof:
+        if number not in self._proofs:
+            link = self.runs.merges.links[number]
+            values = (self.symbols.value(link.left), self.symbols.value(link.right))
+            if self._nested >= NESTED:
+                return Proof(EQUAL, values, height=1, notes=("it is not traced any further",))
+            self._nested += 1
+            proof = self._by_arguments(link, values, number) if link.row is None else self._by_rule(link)
+            self._proofs[number] = replace(proof, predicate=EQUAL, values=values)
+            self._nested -= 1
+        return self._proofs[number]
+
+    def _by_rule(self, link: Link) -> Proof:
+        assert link.predicate is not None
+        assert link.row is not None
+        search = self.search(link.run)
+        known = search.found.known[link.predicate]
+        row = self.runs.types.doubled(link.predicate, known.kinds, link.row[None, :], self.symbols)
+        place = int(known.places(row)[0])
+        return search.prove([(link.predicate, place)])[0]
+
+    def _by_arguments(self, link: Link, values: tuple[Value, Value], number: int) -> Proof:
+        one, other = (self.runs.merges.made[code] for code in (link.left, link.right))
+        frontiers = zip(self._frontier(one), self._frontier(other), strict=True)
+        pairs = [pair for a, b in frontiers for pair in differences(a, b)]
+        premises = tuple(dict.fromkeys(p for a, b in pairs for p in self.chain(a, b, number)))
+        name = f"rule {one.name}" if isinstance(one.name, int) else one.name
+        height = 1 + max((p.height for p in premises), default=0)
+        note = f"{name} makes one null of equal values"
+        return Proof(EQUAL, values, premises=premises, height=height, notes=(note,))
+
+    def search(self, run: int) -> Search:
+        """Proofs of the facts of a run that ended with unifications."""
+        if run not in self._searches:
+            from kgreason.provenance.proof_search import Search
+
+            fired = {link.predicate for link in self.runs.merges.links if link.run == run}
+            found: Trace = self.runs.trace(run, sorted(p for p in fired if p is not None))
+            self._searches[run] = Search(found, self.lookup, self)
+        return self._searches[run]
+
+
+def differences(a: Value, b: Value) -> Iterator[tuple[Value, Value]]:
+    """Different values at equal places of lists, or the two values themselves.
+
+    Examples
+    --------
+    >>> list(differences((1, (2, Null(1))), (1, (2, Null(2))))) == [(Null(1), Null(2))]
+    True
+    """
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        for one, other in zip(a, b, strict=True):
+            yield from differences(one, other)
+    elif isinstance(a, frozenset) and isinstance(b, frozenset):
+        yield from zip(sorted(a - b, key=str), sorted(b - a, key=str), strict=False)
+    elif key(a) != key(b):
+        yield a, b

@@ -1,0 +1,359 @@
+"""Proofs of minimal height, found from the top down along known heights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgreason.engine.expressions.compiled_expressions import has_skolem
+from kgreason.engine.relations.fact_tables import Codes
+from kgreason.language.check.checked_program import Assign, CheckedRule
+from kgreason.language.syntax.syntax_tree import Constant, Variable
+from kgreason.language.values import Value
+from kgreason.provenance.body_matching import Batch, Binding, Matcher, Premise, decoded_row, encode, matchers
+from kgreason.provenance.contributions import Group, Part, agree, group_of, groups, named, written
+from kgreason.provenance.equalities import Equations
+from kgreason.provenance.proof_tree import (
+    Contribution,
+    Identified,
+    Proof,
+    Total,
+    atom_text,
+    note,
+    shown,
+    step_text,
+)
+from kgreason.provenance.traces import Trace
+
+Lookup = Callable[[str, tuple[Value, ...]], str | None]
+"""Where a given fact comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """One application of a rule."""
+
+    matcher: Matcher
+    binding: Binding
+    premises: tuple[Premise, ...] = ()
+    group: Group | None = None
+
+    def below(self) -> Iterator[Premise]:
+        """Facts that it rests on."""
+        yield from self.premises
+        for part in self.group.parts if self.group else ():
+            yield from part.match.premises[: len(self.matcher.rule.shown)]
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """The union of what several rules, or several rounds of one, give, and of given facts (by their rows)."""
+
+    parts: tuple[Derivation, ...]
+    given: tuple[Codes, ...] = ()
+
+    def below(self) -> Iterator[Premise]:
+        """Facts that it rests on."""
+        for part in self.parts:
+            yield from part.below()
+
+
+class Search:
+    """Proofs of facts of one trace; facts that several proofs need are proved once."""
+
+    def __init__(self, found: Trace, lookup: Lookup, equations: Equations) -> None:
+        self.found, self.lookup, self.equations = found, lookup, equations
+        self.matchers = matchers(found)
+        self.proofs: dict[Premise, Proof] = {}
+
+    def prove(self, goals: Sequence[Premise]) -> list[Proof]:
+        """One proof for each fact."""
+        steps: dict[Premise, Derivation | Joint | None] = {}
+        waiting = [goal for goal in goals if goal not in self.proofs]
+        while waiting:
+            premise = waiting.pop()
+            if premise in steps or premise in self.proofs:
+                continue
+            step = steps[premise] = self.derive(premise)
+            waiting += step.below() if step else ()
+        for premise in _upwards(steps):
+            self.proofs[premise] = self._proof(premise, steps[premise])
+        return [self.proofs[goal] for goal in goals]
+
+    # --- derivations ----------------------------------------------------------------------------------------
+
+    def derive(self, premise: Premise) -> Derivation | Joint | None:
+        """The last step of a lowest proof; `None` for a given fact.
+
+        Within one round of a recursion, a rule may see what a rule before it has improved in place, so what is under a
+        key may rest on facts of its own height.
+        """
+        height = int(self.found.known[premise[0]].heights[premise[1]])
+        if height == 0:
+            return self._joint(premise, 0) if self._unites(premise[0]) and not self._stated(premise) else None
+        unites = self._unites(premise[0])
+        for level in (height, height + 1):
+            found = self._derive(premise, level) or (self._joint(premise, level) if unites else None)
+            if found is not None:
+                return found
+        return None
+
+    def _unites(self, predicate: str) -> bool:
+        keyed = self.found.program.keyed.get(predicate)
+        return keyed is not None and keyed.keep == "union"
+
+    def _stated(self, premise: Premise) -> bool:
+        known, given = self.found.known[premise[0]], self.found.given[premise[0]]
+        return bool((given == known.rows[premise[1]]).all(axis=1).any())
+
+    def _joint(self, premise: Premise, height: int) -> Joint | None:
+        """Given facts and contributions of all rules that give parts of a union, each with something new."""
+        predicate, number = premise
+        known, position = self.found.known[predicate], self.found.program.keyed[predicate].position
+        values = self.values(premise)
+        wanted = values[position]
+        assert isinstance(wanted, frozenset)
+        row = known.rows[number].tolist()
+        missing, parts, given = wanted, list[Derivation](), list[Codes]()
+        for fact in self.found.given[predicate]:
+            own = self.decoded(predicate, fact)[position]
+            if (np.delete(fact, position) == np.delete(row, position)).all() and own & missing:  # type: ignore[operator]
+                given.append(fact)
+                missing -= own  # type: ignore[operator]
+        for matcher in self.matchers.get(predicate, ()):
+            others = (*values[:position], None, *values[position + 1 :])
+            head = matcher.aim(others)
+            if head is None:
+                continue
+            for piece in self._pieces(matcher, head, height, missing, position):
+                found = self._given_by(piece, position)
+                if found <= wanted and found & missing and premise not in piece.below():
+                    parts.append(piece)
+                    missing -= found
+        return None if missing else Joint(tuple(parts), tuple(given))
+
+    def _pieces(
+        self, matcher: Matcher, head: Binding, height: int, missing: frozenset[Value], position: int
+    ) -> Iterator[Derivation]:
+        """Applications of a rule that give sets under one key; of an aggregate, contributions of what is missing."""
+        aggregation = matcher.body.aggregation
+        if aggregation is None:
+            for batch in matcher.matches(head, height):
+                yield from (self._plain(matcher, batch, row) for row in range(batch.size))
+            return
+        split = matcher.body.head.terms[position] == Variable(aggregation.variable)
+        for whole in groups(matcher, aggregation, head, height if matcher.rule.recursive else None):
+            if not split:  # what the rule gives is not the union itself
+                done = matcher.steps(matcher.body.after, whole.binding)
+                if done is not None and whole.height < height:
+                    yield Derivation(matcher, done, group=whole)
+                continue
+            chosen: list[Part] = []
+            for part in sorted(whole.parts, key=lambda p: p.match.height):
+                given = part.value if isinstance(part.value, frozenset) else frozenset({part.value})
+                if part.match.height < height and given & missing:
+                    chosen.append(part)
+                    missing -= given
+            if chosen:
+                group = group_of(matcher, aggregation, whole, chosen)
+                done = matcher.steps(matcher.body.after, group.binding)
+                if done is not None:
+                    yield Derivation(matcher, done, group=group)
+
+    def _given_by(self, part: Derivation, position: int) -> frozenset[Value]:
+        """The part of a union that a rule gives."""
+        term, matcher = part.matcher.body.head.terms[position], part.matcher
+        if isinstance(term, Constant):
+            value = term.value
+        else:
+            (value,) = matcher.values(part.binding, [term.name])
+        return value if isinstance(value, frozenset) else frozenset({value})
+
+    def _derive(self, premise: Premise, height: int) -> Derivation | None:
+        values = self.values(premise)
+        for matcher in self.matchers.get(premise[0], ()):
+            head = matcher.aim(values)
+            found = None if head is None else self._apply(matcher, head, height)
+            if found is not None and premise not in found.below():
+                return found
+        return None
+
+    def _apply(self, matcher: Matcher, head: Binding, height: int) -> Derivation | None:
+        aggregation = matcher.body.aggregation
+        if aggregation is None:
+            found = next((batch for batch in matcher.matches(head, height) if batch.size), None)
+            return None if found is None else self._plain(matcher, found, 0)
+        below = height if matcher.rule.recursive else None
+        for group in groups(matcher, aggregation, head, below):
+            done = matcher.steps(matcher.body.after, group.binding)
+            if done is not None and group.height < height and agree(matcher, head, done):
+                return Derivation(matcher, done, group=group)
+        return None
+
+    def _plain(self, matcher: Matcher, batch: Batch, row: int) -> Derivation:
+        found = matcher.match(batch, row)
+        return Derivation(matcher, found.binding, found.premises[: len(matcher.rule.shown)])
+
+    # --- proofs ---------------------------------------------------------------------------------------------
+
+    def _proof(self, premise: Premise, step: Derivation | Joint | None) -> Proof:
+        predicate, number = premise
+        values = self.values(premise)
+        height = int(self.found.known[predicate].heights[number])
+        if step is None:
+            row = self.found.known[predicate].rows[number]
+            if height == 0:
+                return self._given(predicate, row)
+            return Proof(predicate, values, height=height, notes=("it could not be traced any further",))
+        height = max(height, 1 + max((self.proofs[p].height for p in step.below()), default=0))
+        if isinstance(step, Joint):
+            return self._union(premise, values, step, height)
+        return self._applied(predicate, values, step, height, self._final(premise))
+
+    def _given(self, predicate: str, row: Codes) -> Proof:
+        kinds, values = self.found.known[predicate].kinds, self.decoded(predicate, row)
+        given, identified = self.equations.of_given(predicate, kinds, row, values, self.found.run)
+        height = 1 + max((p.height for i in identified for p in i.chain), default=-1)
+        source = self.lookup(predicate, given)
+        return Proof(predicate, values, source=source, height=height, identified=identified)
+
+    def _union(self, premise: Premise, values: tuple[Value, ...], joint: Joint, height: int) -> Proof:
+        predicate = premise[0]
+        position = self.found.program.keyed[predicate].position
+        premises = [self._given(predicate, row) for row in joint.given]
+        for part in joint.parts:
+            own = (*values[:position], self._given_by(part, position), *values[position + 1 :])
+            level = 1 + max((self.proofs[p].height for p in part.below()), default=0)
+            premises.append(self._applied(predicate, own, part, level, None))
+        height = max([height, *(1 + p.height for p in premises)])
+        note = f"the union of {len(premises)} parts"
+        final = self._final(premise)
+        return Proof(predicate, values, premises=tuple(premises), height=height, notes=(note,), final=final)
+
+    def _applied(
+        self, predicate: str, values: tuple[Value, ...], step: Derivation, height: int, final: Value | None
+    ) -> Proof:
+        matcher, rule = step.matcher, step.matcher.rule.rule
+        binding = named(matcher, step.binding)
+        every = matcher.named(step.binding)
+        body = matcher.body
+        steps = body.after if body.aggregation else body.before
+        identified = tuple(self._identified(rule, every))
+        height = max([height, *(1 + p.height for i in identified for p in i.chain)])
+        return Proof(
+            predicate,
+            values,
+            note(rule),
+            binding,
+            tuple(self.proofs[p] for p in step.premises),
+            tuple(step_text(s, every) for s in steps if not _plumbing(s)),
+            () if body.aggregation else tuple(atom_text(a, every) for a in body.negatives),
+            self._total(step) if step.group else None,
+            None,
+            height,
+            final,
+            identified=identified,
+        )
+
+    def values(self, premise: Premise) -> tuple[Value, ...]:
+        """Python values of a fact."""
+        return self.decoded(premise[0], self.found.known[premise[0]].rows[premise[1]])
+
+    def decoded(self, predicate: str, row: Codes) -> tuple[Value, ...]:
+        """Python values of a row of a predicate."""
+        return decoded_row(self.found.known[predicate].kinds, row, self.found.symbols)
+
+    def code(self, predicate: str, position: int, value: Value | None) -> int | None:
+        """Code of a value at a position; `None` if it cannot stand there."""
+        if value is None:
+            return None
+        kind = self.found.known[predicate].kinds[position]
+        return encode(value, kind, self.found.symbols, (predicate, position) in self.found.doubles)
+
+    def _total(self, step: Derivation) -> Total:
+        matcher, group = step.matcher, step.group
+        aggregation = matcher.body.aggregation
+        assert aggregation is not None
+        assert group is not None
+        contributions = tuple(self._contribution(matcher, part) for part in group.parts)
+        return Total(
+            aggregation.variable,
+            aggregation.function,
+            written(matcher.rule.rule),
+            group.total,
+            contributions,
+            group.size - len(contributions),
+        )
+
+    def _contribution(self, matcher: Matcher, part: Part) -> Contribution:
+        body, match = matcher.body, part.match
+        every = matcher.named(match.binding)
+        return Contribution(
+            part.contributor,
+            part.value,
+            tuple(self.proofs[p] for p in match.premises[: len(matcher.rule.shown)]),
+            tuple(step_text(s, every) for s in body.before if not _plumbing(s)),
+            tuple(atom_text(a, every) for a in body.negatives),
+        )
+
+    def _final(self, premise: Premise) -> Value | None:
+        """The last value of a fact that a recursion improved."""
+        predicate, number = premise
+        known, keyed = self.found.known[predicate], self.found.program.keyed.get(predicate)
+        if keyed is None or known.final[number]:
+            return None
+        columns = tuple(i for i in range(len(known.kinds)) if i != keyed.position)
+        same = known.find(columns, known.rows[number, list(columns)].tolist())
+        last = next((int(n) for n in same if known.final[n]), None)
+        return None if last is None else self.values((predicate, last))[keyed.position]
+
+    def _identified(self, rule: CheckedRule, values: dict[str, Value]) -> Iterator[Identified]:
+        """Nulls that the rule makes, where they are something else by now."""
+        run = self.found.run
+        if not self.equations.changed(run):
+            return
+        for invention in rule.inventions:
+            value = values.get(invention.variable)
+            if value is not None:
+                frontier = [values[name] for name in invention.frontier]
+                name = invention.variable
+                yield from self.equations.of_null(name, invention.function, frontier, value, run)
+        for step in (*rule.before, *rule.after):
+            if isinstance(step, Assign) and step.variable in values and has_skolem(step.expression):
+                name = step.variable if shown(step.variable) else str(step.expression)
+                value = values[step.variable]
+                yield from self.equations.of_term(name, step.expression, values, value, run)
+            elif not isinstance(step, Assign):
+                yield from self.equations.of_condition(step.expression, values, run)
+
+
+def _upwards(steps: dict[Premise, Derivation | Joint | None]) -> Iterator[Premise]:
+    """Facts, each behind those that it rests on; one that would rest on itself is left without a derivation."""
+    done: set[Premise] = set()
+    for start in list(steps):
+        path = [start]
+        open_: dict[Premise, Iterator[Premise]] = {}
+        while path:
+            premise = path[-1]
+            if premise not in open_:
+                step = steps[premise]
+                open_[premise] = step.below() if step and premise not in done else iter(())
+            below = next((p for p in open_[premise] if p in steps and p not in done), None)
+            if below is None:
+                path.pop()
+                if premise not in done:
+                    done.add(premise)
+                    yield premise
+            elif below in open_:
+                steps[premise], open_[premise] = None, iter(())
+            else:
+                path.append(below)
+
+
+def _plumbing(step: object) -> bool:
+    """Whether a step only names a constant or a term of the head."""
+    return isinstance(step, Assign) and (
+        not shown(step.variable) or isinstance(step.expression, Constant | Variable)
+    )

@@ -1,0 +1,293 @@
+"""Explanations as text and for Graphviz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgreason.language.values import source
+from kgreason.provenance.proof_tree import (
+    Contribution,
+    Identified,
+    Proof,
+    Reason,
+    RuleNote,
+    Total,
+    WhyNot,
+    bound,
+)
+
+if TYPE_CHECKING:
+    from kgreason.provenance.explanation import Explanation
+
+DEPTH = 30
+"""Levels shown where nothing else is said."""
+
+CONTRIBUTIONS = 20
+"""Contributions of one aggregate that are shown."""
+
+COLUMN = 76
+"""Reasons stand in one column, unless the facts before them are wider than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failing:
+    """What fails of a rule, and why that is missing."""
+
+    text: str
+    deeper: Reason | None
+
+
+Node = Proof | Total | Contribution | Identified | WhyNot | Reason | _Failing | str
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line: the tree before it, what it says, and the reason to its right."""
+
+    lead: str
+    text: str
+    reason: str = ""
+
+
+def explanation_text(explanation: Explanation, depth: int | None = None) -> str:
+    """All proofs, or why there is none.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> from kgreason.engine.relations.fact_tables import Facts
+    >>> from kgreason.provenance import explain_fact
+    >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z). e(1, 2). e(2, 3).")
+    >>> print(explain_fact(program, Facts.from_rows({}), "t(1, 3)").as_text())
+    t(1,3)       by rule 2 (<text>:1): t(X, Z) :- t(X, Y), e(Y, Z).
+    ├─ t(1,2)    by rule 1 (<text>:1): t(X, Y) :- e(X, Y).
+    │  └─ e(1,2) <text>:1
+    └─ e(2,3)    <text>:1
+    """
+    notes = [f"note: {note}" for note in explanation.notes]
+    if explanation.why_not is not None:
+        return "\n\n".join([why_not_text(explanation.why_not), *notes])
+    parts = [proof_text(proof, depth=depth) for proof in explanation.proofs]
+    if explanation.others:
+        n = explanation.others
+        parts.append(f"{n:,} other fact{'s fit' if n > 1 else ' fits'} {explanation.goal}")
+    return "\n\n".join([*parts, *notes])
+
+
+def proof_text(proof: Proof, *, depth: int | None = None) -> str:
+    """Write a proof as a tree, down to a depth (levels of facts)."""
+    lines = list(_Tree(DEPTH if depth is None else depth).lines(proof))
+    widths = [len(line.lead) + len(line.text) for line in lines if line.reason]
+    column = max((w for w in widths if w <= COLUMN), default=0)
+    return "\n".join(_aligned(line, column) for line in lines)
+
+
+def _aligned(line: _Line, column: int) -> str:
+    left = line.lead + line.text
+    return f"{left.ljust(column)} {line.reason}" if line.reason else left
+
+
+class _Tree:
+    """Walks through a proof; what was shown once is referred to."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.seen: set[int] = set()
+        self.rules: set[int] = set()
+        self.deeper = 0
+
+    def lines(self, top: Node) -> Iterator[_Line]:
+        waiting: list[tuple[str, str, int, Node]] = [("", "", 0, top)]
+        while waiting:
+            lead, rest, level, node = waiting.pop()
+            text, reason = self._words(node, level)
+            yield _Line(lead, text, reason)
+            children = self._children(node, level)
+            for i, child in reversed(list(enumerate(children))):
+                last = i == len(children) - 1
+                next_level = level + isinstance(child, Proof)
+                branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+                waiting.append((rest + branch, rest + below, next_level, child))
+        if self.deeper:
+            facts = "1 fact" if self.deeper == 1 else f"{self.deeper:,} facts"
+            yield _Line(
+                "", f"(not shown: the proofs of {facts} below level {self.depth}; --levels shows more)"
+            )
+
+    def _words(self, node: Node, level: int) -> tuple[str, str]:
+        if isinstance(node, str):
+            return node, ""
+        if isinstance(node, _Failing):
+            return node.text, ""
+        if isinstance(node, WhyNot):
+            return f"{node.goal} does not hold{': ' + node.note if node.note else ''}.", ""
+        if isinstance(node, Reason):
+            return f"{node.rule.name} ({node.rule.where}): {_documentation(node.rule)}", ""
+        if isinstance(node, Total):
+            many = f"{node.size:,} contribution{'s' * (node.size != 1)}"
+            return f"{node.variable} = {source(node.value)}: {node.text} of {many}", ""
+        if isinstance(node, Contribution):
+            who = bound(node.contributor)
+            return f"{who} gives {source(node.value)}" if who else source(node.value), ""
+        if isinstance(node, Identified):
+            return f"{node.variable} is {source(node.made)} here, which is one with {source(node.value)}:", ""
+        return node.fact, self._reason(node, level)
+
+    def _reason(self, proof: Proof, level: int) -> str:
+        later = f" (in the end {source(proof.final)})" if proof.final is not None else ""
+        if proof.rule is None and not any(True for _ in proof.below):
+            return proof.source or ("given" if not proof.notes else "; ".join(proof.notes))
+        if id(proof) in self.seen:
+            return f"(see above){later}"
+        if proof.rule is None:
+            return (proof.source or "; ".join(proof.notes) or "given") + later
+        return f"by {self._rule(proof.rule)}{later}{' ...' if level >= self.depth else ''}"
+
+    def _rule(self, rule: RuleNote) -> str:
+        name = rule.name
+        if rule.number in self.rules:
+            return name
+        self.rules.add(rule.number)
+        return f"{name} ({rule.where}): {_documentation(rule)}"
+
+    def _children(self, node: Node, level: int) -> list[Node]:
+        if isinstance(node, str):
+            return []
+        if isinstance(node, WhyNot):
+            near = "".join(f"\n      {text}" for text in node.near)
+            return [*node.reasons, *([f"facts that come near:{near}"] if near else [])]
+        if isinstance(node, Reason):
+            word = "counts" if node.kind == "aggregate" else "holds"
+            met = [f"{word}: {text}" for text in node.met[:CONTRIBUTIONS]]
+            more = len(node.met) - len(met)
+            told = node.words.removeprefix("there is no ").startswith(node.unmet)
+            unmet = "" if told or node.kind == "atom" else f"{node.unmet}: "
+            fails = _Failing(f"fails: {unmet}{node.words}", node.deeper)
+            return [*met, *([f"... and {more:,} more"] if more else []), fails]
+        if isinstance(node, _Failing):
+            return [node.deeper] if node.deeper else []
+        if isinstance(node, Contribution):
+            return [*node.premises, *(f"not {text}" for text in node.absent), *node.conditions]
+        if isinstance(node, Identified):
+            return list(node.chain)
+        if isinstance(node, Total):
+            shown: list[Node] = list(node.contributions[:CONTRIBUTIONS])
+            more = node.size - len(shown)
+            return [*shown, f"... and {more:,} more"] if more else shown
+        if id(node) in self.seen or not (node.rule or any(True for _ in node.below)):
+            return []
+        if level >= self.depth:
+            self.deeper += 1
+            return []
+        self.seen.add(id(node))
+        absent = [f"not {text}" for text in node.absent]
+        total = [node.total] if node.total else []
+        notes = node.notes if node.rule else ()
+        return [*node.premises, *total, *absent, *node.conditions, *notes, *node.identified]
+
+
+def _documentation(rule: RuleNote) -> str:
+    return " ".join(rule.documentation.split()) or " ".join(rule.text.split())
+
+
+def why_not_text(found: WhyNot) -> str:
+    """Write why no fact fits a goal.
+
+    Examples
+    --------
+    >>> rule = RuleNote(1, "", "p(X) :- q(X), X > 2.", "", "a.vada:3")
+    >>> reason = Reason(rule, "condition", "X > 2", "1 > 2 does not hold", (("X", 1),), ("q(1)",))
+    >>> print(why_not_text(WhyNot("p(1)", (reason,))))
+    p(1) does not hold.
+    └─ rule 1 (a.vada:3): p(X) :- q(X), X > 2.
+       ├─ holds: q(1)
+       └─ fails: X > 2: 1 > 2 does not hold
+    """
+    return "\n".join(line.lead + line.text for line in _Tree(DEPTH).lines(found))
+
+
+HEAD = ["digraph proof {", "  rankdir=BT;", '  node [shape=box, fontname="sans-serif"];']
+
+
+def explanation_dot(explanation: Explanation) -> str:
+    """One graph of all proofs."""
+    if explanation.why_not is not None:
+        return why_not_dot(explanation.why_not)
+    return _graph(explanation.proofs)
+
+
+def proof_dot(proof: Proof) -> str:
+    r"""A graph with a box for each fact and an ellipse for each application of a rule.
+
+    Examples
+    --------
+    >>> print(proof_dot(Proof("p", (1,), source="a.csv:2")))
+    digraph proof {
+      rankdir=BT;
+      node [shape=box, fontname="sans-serif"];
+      f0 [label="p(1)\na.csv:2", style=filled, fillcolor="#eeeeee"];
+    }
+    """
+    return _graph([proof])
+
+
+def _graph(proofs: Sequence[Proof]) -> str:
+    steps = list({id(step): step for proof in proofs for step in proof.steps()}.values())
+    numbers = {id(step): i for i, step in enumerate(steps)}
+    lines = list(HEAD)
+    for i, step in enumerate(steps):
+        if step.rule is None and not step.premises:
+            where = f"\n{step.source}" if step.source else ""
+            lines.append(f'  f{i} [label={_quoted(step.fact + where)}, style=filled, fillcolor="#eeeeee"];')
+            lines += _identified(step, f"f{i}", numbers)
+            continue
+        name = step.rule.label or f"rule {step.rule.number}" if step.rule else ""
+        extra = [*(f"not {a}" for a in step.absent), *step.conditions, *step.notes]
+        total = [f"{step.total.variable} = {source(step.total.value)}"] if step.total else []
+        lines.append(f"  f{i} [label={_quoted(step.fact)}];")
+        label = "\n".join(filter(None, [name, *total, *extra]))
+        lines.append(f"  r{i} [shape=ellipse, label={_quoted(label)}];")
+        lines.append(f"  r{i} -> f{i};")
+        lines += [f"  f{numbers[id(p)]} -> r{i};" for p in step.premises]
+        for contribution in step.contributions:
+            who = bound(contribution.contributor)
+            label = f"{who}: {source(contribution.value)}" if who else source(contribution.value)
+            label = "\n".join([label, *(f"not {a}" for a in contribution.absent), *contribution.conditions])
+            lines += [
+                f"  f{numbers[id(p)]} -> r{i} [label={_quoted(label)}];" for p in contribution.premises[-1:]
+            ]
+            lines += [f"  f{numbers[id(p)]} -> r{i};" for p in contribution.premises[:-1]]
+        lines += _identified(step, f"r{i}", numbers)
+    return "\n".join([*dict.fromkeys(lines), "}"])
+
+
+def _identified(step: Proof, place: str, numbers: Mapping[int, int]) -> list[str]:
+    """Dashed arrows from equalities to where they are used."""
+    result = []
+    for found in step.identified:
+        label = _quoted(f"{found.variable}: {source(found.made)} is {source(found.value)}")
+        result += [f"  f{numbers[id(p)]} -> {place} [style=dashed, label={label}];" for p in found.chain]
+    return result
+
+
+def why_not_dot(found: WhyNot) -> str:
+    """A graph with the goal and what is missing for each rule."""
+    lines = [*HEAD, f"  goal [label={_quoted(found.goal)}, style=dashed];"]
+    for i, reason in enumerate(found.reasons):
+        place, above, level = f"{i}", "goal", 0
+        inner: Reason | None = reason
+        while inner is not None:
+            name = inner.rule.label or f"rule {inner.rule.number}"
+            lines.append(f"  r{place} [shape=ellipse, label={_quoted(name)}];")
+            lines.append(f"  r{place} -> {above} [style=dashed];")
+            lines.append(f"  u{place} [label={_quoted(inner.words)}, style=dashed];")
+            lines.append(f"  u{place} -> r{place} [style=dashed];")
+            above, inner, level = f"u{place}", inner.deeper, level + 1
+            place = f"{i}_{level}"
+    return "\n".join([*lines, "}"])
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -1,0 +1,1 @@
+"""Reasoning from Python: load, reason, explain, and a reasoner that follows edits."""

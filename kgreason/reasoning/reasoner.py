@@ -1,0 +1,359 @@
+"""Reasoning that goes on: derived facts follow the edits of the facts that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from kgreason.base.argument_checks import check_data, check_limits, output_names
+from kgreason.base.errors import DataError, EvaluationError
+from kgreason.base.interrupts import deferred
+from kgreason.base.memory import Exhausted, limited
+from kgreason.base.progress import SILENT, Progress
+from kgreason.data.fact_loading import complete_nodes, load_facts
+from kgreason.engine.chase.nulls import Nulls
+from kgreason.engine.expressions.compiled_expressions import CODED
+from kgreason.engine.incremental.changing_relations import Deltas
+from kgreason.engine.incremental.maintenance import Anew, Updating, apart, together
+from kgreason.engine.limits import Limits, small
+from kgreason.engine.plan.expression_kinds import NAMES, join
+from kgreason.engine.relations.fact_tables import Facts, Kind, Table
+from kgreason.engine.seminaive.evaluation import prepare
+from kgreason.engine.statistics import Stats
+from kgreason.reasoning.api import Rules, load
+from kgreason.reasoning.changes import ByPredicate, Changes, Difference, Outputs, Row, compared
+from kgreason.reasoning.results import Reasoned, no_output
+
+if TYPE_CHECKING:
+    from kgreason.base.errors import Diagnostic
+
+Warnings = tuple["Diagnostic", ...]
+
+
+class Reasoner:
+    """Rules over facts that change: each edit updates what the rules derive.
+
+    After each edit the facts are those that `kgreason.reason` derives from the edited data, to the last bit; only
+    columns keep the types that they had at first, where these hold the values that are left. Rules without nulls follow
+    an edit in steps: recursions that keep an argument (closure, company control) are derived again for the values
+    concerned, other recursions delete and rederive, aggregates are found anew for the groups concerned, and what has no
+    faster way is derived anew, stratum by stratum. Rules with nulls are evaluated anew as a whole.
+
+    Facts that the rule file states stay; ``@bind`` files are read once. docs/incremental.md says what edits cost.
+
+    Parameters
+    ----------
+    rules, data, outputs, allow_files, limits, progress
+        As in `kgreason.reason`.
+
+    Raises
+    ------
+    ProgramError, DataError, EvaluationError
+        As `kgreason.reason`.
+
+    References
+    ----------
+    A. Gupta, I. S. Mumick, V. S. Subrahmanian: Maintaining views incrementally, SIGMOD 1993, §7.
+    J. F. Naughton: Compiling separable recursions, SIGMOD 1988, §2.
+
+    Examples
+    --------
+    >>> control = '''
+    ... control(X, X) :- own(X, _, _).
+    ... control(X, Z) :- control(X, Y), own(Y, Z, W), V = msum(W, <Y>), V > 0.5.
+    ... '''
+    >>> reasoner = Reasoner(control, {"own": [("a", "b", 0.6), ("a", "c", 0.3)]})
+    >>> reasoner.add_facts({"own": [("b", "c", 0.3)]}).added
+    {'control': [('a', 'c'), ('b', 'b')]}
+    >>> sorted(reasoner.remove_facts({"own": [("a", "b", 0.6)]}).removed["control"])
+    [('a', 'b'), ('a', 'c')]
+    >>> sorted(reasoner.rows("control"))
+    [('a', 'a'), ('b', 'b')]
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        data: Mapping[str, Any] | None = None,
+        *,
+        outputs: str | Sequence[str] | None = None,
+        allow_files: bool = False,
+        limits: Limits | None = None,
+        progress: Progress = SILENT,
+    ) -> None:
+        self._program = load(rules, allow_files=allow_files)
+        check_data(data)
+        check_limits(limits)
+        self._limits = limits or Limits()
+        goals = output_names(outputs)
+        self._goals = tuple(self._program.outputs if goals is None else goals)
+        self._posted = {post.predicate for post in self._program.posts}.intersection(self._goals)
+        with limited(self._limits.memory):
+            own = load_facts(self._program, data or {}, progress, goals, complete=False)
+            self._symbols, self._numbered = own.symbols, self._vertices_of(own)
+            self._symbols.known("")  # now, not in the first edit, strings become objects of Python
+            self._take(self._evaluated(own, None, progress))
+            self._follow()
+        self._stopped = self._wait = self._patience = 0  # of edits that were not followed to their end
+
+    # --- what holds -----------------------------------------------------------------
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """The output predicates."""
+        return self._goals
+
+    @property
+    def facts(self) -> Facts:
+        """The facts of all outputs, as ``@post`` wants them."""
+        return Facts({goal: self._outputs.table(goal) for goal in self._goals}, self._symbols)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What the last evaluation had to say, as in `Reasoned`; an edit may evaluate again."""
+        return self._warnings
+
+    def rows(self, predicate: str) -> list[Row]:
+        """Facts of an output predicate as Python tuples.
+
+        Raises
+        ------
+        KeyError
+            If it is not among `predicates`.
+        """
+        return self._of(predicate).rows(predicate)
+
+    def count(self, predicate: str) -> int:
+        """Count the facts of an output predicate.
+
+        Raises
+        ------
+        KeyError
+            If it is not among `predicates`.
+        """
+        if predicate in self._goals and predicate not in self._posted:
+            return self._state.count(predicate)
+        return self._of(predicate).facts.count(predicate)
+
+    def result(self) -> Reasoned:
+        """All outputs as `kgreason.reason` gives them; later edits do not change it."""
+        return Reasoned(self.facts, self._stats, self._warnings, self._program)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Reasoner cannot be copied or pickled; build another one from the same rules and data"
+        )
+
+    def __repr__(self) -> str:
+        kept = ", ".join(f"{goal}: {self.count(goal):,}" for goal in self._goals)
+        return f"<Reasoner: {kept}>"
+
+    def _repr_html_(self) -> str:
+        return self.result()._repr_html_()
+
+    # --- edits ----------------------------------------------------------------------
+
+    def add_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
+        """Add facts and derive what follows.
+
+        Parameters
+        ----------
+        facts
+            For each predicate the rows, as tuples or as any table that `kgreason.reason` takes. Derived predicates
+            may have some, too. Facts that are there already change nothing.
+        progress
+            Is told what is odd about the rows, such as weights outside of [0,1], and the steps if everything is
+            evaluated anew.
+
+        Raises
+        ------
+        DataError
+            If the rules know no such predicate, or a value does not fit its column.
+        ProgramError, EvaluationError
+            As `kgreason.reason`, for instance when a constraint is violated. Then, as with any other error, all
+            facts are as before. Ctrl-C comes before an edit is carried out, or after.
+        """
+        return self._limited(facts, progress, add=True)
+
+    def remove_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
+        """Remove given facts, and with them what only they made true.
+
+        The parameters and errors are those of `add_facts`. Facts that are not given, as those that are only derived
+        or stated in the rule file, change nothing.
+        """
+        return self._limited(facts, progress, add=False)
+
+    def _limited(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
+        """Edit facts within the memory that there may be used."""
+        try:
+            with limited(self._limits.memory):
+                return self._edit(facts, progress, add=add)
+        except MemoryError as error:
+            told = f": {error}" if isinstance(error, Exhausted) else ""
+            raise EvaluationError(
+                f"there is not enough memory for what this edit changes{told}",
+                hint="edit less at once, or allow more (in Python Limits(memory=BYTES))",
+            ) from None
+
+    def _edit(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
+        start = perf_counter()
+        check_data(facts if facts is not None else ())
+        tables = {
+            p: table for p, given in facts.items() if (table := self._read(p, given, progress)) is not None
+        }
+        edited, difference = self._updated(tables, add=add) or self._exchanged(tables, progress, add=add)
+        added, removed = (ByPredicate(difference, side, self._goals) for side in (0, 1))
+        return Changes(added, removed, edited, perf_counter() - start)
+
+    def _updated(self, tables: Mapping[str, Table], *, add: bool) -> tuple[int, Difference] | None:
+        """Follow an edit in steps; `None`, and nothing is done, where that is not possible or worth it."""
+        rows = sum(table.length for table in tables.values())
+        if not small(rows, self._state.size):
+            return None
+        if isinstance(self._state, Anew) and tables:
+            if self._wait and rows >= self._stopped:
+                self._wait -= 1
+                return None
+            self._follow()
+        state = self._state
+        if isinstance(state, Anew) or not all(state.fitting(p, table) for p, table in tables.items()):
+            return None
+        with deferred():
+            changes = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
+            changed = self._changed(state, changes) if changes is not None else {}
+        if changes is None:
+            # edits as large may be so, too, and their form is dear: longer each time, they wait for it
+            self._stopped, self._patience = rows, 2 * self._patience + 1
+            self._wait = self._patience
+            return None
+        if rows >= self._stopped:
+            self._patience = 0
+        return state.edited, Difference(lambda: changed, self._symbols)
+
+    def _exchanged(
+        self, tables: Mapping[str, Table], progress: Progress, *, add: bool
+    ) -> tuple[int, Difference]:
+        own = self._state.own()
+        others = self._edited(own, tables, add=add)
+        edited = sum(_edits(own.tables.get(p), others.tables.get(p)) for p in tables)
+        if not edited:
+            return 0, Difference(dict, self._symbols)
+        found, before = self._evaluated(others, self._state.nulls, progress), self._outputs
+        with deferred():
+            self._take(found)
+        after, goals, symbols = self._outputs, self._goals, self._symbols
+
+        def difference() -> dict[str, tuple[Table, Table]]:
+            return {g: compared(before.table(g), after.table(g), symbols) for g in goals}
+
+        return edited, Difference(difference, symbols)
+
+    def _read(self, predicate: str, given: Any, progress: Progress) -> Table | None:
+        """Facts of an edit, coded; `None` if there are none."""
+        program = self._program
+        alone = replace(
+            program,
+            inputs=tuple(p for p in program.inputs if p == predicate),
+            edges=tuple(p for p in program.edges if p == predicate),
+            nodes=tuple(p for p in program.nodes if p == predicate),
+            binds=(),
+            queries_bound=(),
+            facts=(),
+        )
+        read = load_facts(alone, {predicate: given}, progress, complete=False, numbered=self._numbered)
+        table = read.tables.get(predicate)
+        if table is None or not table.length:
+            return None
+        columns = tuple(
+            self._symbols.recoded(column, read.symbols) if kind in CODED else column
+            for kind, column in zip(table.kinds, table.columns, strict=True)
+        )
+        return Table(table.kinds, columns, table.length)
+
+    def _vertices_of(self, own: Facts) -> bool:
+        """Whether vertices are integers, as those of the first data were."""
+        program = self._program
+        kinds = {own.tables[p].kinds[0] for p in (*program.edges, *program.nodes) if p in own.tables}
+        return kinds == {Kind.INT}
+
+    def _edited(self, own: Facts, tables: Mapping[str, Table], *, add: bool) -> Facts:
+        edited = dict(own.tables)
+        for predicate, new in tables.items():
+            old = edited.get(predicate)
+            if old is None or not (old.length or old.arity):
+                if add:
+                    edited[predicate] = new
+                continue
+            if old.arity != new.arity or None in map(join, old.kinds, new.kinds):
+                raise _misfit(predicate, old, new)
+            edited[predicate] = (together if add else apart)(old, new, self._symbols)
+        return Facts(edited, self._symbols)
+
+    # --- states ---------------------------------------------------------------------
+
+    def _evaluated(
+        self, own: Facts, earlier: Nulls | None, progress: Progress
+    ) -> tuple[Anew, Stats, Warnings]:
+        start = perf_counter()
+        tables = dict(own.tables)
+        complete_nodes(self._program, tables, self._symbols)
+        facts = Facts(tables, self._symbols)
+        chase, kinds = prepare(self._program, facts, self._goals, self._limits, earlier=earlier)
+        strata = chase.run(progress)
+        warnings = tuple(chase.nulls.warnings.values())
+        state = Anew(chase, kinds, self._program, own, self._goals)
+        return state, Stats(strata, perf_counter() - start, chase.restarts), warnings
+
+    def _take(self, found: tuple[Anew, Stats, Warnings]) -> None:
+        """Go on with other facts."""
+        self._state: Updating | Anew
+        self._state, self._stats, self._warnings = found
+        self._outputs = Outputs(self._state, self._program, self._symbols)
+
+    def _follow(self) -> None:
+        """Bring the facts into the form that can be edited, if there is one."""
+        assert isinstance(self._state, Anew)
+        made = self._state.updating()
+        if made is None:
+            return
+        self._state, self._outputs = made, self._outputs.held_by(made)
+        for goal in self._posted:  # what they were like is known only before they change
+            self._outputs.table(goal)
+
+    def _of(self, predicate: str) -> Reasoned:
+        if predicate not in self._goals:
+            raise KeyError(no_output(predicate, self._goals))
+        shown = Facts({predicate: self._outputs.table(predicate)}, self._symbols)
+        return Reasoned(shown, self._stats, self._warnings, self._program)
+
+    def _changed(self, state: Updating, changes: Deltas) -> dict[str, tuple[Table, Table]]:
+        shown = {}
+        for goal in changes.keys() & set(self._goals):
+            before = self._outputs.forget(goal)
+            if goal in self._posted:
+                assert before is not None
+                shown[goal] = compared(before, self._outputs.table(goal), self._symbols)
+            else:
+                change, kinds = changes[goal], state.table_kinds(goal)
+                shown[goal] = Table.of(kinds, change.added), Table.of(kinds, change.removed)
+        return shown
+
+
+def _edits(old: Table | None, new: Table | None) -> int:
+    """How many facts came or went, at least; a column of another type is an edit."""
+    lengths = [0 if table is None else table.length for table in (old, new)]
+    retyped = old is not None and new is not None and old.kinds != new.kinds
+    return max(abs(lengths[0] - lengths[1]), int(retyped))
+
+
+def _misfit(predicate: str, old: Table, new: Table) -> DataError:
+    name = f"<{predicate}>"
+    if old.arity != new.arity:
+        what = f"{predicate} has {old.arity} columns in the data so far, but these facts have {new.arity}"
+        return DataError(name, what)
+    at = next(i for i, (a, b) in enumerate(zip(old.kinds, new.kinds, strict=True)) if join(a, b) is None)
+    before, here = NAMES[old.kinds[at]], NAMES[new.kinds[at]]
+    what = f"argument {at + 1} of {predicate} is {before} in the data so far, but {here} in these facts"
+    return DataError(name, what, hint="a column has values of one type")

@@ -1,0 +1,382 @@
+"""What a written release was like, in digests, and what has become of its files since.
+
+An imprint is a function of the files alone and small: for each file a digest of its bytes, digests of its lines in any
+order (all of them, the distinct ones, without their last field, the last fields alone), and digests of blocks of lines
+in their order. They tell which kind of change a file underwent, and where: to the line in files of up to 256 lines.
+Beside a certificate: of 30 edits of one row in the table of a release (examples/ownership, 2,009 lines, KLONE, x = 2; a
+row taken out or its weight changed) `verify` finds all with the imprint, one without it: no image needs the other rows.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Literal
+
+from kgreason.base.errors import ReleaseError
+
+Kind = Literal[
+    "missing file",
+    "added file",
+    "truncated",
+    "other encoding",
+    "other line ends",
+    "reordered rows",
+    "duplicated rows",
+    "missing rows",
+    "added rows",
+    "edited weights",
+    "edited rows",
+    "swapped mapping",
+    "other content",
+]
+Entry = Mapping[str, str | int]
+
+BLOCKS = 256
+_DIGITS = 8  # of the digest of a block
+OWN = frozenset({"certificate.json", "report.json", "report.html"})
+"""Files of a secret folder that stand beside the imprint, or hold it."""
+BINARY = (".parquet", ".sqlite", ".duckdb")  # what files without lines end with
+ROWS = (".jsonl", ".nt")  # what files end with of which each line is a row
+SECRET = "mapping.csv"
+PACKED = "packed with gzip"
+AS_WRITTEN = "take the file as it was written, or anonymize again"
+NOTHING_LOST = "nothing is lost by that"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How a file differs from what was written.
+
+    Attributes
+    ----------
+    line
+        Where the difference begins (1-based), if that can be known.
+    harmless
+        Whether the file still says the same: the same graph, or the same mapping.
+    """
+
+    kind: Kind
+    file: str
+    message: str
+    line: int | None = None
+    hint: str = AS_WRITTEN
+    harmless: bool = False
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{where}: {self.kind}: {self.message}\n  help: {self.hint}"
+
+
+def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
+    r"""Digests of the files in a folder, as plain data for JSON.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     file = Path(place) / "own.csv"
+    ...     _ = file.write_text("owner,company,share\na,b,0.7\nc,b,0.1\n")
+    ...     written = imprint(Path(place))
+    ...     _ = file.write_text("owner,company,share\na,b,0.7\nc,b,0.2\n")
+    ...     (fault,) = differences(written, Path(place))
+    >>> fault.kind, fault.line
+    ('edited weights', 3)
+    """
+    return {
+        path.name: imprint_of(path.read_bytes(), lines=not path.name.endswith(BINARY))
+        for path in _files(folder)
+    }
+
+
+def differences(recorded: Mapping[str, Entry], files: Path | Mapping[str, Path]) -> list[Fault]:
+    """Say how files differ from those that were there at the time of the imprint.
+
+    Parameters
+    ----------
+    files
+        Their folder, or where the file of each name is now.
+    """
+    if isinstance(files, Path):
+        there = {path.name: path for path in _files(files)} if files.is_dir() else {}
+        files = {name: files / name for name in recorded} | there
+    faults = []
+    for name, path in files.items():
+        if name not in recorded:
+            words, hint = "this file was not written with the others", "take it out: nothing is known of it"
+            faults.append(Fault("added file", str(path), words, hint=hint))
+        elif path.is_file():
+            faults += changes(recorded[name], path)
+        else:
+            faults.append(Fault("missing file", str(path), "there is no such file any more"))
+    return faults
+
+
+def changes(entry: Entry, path: Path) -> list[Fault]:
+    """Say how a file differs from one whose entry in the imprint this is."""
+    data, file = path.read_bytes(), str(path)
+    if _digest(data) == entry["sha256"]:
+        return []
+    if "lines" not in entry:
+        before = int(entry["bytes"])
+        words = f"the file has {len(data):,} bytes" if len(data) != before else "the file has as many bytes"
+        return [Fault("other content", file, f"{words}, where it had {before:,}, and they are not the same")]
+    text, encoding = _decoded(data)
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    faults = []
+    if encoding:
+        words, hint = f"the file is {encoding}, where it was plain UTF-8", "save it as UTF-8 without a mark"
+        # gzip has room for names, times and more beside the text
+        faults.append(Fault("other encoding", file, words, hint=hint, harmless=encoding != PACKED))
+    whole = (
+        plain if plain.endswith("\n") or _digest(f"{plain}\n".encode()) != entry["sha256"] else f"{plain}\n"
+    )
+    if whole != text:
+        alike = text in (plain.replace("\n", "\r\n"), plain.replace("\n", "\r"), whole[:-1])
+        # Which lines do could tell something.
+        words = "the same lines with other line ends" if alike else "some lines end with CR"
+        faults.append(Fault("other line ends", file, words, hint=NOTHING_LOST, harmless=alike))
+    return faults if _digest(whole.encode()) == entry["sha256"] else [*faults, _changed(entry, file, plain)]
+
+
+# --- the account that a folder gives of itself --------------------------------------------------------------
+
+ACCOUNT = "report.json"
+"""The file of a folder that tells, under ``files``, the digests of all its files as they were written."""
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Digests of the files in a folder, but for that of the account."""
+    files = (path for path in sorted(folder.iterdir()) if path.is_file() and not path.is_symlink())
+    return {path.name: _digest_of(path) for path in files if path.name != ACCOUNT}
+
+
+def account(data: Mapping[str, Any], files: Mapping[str, str]) -> str:
+    """Text of the account: some data, and the digests of files; that of the data themselves is added."""
+    plain = sha256(_json(data).encode()).hexdigest()
+    return _json({**data, "files": {**files, ACCOUNT: plain}})
+
+
+def not_of_account(folder: Path) -> list[str] | None:
+    """Names of what stands in a folder and is not what was written into it; `None`: the folder does not tell.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    """
+    try:
+        text = (folder / ACCOUNT).read_text(encoding="utf-8")
+        data = json.loads(text)
+        files = dict(data.pop("files"))
+        told = account(data, {name: digest for name, digest in files.items() if name != ACCOUNT})
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    files[ACCOUNT] = _digest(text.encode()) if told == text else None
+    return [
+        path.name
+        for path in sorted(folder.iterdir())
+        if path.is_symlink() or not path.is_file() or _digest_of(path) != files.get(path.name)
+    ]
+
+
+def renewed(folder: Path, name: str) -> str | None:
+    """Text of the account once a file was written anew; `None`: the folder has none."""
+    data = json.loads((folder / ACCOUNT).read_text(encoding="utf-8"))
+    if (files := data.pop("files", None)) is None:
+        return None
+    del files[ACCOUNT]
+    return account(data, {**files, name: _digest_of(folder / name)})
+
+
+def parsed_json(path: Path, kind: str, hint: str) -> Any:
+    """Parse a JSON file of a release.
+
+    Parameters
+    ----------
+    kind
+        What the file should be, as ``"report"``.
+    hint
+        How to mend it.
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be read or is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ReleaseError(f"{path}: cannot be read: {error.strerror or error}", hint=hint) from error
+    except UnicodeDecodeError as error:
+        raise ReleaseError(f"{path}: is no {kind}: it is not in UTF-8", hint=hint) from error
+    except json.JSONDecodeError as error:
+        what = f"is no {kind}: it ends early or was edited ({error.msg})"
+        raise ReleaseError(f"{path}:{error.lineno}: {what}", hint=hint) from error
+    except RecursionError as error:
+        raise ReleaseError(f"{path}: is no {kind}: it is nested too deep", hint=hint) from error
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
+
+
+# --- digests ------------------------------------------------------------------------------------------------
+
+
+def imprint_of(data: bytes, *, lines: bool = True) -> dict[str, str | int]:
+    """The entry of one file in an imprint; `lines` tells whether it is a text."""
+    if not lines:
+        return {"sha256": _digest(data), "bytes": len(data)}
+    found = _lines(_decoded(data)[0])
+    kind = "weights" if found and found[0].count(_separator(found)) == 2 else "text"
+    return {
+        "sha256": _digest(data),
+        "lines": len(found),
+        "holds": "mapping" if found[:1] == ["original,released"] else kind,
+        **_orderless(found),
+        "first": _joined(found[:1]),
+        "last": _joined(found[-1:]),
+        "blocks": "".join(_blocks(found, _size(len(found)))),
+    }
+
+
+def _orderless(lines: Sequence[str]) -> dict[str, str]:
+    parted = [line.rpartition(_separator(lines)) for line in lines]
+    return {
+        "all": _joined(sorted(lines)),
+        "distinct": _joined(sorted(set(lines))),
+        "without_last_field": _joined(sorted(head for head, _, _ in parted)),
+        "last_field": _joined(sorted(last for _, _, last in parted)),
+    }
+
+
+def _separator(lines: Sequence[str]) -> str:
+    return "\t" if "\t" in "".join(lines[:1]) else ","
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return _digest("\n".join(lines).encode())
+
+
+def _size(lines: int) -> int:
+    return max(1, -(-lines // BLOCKS))
+
+
+def _blocks(lines: Sequence[str], size: int) -> Iterator[str]:
+    return (_joined(lines[i : i + size])[:_DIGITS] for i in range(0, len(lines), size))
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _files(folder: Path) -> list[Path]:
+    """All files, but of a secret folder those that are written after the imprint."""
+    own = OWN if (folder / SECRET).is_file() else OWN - {"report.json", "report.html"}
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in own)
+
+
+# --- what has changed ---------------------------------------------------------------------------------------
+
+
+def _changed(entry: Entry, file: str, text: str) -> Fault:
+    """Name the change of a text that is not the one that was written."""
+    lines, before = _lines(text), int(entry["lines"])
+    first, last = _range(entry, lines)
+    torn, size = not text.endswith("\n"), _size(before)
+    whole = len(lines) - torn
+    # all that is there stood there, and the end did not
+    kept = whole < before and first > whole // size * size and _joined(lines[-1:]) != entry["last"]
+    if kept or not lines:
+        where = f"ends {'within' if torn else 'after'} line {len(lines):,}" if lines else "is empty"
+        words = f"the file {where}, where it had {before:,} lines"
+        return Fault("truncated", file, words, len(lines) or None)
+    now = _orderless(lines)
+    same, more = {name for name, digest in now.items() if digest == entry[name]}, len(lines) - before
+    # the names of columns stand once, and in the first line
+    headed = file.endswith(ROWS) or (_joined(lines[:1]) == entry["first"] and lines.count(lines[0]) == 1)
+    pairs, where = {"without_last_field", "last_field"}, _between(first, last)
+    above = f"there are {more:,} more lines than the {before:,} that were written"
+    changes: tuple[tuple[bool, Kind, str], ...] = (
+        ("all" in same, "reordered rows", f"the same rows stand in another order {where}"),
+        (
+            "distinct" in same and more > 0,
+            "duplicated rows",
+            f"{more:,} lines were added, each a repetition of another",
+        ),
+        (more < 0, "missing rows", f"{-more:,} of {before:,} lines are missing; they stood {where}"),
+        (more > 0, "added rows", f"{above}, {_between(first, last + more)}"),
+        (
+            entry["holds"] == "mapping" and pairs <= same,
+            "swapped mapping",
+            f"the same originals and released vertices are paired otherwise {where}",
+        ),
+        (
+            entry["holds"] == "weights" and "without_last_field" in same,
+            "edited weights",
+            f"the edges are the same, but not their weights {where}",
+        ),
+        (True, "edited rows", f"as many lines as were written, but others {where}"),
+    )
+    kind, words = next((kind, words) for holds, kind, words in changes if holds)
+    harmless = headed and kind in ("reordered rows", "duplicated rows")
+    return Fault(kind, file, words, first, NOTHING_LOST if harmless else AS_WRITTEN, harmless=harmless)
+
+
+def _range(entry: Entry, lines: Sequence[str]) -> tuple[int, int]:
+    """First and last line, as they were written, of the blocks between which all is as it was."""
+    before, blocks = int(entry["lines"]), str(entry["blocks"])
+    size, more = _size(before), len(lines) - before
+    known = [blocks[i : i + _DIGITS] for i in range(0, len(blocks), _DIGITS)]
+    pairs = enumerate(zip_longest(_blocks(lines, size), known))
+    front = next((i for i, (mine, theirs) in pairs if mine != theirs), len(known))
+    back = len(known)
+    while back > front and (back - 1) * size + more >= 0:
+        start, end = (back - 1) * size + more, min(back * size, before) + more
+        if _joined(lines[start:end])[:_DIGITS] != known[back - 1]:
+            break
+        back -= 1
+    return front * size + 1, min(back * size, before)
+
+
+def _between(first: int, last: int) -> str:
+    return f"in line {first:,}" if first >= last else f"between lines {first:,} and {last:,}"
+
+
+def _decoded(data: bytes) -> tuple[str, str | None]:
+    """Text of a file, and what it is if not plain UTF-8; a letter that is cut off at the end is dropped."""
+    if data.startswith(b"\x1f\x8b"):
+        with suppress(zlib.error):
+            unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)  # which takes a file that is cut off, too
+            return unpacking.decompress(data).decode(errors="ignore"), PACKED
+        return "", PACKED
+    if data.startswith(BOM_UTF8):
+        return data.decode("utf-8-sig", errors="replace"), "UTF-8 with a byte-order mark"
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return data.decode("utf-16", errors="replace"), "UTF-16"
+    try:
+        return getincrementaldecoder("utf-8")().decode(data), None
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), "Latin-1, or damaged"

@@ -1,0 +1,317 @@
+"""Files that kgreason wrote, read back: whole and in one piece, or it is said what has become of them.
+
+Other readers take what they find, for a table may come from anywhere. Of a release and its secret it is known how they
+were written: UTF-8, each line ended, every vertex of a table in ``nodes.csv``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from kgreason.base.errors import DataError, ReleaseError
+from kgreason.data.format_list import read_table
+from kgreason.data.formats.duckdb_files import duckdb_tables
+from kgreason.data.formats.sqlite import sqlite_tables
+from kgreason.data.predicate_rows import keyed
+from kgreason.data.raw_table import BLOCK, decoded, open_bytes, read_block
+from kgreason.data.sources import SourceSpec
+from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.release.folder_contents import BESIDE
+from kgreason.release.table_layout import (
+    DATABASES,
+    HEADED,
+    NODES,
+    Layout,
+    found_edges,
+    found_nodes,
+    is_table,
+    table_of,
+)
+
+UNCHANGED = "kgreason writes it otherwise: take an unchanged copy"
+KINDS = {
+    "people": (
+        "people.toml",
+        "people",
+        "verify takes it with the model that it was made for, as --model k-ad, and score with --schema",
+    ),
+    "links": (
+        "links.toml",
+        "links",
+        "verify takes it with --model links, attack with --model noisy-or; the share of links kept, in place of a "
+        "score, is told by anonymize and in its report.json",
+    ),
+    "rules": (
+        "rules.vada",
+        "a graph under rules",
+        "verify, score and attack take it with --rules and no --schema",
+    ),
+}
+"""Of each kind of release the file that no other has, what it is of, and which commands it is for."""
+WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands beside a key, and in which line."""
+
+    text: str
+    line: int
+
+
+@contextmanager
+def as_written() -> Iterator[None]:
+    """Say of what is wrong with a file of a release that it was not written so."""
+    try:
+        yield
+    except DataError as error:
+        if error.hint and UNCHANGED in error.hint:
+            raise
+        hint = f"{UNCHANGED}; if another program made it: {error.hint}" if error.hint else UNCHANGED
+        raise replace(error, hint=hint) from error
+
+
+def check_whole(path: Path, *, empty: bool = False) -> None:
+    """Refuse a table that is cut off or damaged, as far as its bytes show.
+
+    Parameters
+    ----------
+    empty
+        Whether it may be a file without bytes.
+
+    Raises
+    ------
+    DataError
+        If it is empty, its last line has no end, or a byte is zero.
+    """
+    lines, last = 0, b""
+    with open_bytes(path) as stream:
+        while block := read_block(path, stream, BLOCK):
+            if not last and block.startswith(WIDE):
+                return  # which its reader refuses
+            _check_zeros(path, block, lines)
+            lines += block.count(b"\n")
+            last = block[-1:]
+    if not last and empty:
+        return
+    if not last:
+        raise DataError(str(path), "the file is empty, without even the names of columns", hint=UNCHANGED)
+    if last not in b"\r\n":
+        hint = f"{UNCHANGED}; if nothing is missing, end the line"
+        raise DataError(str(path), "the last line has no end: the file may be cut off", lines + 1, hint=hint)
+
+
+def _check_zeros(path: Path, block: bytes, lines: int = 0) -> None:
+    if (place := block.find(0)) >= 0:
+        line = lines + block.count(b"\n", 0, place) + 1
+        raise DataError(str(path), "a byte is zero: the file is damaged, or UTF-16", line, hint=UNCHANGED)
+
+
+def check_kind(folder: Path, kind: str) -> None:
+    """Refuse a release of another kind.
+
+    Parameters
+    ----------
+    kind
+        ``"people"``, ``"links"`` or ``"rules"``.
+
+    Raises
+    ------
+    DataError
+        Naming the kind, and the commands that it is for.
+    """
+    if (folder / KINDS[kind][0]).is_file():
+        return
+    for other, (file, words, hint) in KINDS.items():
+        if other != kind and (folder / file).is_file():
+            raise DataError(str(folder), f"this is a release of {words}, not of {KINDS[kind][1]}", hint=hint)
+
+
+def check_files(folder: Path, kind: str, files: Collection[str]) -> None:
+    """Refuse a folder that lacks one of the files of a release of a kind, or holds others.
+
+    Raises
+    ------
+    DataError
+        Naming the file.
+    """
+    unchanged = "take an unchanged copy of the folder"
+    if not folder.is_dir():
+        hint = f"name a folder with {', '.join(files)}"
+        raise DataError(str(folder), "there is no such release folder", hint=hint)
+    check_kind(folder, kind)
+    for name in files:
+        if not (folder / name).is_file():
+            raise DataError(str(folder / name), "there is no such file", hint=unchanged)
+    for path in sorted(folder.iterdir()):
+        if path.name not in (*files, *BESIDE):
+            hint = "take it out of the release: what it tells is not looked at"
+            raise DataError(str(path), f"this is none of the files of a release of {kind}", hint=hint)
+        if not path.is_file():
+            what = "a link that leads nowhere" if path.is_symlink() else "no file"
+            raise DataError(str(path), f"this is {what}", hint=unchanged)
+
+
+def check_folder(folder: Path, edges: Sequence[str]) -> None:
+    """Refuse a release folder with tables that nobody looks at, or without its vertices.
+
+    Parameters
+    ----------
+    edges
+        The edge predicates.
+
+    Raises
+    ------
+    DataError
+        Naming the table.
+    """
+    tables = {predicate: found_edges(folder, predicate) for predicate in edges}
+    nodes = found_nodes(folder, tables.values())
+    if nodes is None:
+        hint = "a release has one, with all vertices: take an unchanged copy of the folder"
+        raise DataError(str(folder / f"{NODES}.csv"), "there is no such file", hint=hint)
+    known = set(Layout(tables, nodes).files)
+    for path in sorted(folder.iterdir()):
+        if path.name not in known and is_table(path.name):
+            raise _unknown(str(path), table_of(path.name))
+    for stored in {stored.file: stored for stored in tables.values() if stored.format in DATABASES}.values():
+        file = folder / stored.file
+        for table in (sqlite_tables if stored.format == "sqlite" else duckdb_tables)(file):
+            if table.lower() not in {NODES, *(predicate.lower() for predicate in edges)}:
+                raise _unknown(str(file), table)
+
+
+def _unknown(file: str, table: str) -> DataError:
+    return DataError(
+        file,
+        f"the rules have no edges {table}, so nothing is known of what this table tells",
+        hint="take it out of the release, or name the rules that it was made with",
+    )
+
+
+def read_nodes(nodes: SourceSpec) -> list[str]:
+    """Labels of the vertices of a release.
+
+    Raises
+    ------
+    DataError
+        If the file is no table of one column, or the name of the column is a vertex.
+    """
+    headed = nodes.kind() in HEADED
+    with as_written():
+        raw = read_table(replace(nodes, options={"useHeaders": "true", **nodes.options}) if headed else nodes)
+        if raw.vertices is not None:
+            raw = keyed(raw.vertices)
+        if len(raw.columns) != 1:
+            line = 1 if headed else None
+            message = f"{len(raw.columns)} columns where vertices have one, their label"
+            raise DataError(str(nodes.path), message, line, hint=UNCHANGED)
+    labels: list[str] = list(map(str, raw.columns[0].to_pylist()))
+    if headed and raw.names[0] in labels:
+        row = labels.index(raw.names[0])
+        raise raw.error(
+            row, f"the name of the column, {raw.names[0]!r}, stands among vertices", hint=UNCHANGED
+        )
+    return labels
+
+
+def check_ends(graph: KnowledgeGraph, tables: Mapping[str, Path], labels: Iterable[str], nodes: Path) -> None:
+    """Refuse edges from or to vertices that a release does not list.
+
+    Parameters
+    ----------
+    tables
+        The file of each relation.
+    labels
+        Of the vertices in the file `nodes`.
+
+    Raises
+    ------
+    DataError
+        Naming a vertex and the table.
+    """
+    known = set(labels)
+    for name, path in tables.items():
+        relation = graph.relations[name]
+        ends = np.unique(np.concatenate([relation.source, relation.target]))
+        if lost := [label for label in graph.labels[ends].tolist() if label not in known]:
+            such = f" ({len(lost):,} such vertices)" if len(lost) > 1 else ""
+            raise DataError(
+                str(nodes),
+                f"the vertex {lost[0]!r} of {path.name} is not in it{such}",
+                hint=f"is one of the two cut off, edited, or of another release? {UNCHANGED}",
+            )
+
+
+def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) -> dict[str, Cell]:
+    """Read a secret table of two columns, the first of which holds original vertices.
+
+    Parameters
+    ----------
+    partial
+        Whether the second field may be empty.
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be read, the header differs, a row has not two fields, or a vertex stands twice.
+    """
+    words = ",".join(header)
+    pairs: dict[str, Cell] = {}
+    found = _records(path)
+    _, first = next(found, (1, []))
+    if first != list(header):
+        what = repr(",".join(first)) if first else "an empty file"
+        hint = "is this the right file? take an unchanged copy"
+        raise ReleaseError(f"{path}:1: the header must be {words}, not {what}", hint=hint)
+    for line, row in found:
+        if len(row) != 2 or not row[0] or not (row[1] or partial):
+            fields = len([cell for cell in row if cell])
+            hint = "is the line cut off? a label with a comma or a line end needs quotation marks"
+            raise ReleaseError(f"{path}:{line}: a row needs two fields {words}, not {fields}", hint=hint)
+        if row[0] in pairs:
+            raise ReleaseError(
+                f"{path}:{line}: the original vertex {row[0]!r} stands twice, first in line {pairs[row[0]].line}",
+                hint="keep the row of this release",
+            )
+        pairs[row[0]] = Cell(row[1], line)
+    return pairs
+
+
+def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not empty, with the line where each begins."""
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        hint = "is a quotation mark never closed? take an unchanged copy"
+        raise ReleaseError(f"{path}:{line}: not a CSV file: {error}", hint=hint) from error
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        hint = "name the private folder, or the file in it"
+        raise ReleaseError(f"{path}: cannot be read: {error.strerror or error}", hint=hint) from error
+    if data.startswith(b"\x1f\x8b"):
+        raise ReleaseError(f"{path}: the file is packed with gzip", hint="unpack it")
+    wide = data.startswith(WIDE)
+    try:
+        if not wide:
+            _check_zeros(path, data)
+        return decoded(str(path), data, "utf-8")
+    except DataError as error:
+        mending = error.hint if wide else "save it as UTF-8, or take an unchanged copy"
+        raise ReleaseError(str(replace(error, hint=None)), hint=mending) from error

@@ -1,0 +1,396 @@
+"""What an attacker with some knowledge finds before and after, as rows of the tables of risks.
+
+Before: the original, its names taken away. After: the release, in which he looks for what he knows of the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.isomorphism.verification.population import NORMAL
+from kgreason.release.report.report_data import Figure, Item, Table
+
+if TYPE_CHECKING:
+    from kgreason.isomorphism.attacks.attack_results import Attacks
+    from kgreason.isomorphism.risk.advice import Risk
+    from kgreason.isomorphism.risk.candidate_counts import Exposure
+    from kgreason.links.attacks.disclosure import Disclosure
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+KEY = ("Candidate set, smallest", "Prosecutor's risk, highest")
+"""Figures that stand on top of a page, where they are of what is promised."""
+
+
+NONE = "–"
+"""What was not counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """Candidates of each target in one graph.
+
+    Attributes
+    ----------
+    candidates
+        How many vertices (places) of the graph fit what is known of the target, int64, shape (targets,).
+    right
+        Whether the target is one of them.
+    fits
+        The other way round: how many vertices of the original fit what the graph shows of the target, int64, shape
+        (targets,); `None`: not counted.
+    shown
+        How many vertices the graph has; synthetic ones can be named as nobody.
+    sampled
+        Whether targets were drawn, so that figures are estimates.
+    """
+
+    candidates: Ints
+    right: Flags
+    fits: Ints | None = None
+    shown: int = 0
+    sampled: bool = False
+
+    @property
+    def fewest(self) -> int:
+        """Candidates of the most exposed target that is among them; 0 if none is."""
+        return int(self.candidates[self.right].min(initial=np.iinfo(np.int64).max)) if self.right.any() else 0
+
+    @property
+    def median(self) -> float:
+        """Candidates of half of the targets are at most so many."""
+        return float(np.median(self.candidates)) if len(self.candidates) else 0.0
+
+    @property
+    def unique(self) -> int:
+        """Targets that are the only candidate."""
+        return int((self.right & (self.candidates == 1)).sum())
+
+    @property
+    def highest(self) -> float:
+        """Prosecutor's risk of the most exposed target."""
+        return 1 / self.fewest if self.fewest else 0.0
+
+    @property
+    def _found(self) -> npt.NDArray[np.float64]:
+        """Prosecutor's risk of each target."""
+        return np.where(self.right, 1 / np.maximum(self.candidates, 1), 0.0)
+
+    @property
+    def average(self) -> float:
+        """Prosecutor's risk of a target drawn at random."""
+        return _mean(self._found)
+
+    @property
+    def margin(self) -> float:
+        """Half-width of the 95 % confidence interval of `average`, where targets were drawn (normal approximation)."""
+        n = len(self.candidates)
+        return NORMAL * float(self._found.std(ddof=1)) / n**0.5 if n > 1 else 1.0
+
+    def below(self, k: int) -> float:
+        """Share of the targets that are found with a chance above 1/k."""
+        return _mean(self.right & (self.candidates < k))
+
+    @property
+    def journalist(self) -> float | None:
+        """Journalist's risk of the most exposed target."""
+        if self.fits is None:
+            return None
+        return 1 / float(self.fits[self.right].min()) if self.right.any() else 0.0
+
+    @property
+    def marketer(self) -> float | None:
+        """Expected share of the graph's vertices that are named rightly if each is named at random."""
+        if self.fits is None:
+            return None
+        return float(np.where(self.right, 1 / np.maximum(self.fits, 1), 0.0).sum()) / max(self.shown, 1)
+
+    @property
+    def misled(self) -> float:
+        """Share of the targets that are not among the candidates."""
+        return _mean(~self.right)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What somebody with some knowledge sees.
+
+    Attributes
+    ----------
+    knowledge
+        What he knows of his target.
+    before, after
+        In the original and in the release; `None`: not looked at.
+    remark
+        Why it was not looked at, or how.
+    """
+
+    knowledge: str
+    before: Sight | None = None
+    after: Sight | None = None
+    remark: str = ""
+
+    @property
+    def sampled(self) -> bool:
+        """Whether targets were drawn."""
+        return self.after is not None and self.after.sampled
+
+    @property
+    def of_parts(self) -> bool:
+        """Whether a connected part is known, and not something of one vertex."""
+        return self.knowledge.startswith("part of")
+
+
+def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) -> Seen:
+    """Candidates where what is known divides vertices into classes.
+
+    Parameters
+    ----------
+    original, released
+        Class of each vertex, numbered alike on both sides.
+    mapping
+        Released vertex of each original one, -1: none.
+
+    Examples
+    --------
+    Two of a kind, one alone; in the release three of a kind, one of which is synthetic, and the other is changed:
+
+    >>> found = by_classes("degree", np.array([1, 1, 2]), np.array([1, 1, 3, 1]), np.array([0, 1, 2]))
+    >>> found.before.highest, found.after.highest, round(found.after.misled, 2), found.after.marketer
+    (1.0, 0.3333333333333333, 0.33, 0.25)
+    """
+    size = 1 + max(int(original.max(initial=0)), int(released.max(initial=0)))
+    inside, there = (np.bincount(side, minlength=size) for side in (original, released))
+    everybody = np.ones(len(original), dtype=np.bool_)
+    place = np.maximum(mapping, 0)
+    shown = released[place] if len(released) else np.zeros(len(original), dtype=np.int64)
+    right = (mapping >= 0) & (shown == original) if len(released) else ~everybody
+    return Seen(
+        knowledge,
+        Sight(inside[original], everybody, inside[original], len(original)),
+        Sight(there[original], right, inside[shown], len(released)),
+    )
+
+
+def as_shown(knowledge: str, original: Ints, released: Ints, mapping: Ints, size: Ints | None = None) -> Seen:
+    """Candidates of somebody who knows of his target what the graph shows of it, be it true or not.
+
+    The worst case for a release that changes what it shows. The graph itself is the population.
+
+    Parameters
+    ----------
+    original, released
+        Class of each vertex by what its graph shows; numbered on each side as it comes.
+    mapping
+        As for `by_classes`.
+    size
+        How many originals each released vertex stands for, int64; `None`: one.
+
+    Examples
+    --------
+    >>> found = as_shown("values", np.array([0, 1, 2]), np.array([0, 0, 1, 1]), np.array([0, 1, 3]))
+    >>> found.before.average, found.after.average, found.after.unique
+    (1.0, 0.5, 0)
+    """
+    own = np.bincount(original, minlength=1)[original]
+    everybody = np.ones(len(original), dtype=np.bool_)
+    weight = np.ones(len(released), dtype=np.int64) if size is None else size
+    alike = np.bincount(released, weight, minlength=1).astype(np.int64)[released]
+    there = mapping >= 0
+    after = np.zeros(len(original), dtype=np.int64)
+    after[there] = alike[mapping[there]]
+    return Seen(
+        knowledge,
+        Sight(own, everybody, own, len(original)),
+        Sight(after, there, after, int(weight.sum())),
+    )
+
+
+def risk_items(
+    promised: Sequence[Seen],
+    others: Sequence[Seen],
+    k: int,
+    what: tuple[str, str],
+    example: Seen | None = None,
+) -> Iterator[Item]:
+    """Figures and tables of risks: first of what is promised, then of what is not.
+
+    Parameters
+    ----------
+    promised, others
+        Kinds of knowledge against which something is promised, and all others; both from little knowledge to much.
+    k
+        Targets with fewer candidates are at risk.
+    what
+        What is looked for: of what is promised, and of the others.
+    example
+        Of the others, which one has figures; by default the last where nothing is promised, else none.
+    """
+    said = ("promised" if others else "", "not promised" if promised else "")
+    first = list(_figures(_strongest(promised), said[0], key=True))
+    if example is None and not promised:
+        example = _strongest(others)
+    counted = {figure.name for figure in first}
+    yield from first
+    yield from (figure for figure in _figures(example, said[1]) if figure.name not in counted)
+    for found, targets, middle in zip((promised, others), what, said, strict=True):
+        if found:
+            yield from _tables(found, k, targets, f", {middle}" if middle else "")
+
+
+def _strongest(found: Iterable[Seen]) -> Seen | None:
+    """The last that was looked at; they go from little knowledge to much."""
+    return next((seen for seen in reversed(list(found)) if seen.before and seen.after), None)
+
+
+def _figures(seen: Seen | None, said: str, *, key: bool = False) -> Iterator[Figure]:
+    """Figures of one kind of knowledge, those that were counted; `said`: whether this is promised."""
+    if seen is None or seen.before is None or seen.after is None:
+        return
+    drawn = " (of some that were drawn)" if seen.sampled else ""
+    known = f"an attacker knows: {seen.knowledge}{drawn}{'; ' * bool(seen.remark)}{seen.remark}"
+    note = f"{said}, where {known}" if said else f"where {known}"
+    for name, (better, term, attribute, shown) in FIGURES.items():
+        before, after = getattr(seen.before, attribute), getattr(seen.after, attribute)
+        if after is not None:
+            values = shown(after), better, term, shown(before), float(after)
+            yield Figure(name, *values, note, key and name in KEY)
+
+
+def _tables(found: Sequence[Seen], k: int, what: str, middle: str) -> Iterator[Table]:
+    drawn = any(seen.sampled for seen in found)
+    interval = "± is a 95 % confidence interval where targets were drawn" if drawn else ""
+    yield _before_and_after(
+        f"Candidates{middle}: how many {what} fit what an attacker knows",
+        found,
+        {
+            "fewest": lambda sight: _number(sight.fewest),
+            "median": lambda sight: _number(sight.median),
+            "unique": lambda sight: _number(sight.unique),
+            f"fewer than {k}": lambda sight: f"{sight.below(k):.1%}",
+        },
+        "more candidates are better, and fewer unique ones",
+        "candidate set",
+    )
+    risks = _before_and_after(
+        f"Risks{middle}: how surely an attacker names them",
+        found,
+        {
+            "prosecutor highest": lambda sight: _risk(sight.highest),
+            "prosecutor average": lambda sight: (
+                _risk(sight.average) + (f" ± {sight.margin:.4f}" if sight.sampled else "")
+            ),
+            "journalist": lambda sight: _risk(sight.journalist),
+            "marketer": lambda sight: _risk(sight.marketer),
+        },
+        "less is better",
+        "prosecutor's risk",
+    )
+    misled = (f"{seen.after.misled:.1%}" for seen in found if seen.before and seen.after)
+    yield replace(
+        risks,
+        columns=(*risks.columns, "misled, after"),
+        rows=tuple((*row, share) for row, share in zip(risks.rows, misled, strict=True)),
+        note="; ".join(filter(None, (interval, risks.note))),
+    )
+
+
+def _before_and_after(
+    title: str, found: Sequence[Seen], counted: Mapping[str, Callable[[Sight], str]], better: str, term: str
+) -> Table:
+    """A row for each kind of knowledge that was looked at; what was counted for none of them has no column."""
+    looked = [(seen.knowledge, (seen.before, seen.after)) for seen in found if seen.before and seen.after]
+    columns = [
+        (f"{name}, {side}", [shown(sights[i]) for _, sights in looked])
+        for name, shown in counted.items()
+        for i, side in enumerate(("before", "after"))
+    ]
+    columns = [(name, cells) for name, cells in columns if set(cells) != {NONE}]
+    about: dict[str, list[str]] = {}
+    for seen in found:
+        if seen.remark:
+            about.setdefault(seen.remark, []).append(seen.knowledge)
+    return Table(
+        title,
+        ("an attacker knows", *(name for name, _ in columns)),
+        tuple((name, *(cells[i] for _, cells in columns)) for i, (name, _) in enumerate(looked)),
+        better,
+        term,
+        "; ".join(f"{_kinds(names)}: {remark}" for remark, names in about.items()),
+    )
+
+
+def _kinds(names: Sequence[str]) -> str:
+    """Names of some kinds of knowledge; those of parts, of which there may be many, as one."""
+    parts = [name for name in names if name.startswith("part of")]
+    others = [name for name in names if name not in parts]
+    return ", ".join([*others, *(["parts"] if len(parts) > 1 else parts)])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def _risk(value: float | None) -> str:
+    return NONE if value is None else f"{value:.4f}"
+
+
+def _mean(values: npt.NDArray[np.generic]) -> float:
+    return float(values.astype(np.float64).mean()) if len(values) else 0.0
+
+
+FIGURES: Mapping[str, tuple[str, str, str, Callable[[Any], str]]] = {
+    "Candidate set, smallest": ("better is more", "candidate set", "fewest", _number),
+    "Prosecutor's risk, highest": ("better is 0", "prosecutor's risk", "highest", _risk),
+    "Prosecutor's risk, average": ("better is 0", "prosecutor's risk", "average", _risk),
+    "Journalist's risk, highest": ("better is 0", "journalist's risk", "journalist", _risk),
+    "Marketer's risk": ("better is 0", "marketer's risk", "marketer", _risk),
+}
+"""What is better, term, attribute of `Sight` and text of each figure."""
+
+
+# --- what `kgreason risk` and `kgreason attack` find ---
+
+
+def risk_table(found: Risk) -> Table:
+    """A row for each kind of knowledge: prosecutor's risks, and of a population journalist's and marketer's."""
+    columns = ("an attacker knows", "unique", "", f"fewer than {found.k}", "highest risk", "average")
+    among = ("in population: highest", f"fewer than {found.k}", "marketer")
+    population = found.population is not None
+    return Table(
+        "Prosecutor's risk" + ", and those of a journalist and a marketer" * population,
+        (*columns, *(among if population else ())),
+        tuple(_exposure(exposure, population) for exposure in found.exposures),
+        "better is 0 everywhere",
+        note="~ is an estimate" if any(e.looked is not None for e in found.exposures) else "",
+    )
+
+
+def _exposure(e: Exposure, population: bool) -> tuple[str, ...]:
+    name = e.knowledge if e.looked is None else f"{e.knowledge} ~"
+    share = f"{e.unique / max(1, e.vertices):.1%}"
+    row = (name, f"{e.unique:,}", share, f"{e.at_risk:.1%}", f"{e.highest:.4f}", f"{e.average:.4f}")
+    if not population:
+        return row
+    return (*row, f"{e.journalist_highest:.4f}", f"{e.journalist_at_risk:.1%}", f"{e.marketer:.4f}")
+
+
+def attacks_table(found: Attacks) -> Table:
+    """A row for each attack."""
+    from kgreason.isomorphism.attacks import attack_results
+
+    rows = tuple(map(attack_results.row, found.attacks))
+    return Table("", attack_results.HEAD, rows, "better is found 0 %, and no unique target")
+
+
+def disclosure_table(found: Disclosure) -> Table:
+    """A row for each threshold."""
+    from kgreason.links.attacks import disclosure
+
+    better = "better is a precision as that of a guess (lift 1), and recall and δ 0"
+    return Table("", disclosure.HEAD, tuple(map(disclosure.cells, found.at)), better)

@@ -1,0 +1,286 @@
+"""Geometry of bar charts (bins, shares, bars and labels) and of pictures of graphs; templates draw them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.release.report.report_data import Chart, Picture
+
+G = TypeVar("G")
+SINGLE = 15  # up to here each number has a bin of its own
+BINS = 10
+WIDE = 1_000.0  # ratio of the largest to the least positive value from which bins grow with the values
+
+WIDTH, LEFT, RIGHT, TOP, PLOT = 460, 50, 6, 34, 190
+"""Units of the drawing: its width, the margins left and right and above, and the height of the bars' field."""
+LETTER = 7.3  # mean width of a letter of a label
+LONGEST = 16  # letters of a label
+STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
+MOST_TICKS = 5
+
+
+class Series(NamedTuple):
+    """Numbers whose distribution a chart shows, what they are, what is counted, and the term that explains them."""
+
+    axis: str
+    numbers: npt.NDArray[Any]
+    counted: str
+    term: str
+
+
+def series_charts(
+    series: Callable[[G], Mapping[str, Series]], released: G, original: G | None
+) -> Iterator[Chart]:
+    """A chart by title of the series of a graph: bins of counts for whole numbers, bins of values for others."""
+    first = {} if original is None else series(original)
+    for title, (axis, after, counted, term) in series(released).items():
+        before = first[title].numbers if title in first else None
+        chart = counts_chart if after.dtype.kind == "i" else values_chart
+        yield chart(title, axis, after, before, counted, term)
+
+
+def counts_chart(
+    title: str,
+    axis: str,
+    after: npt.NDArray[np.int64],
+    before: npt.NDArray[np.int64] | None = None,
+    counted: str = "vertices",
+    term: str = "",
+) -> Chart:
+    """Shares of vertices by a whole number, such as a degree, in bins that double where numbers are large.
+
+    Parameters
+    ----------
+    after, before
+        The numbers in the release and in the original, at least 0; without the latter the chart is of the release
+        alone, its bins too.
+
+    Examples
+    --------
+    >>> chart = counts_chart("In-degree", "edges", np.array([0, 1, 1, 40]), np.array([0, 1]))
+    >>> chart.labels, chart.after
+    (('0', '1', '2', '3 to 4', '5 to 8', '9 to 16', '17 to 32', '33 to 64'), (0.25, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25))
+    """
+    most = max(int(side.max(initial=0)) for side in (after, before) if side is not None)
+    uppers = list(range(most + 1))
+    if most > SINGLE:
+        uppers = [0, *(1 << i for i in range((most - 1).bit_length() + 1))]
+    spans = [(low + 1, high) for low, high in pairwise([-1, *uppers])]
+    labels = tuple(f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in spans)
+    edges = np.array([-1, *uppers]) + 0.5
+    return Chart(
+        title, axis, labels, _shares(before, edges), _shares(after, edges), f"share of {counted}", term
+    )
+
+
+def values_chart(
+    title: str,
+    axis: str,
+    after: npt.NDArray[np.float64],
+    before: npt.NDArray[np.float64] | None = None,
+    counted: str = "edges",
+    term: str = "weight",
+) -> Chart:
+    """Shares of edges by weight: ten bins between 0 and 1 if all lie there, else ten between the least and the largest.
+
+    Examples
+    --------
+    >>> chart = values_chart("Weights", "share", np.array([0.05, 0.95, 1.0]))
+    >>> chart.labels[0], chart.after[-1], chart.before
+    ('0 to 0.1', 0.6667, ())
+    """
+    values = np.concatenate([after, [] if before is None else before])
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    if low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    spaced = np.geomspace if low > 0 and high / low > WIDE else np.linspace
+    edges = spaced(low, high if high > low else low + 1, BINS + 1)
+    labels = tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist()))
+    return Chart(
+        title, axis, labels, _shares(before, edges), _shares(after, edges), f"share of {counted}", term
+    )
+
+
+def _shares(side: npt.NDArray[np.generic] | None, edges: npt.NDArray[np.float64]) -> tuple[float, ...]:
+    if side is None:
+        return ()
+    counts, _ = np.histogram(np.clip(side, edges[0], edges[-1]), edges)
+    return tuple(np.round(counts / max(len(side), 1), 4).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of the series ``before`` or ``after``, and what it stands for."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    series: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnChart:
+    """A chart as a template draws it.
+
+    Attributes
+    ----------
+    bars
+        In the order of the bins.
+    ticks
+        Height and label of each.
+    labels
+        Middle and text of the bins that have one: of many bins, not each.
+    turned
+        Whether labels are too long to stand side by side, and are turned.
+    base, height
+        Height of the zero line, and of all.
+    """
+
+    bars: tuple[Bar, ...]
+    ticks: tuple[tuple[float, str], ...]
+    labels: tuple[tuple[float, str], ...]
+    turned: bool
+    base: float
+    height: float
+
+
+def drawn_chart(chart: Chart) -> DrawnChart:
+    """Place the bars of a chart."""
+    base, highest = float(TOP + PLOT), max((*chart.before, *chart.after), default=0.0)
+    step = next((step for step in STEPS if highest / step <= MOST_TICKS), STEPS[-1])
+    count = max(1, -int(-highest / step // 1))
+    scale = PLOT / (count * step)
+    each = (WIDTH - LEFT - RIGHT) / max(1, len(chart.labels))
+    longest = max(map(len, chart.labels), default=0)
+    turned = LETTER * longest > each - 4
+    below = 20 + LETTER * min(longest, LONGEST) * 0.72 if turned else 22.0
+    every = max(1, -int(-14 // each)) if turned else 1
+    return DrawnChart(
+        tuple(_bars(chart, each, base, scale)),
+        tuple((base - i * step * scale, percent(i * step)) for i in range(count + 1)),
+        tuple(
+            (round(LEFT + each * (i + 0.5), 2), text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+            for i, text in enumerate(chart.labels)
+            if i % every == 0
+        ),
+        turned,
+        base,
+        base + below + 22,
+    )
+
+
+def _bars(chart: Chart, each: float, base: float, scale: float) -> Iterator[Bar]:
+    series = [(name, shares) for name in ("before", "after") if (shares := getattr(chart, name))]
+    width = round(min(26.0, each * 0.8 / max(1, len(series))), 2)
+    for i, label in enumerate(chart.labels):
+        left = LEFT + each * (i + 0.5) - width * len(series) / 2
+        for j, (name, shares) in enumerate(series):
+            height = shares[i] * scale
+            told = f"{name}, {label}: {percent(shares[i])}"
+            yield Bar(
+                round(left + j * width, 2), round(base - height, 2), width, round(height, 2), name, told
+            )
+
+
+def percent(share: float) -> str:
+    r"""Share as a percentage, with as many digits as it takes to see it.
+
+    Examples
+    --------
+    >>> percent(0.125), percent(0.5), percent(0.0004), percent(0)
+    ('12.5\xa0%', '50\xa0%', '0.04\xa0%', '0\xa0%')
+    """
+    value = 100 * share
+    digits = 1 if value >= 1 else 2
+    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    return f"{'<0.01' if text == '0' and value > 0 else text}\xa0%"
+
+
+SIZE, MARGIN = 1000, 40
+"""Units of the square that the unit square of a picture becomes, and of its margin."""
+
+CURVE = 0.12
+"""How far edges that share both ends bend aside, as a share of their length."""
+
+WIDTHS = 4
+SHORT = 28
+"""Letters of a label that are drawn; the whole is told beside the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnEdge:
+    """An edge: its ends, its line (the ``d`` of a path), class of its width from 1, and what it is."""
+
+    source: int
+    target: int
+    line: str
+    width: int
+    synthetic: bool
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPicture:
+    """Places and labels of vertices, edges, and whether widths tell weights."""
+
+    vertices: tuple[tuple[int, int, str], ...]
+    edges: tuple[DrawnEdge, ...]
+    weighted: bool
+
+
+def drawn_picture(picture: Picture) -> DrawnPicture:
+    """Place the vertices and edges of a picture."""
+    x, y = ([round(MARGIN + (SIZE - 2 * MARGIN) * at) for at in ats] for ats in (picture.x, picture.y))
+    weights = [_number(weight) for _, _, _, weight, _ in picture.edges]
+    largest = max((abs(w) for w in weights), default=0.0)
+    alike = Counter(frozenset(edge[:2]) for edge in picture.edges)
+    seen: Counter[tuple[int, int]] = Counter()
+    edges = []
+    for (s, t, relation, text, synthetic), weight in zip(picture.edges, weights, strict=True):
+        seen[s, t] += 1
+        bend = 0.0 if alike[frozenset((s, t))] == 1 else CURVE * seen[s, t]
+        width = min(WIDTHS, 1 + int(WIDTHS * abs(weight) / largest)) if largest else 1
+        told = f"{picture.labels[s]} → {picture.labels[t]}: {relation} {text}".rstrip()
+        edges.append(DrawnEdge(s, t, _line(x[s], y[s], x[t], y[t], bend, s == t), width, synthetic, told))
+    vertices = tuple(zip(x, y, map(short, picture.labels), strict=True))
+    return DrawnPicture(vertices, tuple(edges), len({abs(w) for w in weights if w}) > 1)
+
+
+def short(label: str) -> str:
+    """Label as far as it is drawn.
+
+    Examples
+    --------
+    >>> short("Banca Centrale"), len(short("x" * 100))
+    ('Banca Centrale', 28)
+    """
+    return label if len(label) <= SHORT else label[: SHORT - 1] + "…"
+
+
+def _number(weight: str) -> float:
+    """A weight; 0 where the text is no finite number."""
+    try:
+        value = float(weight.replace(",", ""))
+    except ValueError:
+        return 0.0
+    return value if math.isfinite(value) else 0.0
+
+
+def _line(x1: int, y1: int, x2: int, y2: int, bend: float, loop: bool) -> str:
+    if loop:
+        return f"M{x1} {y1}C{x1 - 45} {y1 - 50} {x1 + 45} {y1 - 50} {x1} {y1}"
+    if not bend:
+        return f"M{x1} {y1}L{x2} {y2}"
+    # aside to the left of its direction, so that there and back bend apart
+    middle = (x1 + x2) / 2 + bend * (y2 - y1), (y1 + y2) / 2 - bend * (x2 - x1)
+    return f"M{x1} {y1}Q{middle[0]:.0f} {middle[1]:.0f} {x2} {y2}"

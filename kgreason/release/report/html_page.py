@@ -1,0 +1,248 @@
+"""A report as one HTML page that needs nothing else: no network, no other file, and no script to be read.
+
+Labels of a graph may be anything. Whatever is not part of the templates is escaped; the page's own style and script are
+the only ones that its Content-Security-Policy admits, by their hashes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from kgreason.release.report.charts import drawn_chart, drawn_picture, percent
+from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Table
+from kgreason.release.report.words import DOCUMENTATION, TERMS, Term
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+KINDS: dict[type, str] = {
+    Figure: "figures",
+    Table: "tables",
+    Chart: "charts",
+    Picture: "pictures",
+    Finding: "findings",
+}
+MOST_KEY_FIGURES = 6
+LONG = 22
+"""Letters of a word that is broken where it does not fit."""
+
+_NUMBER = re.compile(r"(?:at least |about |[≥≤<>~] ?)?[+−–-]?\d(?:[\d,.' ]*\d)?\s?%?(?: ± [\d,.]+)?")
+_NOTHING = frozenset({"", "-", "–", "—"})
+_PAIR = re.compile(r"(.+), (before|after)")
+
+# What no HTML document may hold: control characters, half a surrogate pair, characters that are none; and line
+# separators, which scripts and text tools take for ends of lines.
+_IMPOSSIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_CODE = re.compile("`([^`]+)`")
+
+
+def page(report: Report) -> str:
+    """Write a report as an HTML page.
+
+    Parameters
+    ----------
+    report
+        What the page shows.
+
+    Returns
+    -------
+    str
+        An HTML document, to be encoded in UTF-8; the same for the same report.
+
+    Examples
+    --------
+    >>> "may be published" in page(Report("Release", False, "holds", "k-ad holds", "Done.", "Safe.", ()))
+    True
+    """
+    environment = templates()
+    style, script = (environment.get_template(name).render() for name in ("style.css", "script.js"))
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    document = environment.get_template("page.html").render(
+        report=report,
+        sections=[(f"section-{i}", s, blocks(s.items)) for i, s in enumerate(report.sections, 1)],
+        key=_key_figures(report),
+        warned=report.state in ("fails", "undecided") or bool(report.warnings),
+        parameters=list(_flat(report.parameters)),
+        terms=_used(report),
+        known=TERMS,
+        documentation=DOCUMENTATION,
+        style=style,
+        script=script,
+        policy=policy,
+    )
+    return possible(document) + "\n"
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def blocks(items: Iterable[object], kinds: Mapping[type, str] = KINDS) -> list[tuple[str, list[Any]]]:
+    """Items of one kind that follow each other, with the name of their kind."""
+    return [(kind, list(some)) for kind, some in groupby(items, lambda item: kinds[type(item)])]
+
+
+def _key_figures(report: Report) -> list[Figure]:
+    figures = (item for s in report.sections for item in s.items if isinstance(item, Figure))
+    return [figure for figure in figures if figure.key][:MOST_KEY_FIGURES]
+
+
+def _used(report: Report) -> list[Term]:
+    """Terms that the items name, by name."""
+    named = {getattr(item, "term", "") for s in report.sections for item in s.items} - {""}
+    return sorted((TERMS[name] for name in named), key=lambda term: term.name.casefold())
+
+
+def _flat(parameters: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Names and values; what is nested gets the names above it before its own."""
+    for name, value in parameters.items():
+        full = f"{above} {name}".strip()
+        if isinstance(value, Mapping):
+            yield from _flat(value, full)
+        elif isinstance(value, (list, tuple)) and all(isinstance(v, (str, int, float)) for v in value):
+            yield full, ", ".join(map(str, value))
+        elif value is None or isinstance(value, bool):
+            yield full, {None: "none", True: "yes", False: "no"}[value]
+        else:
+            yield (
+                full,
+                value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str),
+            )
+
+
+def possible(text: str) -> str:
+    r"""Text whose characters that a document cannot hold are U+FFFD.
+
+    Examples
+    --------
+    >>> possible("a\x00b\u2028c")
+    'a�b�c'
+    """
+    return _IMPOSSIBLE.sub("\ufffd", text)
+
+
+def parts(value: str) -> tuple[str, str]:
+    """Divide a value from what stands in brackets behind it.
+
+    Examples
+    --------
+    >>> parts("1.000 (1,850 of 1,850, exact)"), parts("f(x)")
+    (('1.000', '1,850 of 1,850, exact'), ('f(x)', ''))
+    """
+    found = re.fullmatch(r"([^()]+) \((.+)\)", value)
+    return (found[1], found[2]) if found else (value, "")
+
+
+def prose(text: str) -> Markup:
+    """Text whose commands, in backquotes, are set as such.
+
+    Examples
+    --------
+    >>> str(prose("try `kgreason <command>`"))
+    'try <code>kgreason &lt;command&gt;</code>'
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
+
+
+def shown(value: object, width: int = 100) -> str:
+    r"""Text of a value in a notebook: cut where it is long, with what cannot be seen written out.
+
+    Examples
+    --------
+    >>> shown("a\u202eb"), shown("x" * 200) == "x" * 99 + "…"
+    ('a\\u202eb', True)
+    """
+    text = " ".join(str(value).split("\n"))
+    if len(text) > width:
+        text = text[: width - 1] + "…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A head of a table: its text, the columns that it is of, and the rows of heads that it fills."""
+
+    text: str
+    columns: int
+    rows: int
+    numeric: bool
+
+
+def numeric(table: Table) -> list[bool]:
+    """Whether all cells of each column that hold anything hold a number.
+
+    Examples
+    --------
+    >>> numeric(Table("", ("n", "risk", "known"), (("1,204", "0.01 ± 0.02", "12 to 14"), ("~ 3", "–", "0"))))
+    [True, True, False]
+    """
+    columns = ([row[i].strip() for row in table.rows] for i in range(len(table.columns)))
+    held = ([cell for cell in column if cell not in _NOTHING] for column in columns)
+    return [bool(cells) and all(map(_NUMBER.fullmatch, cells)) for cells in held]
+
+
+def heads(table: Table) -> list[list[Head]]:
+    """Rows of heads: columns ``x, before`` and ``x, after`` that follow each other share the head ``x``."""
+    columns, numbers = table.columns, numeric(table)
+    stems = [match[1] if (match := _PAIR.fullmatch(column)) else "" for column in columns]
+    groups = [list(group) for _, group in groupby(range(len(columns)), lambda i: stems[i] or i)]
+    paired = [i for group in groups if len(group) > 1 for i in group]
+    first = [
+        Head(stems[i], len(group), 1, all(numbers[i] for i in group))
+        if len(group) > 1
+        else Head(columns[i], 1, 2 if paired else 1, numbers[i])
+        for group in groups
+        for i in group[:1]
+    ]
+    second = [Head(columns[i].removeprefix(f"{stems[i]}, "), 1, 1, numbers[i]) for i in paired]
+    return [first, second] if paired else [first]
+
+
+def long(text: str) -> bool:
+    """Whether a text has a word that is broken where it does not fit."""
+    return max(map(len, text.split()), default=0) > LONG
+
+
+def noted(figures: list[Figure]) -> list[tuple[str, list[Figure]]]:
+    """Figures in groups that share a note, which then stands once; a note of one figure alone stays with it.
+
+    Examples
+    --------
+    >>> a, b, c = Figure("a", "1", note="n"), Figure("b", "2", note="n"), Figure("c", "3", note="m")
+    >>> [(note, len(group)) for note, group in noted([a, b, c])]
+    [('n', 2), ('', 1)]
+    """
+    groups = [(note, list(group)) for note, group in groupby(figures, lambda figure: figure.note)]
+    return [(note if len(group) > 1 else "", group) for note, group in groups]
+
+
+@cache
+def templates() -> Environment:
+    """The templates of pages and of notebooks, which escape what is put into them."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("kgreason.release.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for function in (drawn_chart, drawn_picture, heads, long, noted, numeric, parts, percent):
+        environment.globals[function.__name__] = function
+    environment.filters |= {"prose": prose, "shown": shown}
+    return environment

@@ -1,0 +1,304 @@
+"""Pictures of a graph before and after: which part is shown, what of it is synthetic, and where each vertex stands."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.release.report.report_data import Picture
+
+Matrix = npt.NDArray[np.float64]
+Edge = tuple[int, int, str, str, bool]
+"""Source and target in the drawing, relation, weight, and whether it is synthetic."""
+
+MOST = 400
+"""Vertices of a picture: more are not told apart."""
+MOST_EDGES = 1500
+"""Edges of a picture; of a denser one the others are left out, which the note tells."""
+OWN = 0.75
+"""Share of a sample for vertices of the original; the rest is for synthetic ones beside them."""
+BRANCHES = 6
+"""Neighbours that a snowball takes of a vertex before it goes on, so that one hub does not fill it."""
+LENGTHS = (6.0, 3.0, 1.0)
+"""How far a synthetic edge keeps its ends apart, by the number of them that are synthetic.
+
+Edges of the original have length 1: they give the shape. A synthetic vertex stands near its neighbours, and copies of a
+part look like it.
+"""
+APART = 0.75
+"""Distance of vertices that are not connected: this quantile of the distances of those that are."""
+JITTER = 0.1
+"""Spread of the first places, so that no two vertices begin at the same one."""
+ROUNDS = 80
+"""Rounds of majorization: later ones move vertices by less than a picture shows."""
+
+
+def pictures(
+    original: KnowledgeGraph,
+    released: KnowledgeGraph,
+    mapping: Vertices,
+    rng: np.random.Generator,
+    most: int = MOST,
+) -> tuple[Picture, Picture]:
+    """Draw a graph and its release, or a sample of both; a vertex and its image stand at the same place.
+
+    Parameters
+    ----------
+    original, released
+        The graphs.
+    mapping
+        Number in the release of each vertex of the original, int64, shape (n_original,); below 0: it is not released.
+    rng
+        Source of the sample and of the layout.
+    most
+        Vertices of the original and synthetic ones, together, at most.
+
+    Returns
+    -------
+    tuple of Picture
+        The original, and the release. Vertices that are in both have the same numbers; they come first.
+
+    Notes
+    -----
+    An edge between images is synthetic if the release has more edges of its relation there than the original has; of
+    parallel edges, whose weights have changed, the last ones count as synthetic.
+
+    Examples
+    --------
+    >>> before = KnowledgeGraph.from_edges([("A", "B", 0.6)], relation="own")
+    >>> after = KnowledgeGraph.from_edges([("p", "q", 0.3), ("q", "r", 0.2)], relation="own")
+    >>> _, drawn = pictures(before, after, np.array([0, 1]), np.random.default_rng(1))
+    >>> drawn.labels, drawn.synthetic, [edge[-1] for edge in drawn.edges]
+    (('p', 'q', 'r'), (False, False, True), [False, True])
+    """
+    own, made = _sample(original, released, mapping, most, rng)
+    own = own[np.argsort(mapping[own] < 0, kind="stable")]
+    kept = own[mapping[own] >= 0]
+    images = np.concatenate([mapping[kept], made])
+    # numbers of the drawing: what both have, what only the original has, what only the release has
+    n, first = len(own) + len(made), len(own)
+    here, there = np.arange(first), np.concatenate([np.arange(len(kept)), np.arange(first, n)])
+    before = list(_edges(original, own, here, Counter()))
+    after = list(_edges(released, images, there, Counter(edge[:3] for edge in before)))
+    before = [(*edge[:4], False) for edge in before]
+    x, y = _placed([*before, *after], n, first, rng)
+    order = rng.random((n, n))  # which edges are drawn where they are too many: the same in both
+    how = ""
+    if first < original.n or n < released.n:
+        beside = f", and {len(made):,} synthetic vertices that have an edge to these, chosen at random"
+        how = (
+            f"A sample: {first:,} vertices of the original, met on the way from a random vertex along its edges in "
+            f"either direction, up to {BRANCHES} of each vertex at a time{beside if len(made) else ''}."
+        )
+
+    def drawn(
+        title: str, graph: KnowledgeGraph, members: Vertices, at: Vertices, edges: list[Edge]
+    ) -> Picture:
+        shown = sorted(edges, key=lambda edge: order[edge[0], edge[1]])[:MOST_EDGES]
+        place = {number: i for i, number in enumerate(at.tolist())}
+        few = f"{len(members):,} of {graph.n:,}" if len(members) < graph.n else f"all {graph.n:,}"
+        fewer = f"{len(shown):,} of the {len(edges):,} edges between them are drawn, chosen at random."
+        return Picture(
+            title=title.format(f"{few} vertices"),
+            x=tuple(x[at].tolist()),
+            y=tuple(y[at].tolist()),
+            labels=tuple(map(str, graph.labels[members])),
+            synthetic=tuple((at >= first).tolist()),
+            edges=tuple(
+                (place[s], place[t], relation, weight, synthetic)
+                for s, t, relation, weight, synthetic in sorted(shown, key=lambda e: (e[4], *e[:3]))
+            ),
+            note=" ".join(filter(None, [how, fewer if len(shown) < len(edges) else ""])),
+        )
+
+    return (
+        drawn("Before: {} of the original", original, own, here, before),
+        drawn("After: {} of the release", released, images, there, after),
+    )
+
+
+def _edges(
+    graph: KnowledgeGraph, members: Vertices, numbers: Vertices, left: Counter[tuple[int, int, str]]
+) -> Iterator[Edge]:
+    """Edges between `members`, in their `numbers` of the drawing; those that are not `left` are synthetic."""
+    number = np.full(graph.n, -1, dtype=np.int64)
+    number[members] = numbers
+    for name, relation in graph.relations.items():
+        source, target = number[relation.source], number[relation.target]
+        inside = (source >= 0) & (target >= 0)
+        weights = [""] * int(inside.sum())
+        if relation.weight is not None:
+            weights = [f"{weight:.4g}" for weight in relation.weight[inside].tolist()]
+        for s, t, weight in zip(source[inside].tolist(), target[inside].tolist(), weights, strict=True):
+            left[s, t, name] -= 1
+            yield s, t, name, weight, left[s, t, name] < 0
+
+
+def _sample(
+    original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, most: int, rng: np.random.Generator
+) -> tuple[Vertices, Vertices]:
+    """Vertices of the original by a snowball, and synthetic ones of the release that have an edge to them."""
+    # There are `most` of both at most; all, if there are no more.
+    synthetic = np.ones(released.n, dtype=np.bool_)
+    synthetic[mapping[mapping >= 0]] = False
+    if original.n + int(synthetic.sum()) <= most:
+        return np.arange(original.n), np.flatnonzero(synthetic)
+    order = snowball(original, most, rng)
+    own = order[: max(1, int(most * OWN))]
+    shown = np.zeros(released.n, dtype=np.bool_)
+    images = mapping[own]
+    shown[images[images >= 0]] = True
+    source, target = released.ends
+    beside = np.unique(np.concatenate([target[shown[source]], source[shown[target]]]))
+    made = rng.permutation(beside[synthetic[beside]])[: most - len(own)]
+    return order[: most - len(made)], np.sort(made)
+
+
+def snowball(graph: KnowledgeGraph, most: int, rng: np.random.Generator) -> Vertices:
+    """Vertices in the order in which a snowball meets them: neighbours of a random vertex, their neighbours, and so on.
+
+    Directions do not count. It takes up to `BRANCHES` neighbours of each vertex, comes back for the others when there
+    is nothing else to take, and begins anew from another vertex when a component is exhausted.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    most
+        Vertices to take at most.
+    rng
+        Source of the choices.
+
+    Returns
+    -------
+    Vertices
+        int64, shape (min(most, n),).
+
+    References
+    ----------
+    Goodman, L. A.: Snowball sampling. The Annals of Mathematical Statistics 32(1), 1961.
+
+    Examples
+    --------
+    >>> graph = KnowledgeGraph.from_edges([("A", "B"), ("B", "C"), ("D", "E")])
+    >>> len(snowball(graph, 4, np.random.default_rng(1)))
+    4
+    """
+    return np.fromiter(islice(_met(graph, rng), most), dtype=np.int64)
+
+
+def _met(graph: KnowledgeGraph, rng: np.random.Generator) -> Iterator[int]:
+    source, target = graph.ends
+    ends, others = np.concatenate([source, target]), np.concatenate([target, source])
+    begin = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=graph.n))])
+    neighbours = others[np.argsort(ends, kind="stable")]
+    taken = np.zeros(graph.n, dtype=np.bool_)
+    starts = rng.permutation(graph.n)
+    alone = np.diff(begin)[starts] == 0
+    for start in np.concatenate([starts[~alone], starts[alone]]).tolist():
+        if taken[start]:
+            continue
+        taken[start] = True
+        yield start
+        queue = deque([start])
+        while queue:
+            vertex = queue.popleft()
+            near = neighbours[begin[vertex] : begin[vertex + 1]]
+            free = np.unique(near[~taken[near]])
+            chosen = rng.permutation(free)[:BRANCHES]
+            taken[chosen] = True
+            yield from chosen.tolist()
+            queue.extend(chosen.tolist())
+            if len(free) > BRANCHES:
+                queue.append(vertex)
+
+
+def _placed(edges: list[Edge], n: int, own: int, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
+    source = np.array([edge[0] for edge in edges], dtype=np.int64)
+    target = np.array([edge[1] for edge in edges], dtype=np.int64)
+    made = (source >= own).astype(np.int64) + (target >= own)
+    synthetic = np.array([edge[4] for edge in edges], dtype=np.bool_)
+    return places(n, source, target, np.where(synthetic, np.array(LENGTHS)[made], 1.0), rng)
+
+
+def places(
+    n: int, source: Vertices, target: Vertices, length: Matrix, rng: np.random.Generator
+) -> tuple[Matrix, Matrix]:
+    """Place vertices in the unit square, such that their distances are like those along edges.
+
+    networkx's layout of the same stress (Kamada and Kawai's) takes 4 to 10 seconds for 400 vertices, this one less than
+    a second; scikit-learn's SMACOF takes as long, and another second to import.
+
+    Parameters
+    ----------
+    n
+        Number of vertices.
+    source, target
+        int64, shape (m,): the edges.
+    length
+        Of each edge, shape (m,); above 0.
+    rng
+        Source of what is arbitrary in the first places.
+
+    Returns
+    -------
+    tuple of Matrix
+        float64, shape (n,): both coordinates of each vertex, of three digits.
+
+    References
+    ----------
+    Gansner, E., Koren, Y., North, S.: Graph drawing by stress majorization. Graph Drawing 2004, section 2. The first
+    places are by classical scaling.
+
+    Examples
+    --------
+    >>> path = np.array([0, 1]), np.array([1, 2])
+    >>> x, y = places(3, *path, np.ones(2), np.random.default_rng(1))
+    >>> bool(np.hypot(x[0] - x[2], y[0] - y[2]) > np.hypot(x[0] - x[1], y[0] - y[1]))
+    True
+    """
+    if n < 2:
+        return np.full(n, 0.5), np.full(n, 0.5)
+    distance = _distances(n, source, target, length)
+    squares = distance**2
+    mean = squares.mean(axis=0)
+    values, vectors = np.linalg.eigh(-0.5 * (squares - mean - mean[:, None] + mean.mean()))
+    scaled = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
+    at = _majorized(distance, scaled + rng.normal(scale=JITTER, size=(n, 2)))
+    spans = np.ptp(at, axis=0)
+    span = max(float(spans.max()), 1e-9)  # one for both, so that angles stay
+    fitted = np.round((at - at.min(axis=0)) / span + (1 - spans / span) / 2, 3)
+    return fitted[:, 0], fitted[:, 1]
+
+
+def _distances(n: int, source: Vertices, target: Vertices, length: Matrix) -> Matrix:
+    """Lengths of shortest ways between all vertices, shape (n, n), all finite."""
+    from scipy.sparse.csgraph import shortest_path
+
+    direct = np.full((n, n), np.inf)
+    np.minimum.at(direct, (source, target), length)
+    found = np.asarray(shortest_path(np.minimum(direct, direct.T), directed=False))
+    known = found[np.isfinite(found) & (found > 0)]
+    found[np.isinf(found)] = np.quantile(known, APART) if len(known) else 1.0
+    return found
+
+
+def _majorized(distance: Matrix, at: Matrix) -> Matrix:
+    """Places of less stress, the sum of the squared errors of all distances, each as a share of the distance."""
+    from scipy.spatial.distance import cdist
+
+    n = len(at)
+    with np.errstate(divide="ignore"):
+        weight = distance**-2.0
+    np.fill_diagonal(weight, 0.0)
+    inverse = np.linalg.inv(np.diag(weight.sum(axis=0)) - weight + 1 / n)
+    pull = weight * distance
+    for _ in range(ROUNDS):
+        ratio = pull / np.maximum(cdist(at, at), 1e-9)
+        at = inverse @ (ratio.sum(axis=1)[:, None] * at - ratio @ at)
+    return at

@@ -1,0 +1,251 @@
+"""Where the tables of a release stand, and in which format (docs/data.md, Releases).
+
+The edges of ``own`` are the file ``own.<extension>`` or the table ``own`` of ``graph.sqlite`` or ``graph.duckdb``; the
+vertices are ``nodes.<extension>`` or the table ``nodes`` beside the first edges, or the vertices that the graph file of
+the first edges lists itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kgreason.base.errors import DataError
+from kgreason.data.formats.rdf import BASE
+from kgreason.data.sources import SourceSpec
+from kgreason.data.targets import DECLARING, FORMATS
+
+NODES, DATABASE = "nodes", "graph"
+NUMBERED = frozenset({"mtx", "konect"})
+"""Formats that know a vertex by a number from 1 to n and nothing else."""
+LISTING = DECLARING - {"neo4j"}
+"""Formats whose file of edges lists all vertices."""
+EDGES_ALONE = frozenset({"edges", "konect"})
+"""Formats that have no place for vertices without edges."""
+HEADED = frozenset({"csv", "tsv"})
+MAYBE_EMPTY = frozenset({"json", "rdf", "edges"})
+"""Text formats of which a table without rows is a file without bytes."""
+DATABASES = frozenset({"sqlite", "duckdb"})
+"""Formats whose tables stand in one file."""
+BINARY = frozenset({"parquet", *DATABASES})
+_EXTENSIONS = {**{e: format for format, e in FORMATS.items() if format != "neo4j"}, "ttl": "rdf"}
+EXTENSIONS = tuple(f".{extension}" for extension in _EXTENSIONS)
+"""What the name of a table of a release ends with, if it does not begin as that of a KONECT file."""
+KONECT = "out."
+_NODES = "-nodes.csv"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One table of a release.
+
+    Attributes
+    ----------
+    format
+        One of `FORMATS`.
+    file
+        Name of the file in the folder.
+    options
+        How a ``@bind`` reads it; of a database the table among them.
+    """
+
+    format: str
+    file: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def beside(self) -> str | None:
+        """File of the nodes that relationships of Neo4j's import come with."""
+        if self.format != "neo4j" or self.file.endswith(_NODES):
+            return None
+        return nodes_beside(self.file)
+
+    def source(self, folder: Path) -> SourceSpec:
+        """The table in a folder."""
+        return SourceSpec(folder / self.file, self.format, dict(self.options))
+
+    def bind(self, predicate: str) -> str:
+        """A ``@bind`` that reads it, of a rule file in the same folder."""
+        if self.format in DATABASES:
+            return f'@bind("{predicate}", "{self.format}", "{self.file}", "{self.options["table"]}").'
+        words = " ".join(
+            f"{name}={value}" if value.isalnum() else f"{name}='{value}'"
+            for name, value in self.options.items()
+        )
+        return f'@bind("{predicate}", "{f"{self.format} {words}".rstrip()}", "", "{self.file}").'
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The tables of a release.
+
+    Attributes
+    ----------
+    edges
+        By edge predicate.
+    nodes
+        That of the vertices.
+    """
+
+    edges: Mapping[str, Stored]
+    nodes: Stored
+
+    @classmethod
+    def of(cls, formats: Mapping[str, str]) -> Layout:
+        """Tables of edge predicates in these formats or with these extensions.
+
+        Examples
+        --------
+        >>> layout = Layout.of({"own": "sqlite", "owes": "ttl"})
+        >>> [layout.edges[p].file for p in ("own", "owes")], layout.nodes.options["table"]
+        (['graph.sqlite', 'owes.ttl'], 'nodes')
+        >>> print(Layout.of({"own": "tsv"}).nodes.bind("company"))
+        @bind("company", "tsv useHeaders=true", "", "nodes.tsv").
+        """
+        edges = {predicate: _edges(predicate, name) for predicate, name in formats.items()}
+        first = next(iter(edges), "")
+        return cls(edges, _nodes(edges[first], formats[first]) if edges else _plain(NODES, "csv"))
+
+    def instead(self, formats: Mapping[str, str]) -> Layout:
+        """The same tables, some edge predicates in other formats."""
+        kept = {
+            p: s.file.rpartition(".")[2] if s.format == "rdf" else s.format for p, s in self.edges.items()
+        }
+        return Layout.of({**kept, **formats})
+
+    @property
+    def numbered(self) -> bool:
+        """Whether vertices are numbers from 1 to n."""
+        return any(stored.format in NUMBERED for stored in self.edges.values())
+
+    @property
+    def listed(self) -> bool:
+        """Whether the vertices stand in a file of edges, or in one that is written with it."""
+        return any(
+            self.nodes.file in (s.file, s.beside) and "table" not in s.options for s in self.edges.values()
+        )
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the files, each once; that of the vertices comes first, as far as it has one of its own."""
+        files = [self.nodes.file, *(file for s in self.edges.values() for file in (s.file, s.beside) if file)]
+        return tuple(dict.fromkeys(files))
+
+
+def _edges(predicate: str, name: str) -> Stored:
+    if name == "neo4j":
+        return Stored(name, f"{predicate}.csv")
+    stored = _plain(predicate, name)
+    return (
+        replace(stored, options={**stored.options, "predicate": predicate})
+        if stored.format == "rdf"
+        else stored
+    )
+
+
+def _nodes(first: Stored, name: str) -> Stored:
+    """The vertices, in the format of the first edges as far as it has a place for them."""
+    if first.format in LISTING:
+        return first
+    if first.beside is not None:
+        return Stored(first.format, first.beside)
+    stored = _plain(NODES, "csv" if first.format in EDGES_ALONE else name)
+    return replace(stored, options={**stored.options, "class": NODES}) if stored.format == "rdf" else stored
+
+
+def _plain(table: str, name: str) -> Stored:
+    extension = FORMATS.get(name, name)
+    format = _EXTENSIONS[extension]
+    if format in DATABASES:
+        return Stored(format, f"{DATABASE}.{extension}", {"table": table})
+    options = {"useHeaders": "true"} if format in HEADED else {"base": BASE} if format == "rdf" else {}
+    return Stored(format, f"{KONECT}{table}" if format == "konect" else f"{table}.{extension}", options)
+
+
+def is_table(name: str) -> bool:
+    """Whether a file has the name of a table of a release.
+
+    Examples
+    --------
+    >>> [name for name in ("own.csv", "own.csv.gz", "out.own", "README.txt") if is_table(name)]
+    ['own.csv', 'own.csv.gz', 'out.own']
+    """
+    return name.startswith(KONECT) or name.removesuffix(".gz").endswith(EXTENSIONS)
+
+
+def table_of(name: str) -> str:
+    """The table that the name of a file tells, or `DATABASE`.
+
+    Examples
+    --------
+    >>> table_of("own.csv"), table_of("out.own"), table_of("graph.sqlite")
+    ('own', 'own', 'graph')
+    """
+    return name.removeprefix(KONECT).partition(".")[0]
+
+
+def nodes_beside(name: str) -> str:
+    """The file of nodes that a file of relationships of Neo4j's import comes with.
+
+    Examples
+    --------
+    >>> nodes_beside("own.csv")
+    'own-nodes.csv'
+    """
+    return name.removesuffix(".csv") + _NODES
+
+
+# --- what stands in a folder -------------------------------------------------------------------------------
+
+
+def found_edges(folder: Path, predicate: str) -> Stored:
+    """Table of an edge predicate in a release folder; where there is none, the one that is missing.
+
+    Raises
+    ------
+    DataError
+        If several could be meant.
+    """
+    found = [s for s in (_edges(predicate, e) for e in _EXTENSIONS) if (folder / s.file).is_file()]
+    stored = _one(folder, predicate, found) or _edges(predicate, "csv")
+    neo4j = stored.format == "csv" and (folder / nodes_beside(stored.file)).is_file()
+    return _edges(predicate, "neo4j") if neo4j else stored
+
+
+def found_nodes(folder: Path, edges: Iterable[Stored]) -> Stored | None:
+    """Table of the vertices in a release folder.
+
+    Parameters
+    ----------
+    edges
+        The tables of edges; the first may list the vertices itself.
+
+    Raises
+    ------
+    DataError
+        If several could be meant.
+    """
+    first = next(iter(edges), None)
+    names = [e for e, format in _EXTENSIONS.items() if format not in LISTING | EDGES_ALONE | DATABASES]
+    beside = [s for s in (_nodes(_plain(NODES, e), e) for e in names) if (folder / s.file).is_file()]
+    if found := _one(folder, NODES, beside):
+        return found
+    if first is not None and first.format in DATABASES:
+        return replace(first, options={**first.options, "table": NODES})
+    if first is not None and first.beside is not None and (folder / first.beside).is_file():
+        return Stored(first.format, first.beside)
+    return first if first is not None and first.format in LISTING else None
+
+
+def _one(folder: Path, table: str, found: Sequence[Stored]) -> Stored | None:
+    """The file of a table if it has one, else the database."""
+    own = [s for s in found if s.format not in DATABASES] or list(found)
+    if len(own) > 1:
+        files = " and ".join(s.file for s in own[:2])
+        raise DataError(
+            str(folder),
+            f"both {files} could be the table of {table}",
+            hint="take an unchanged copy of the release, where there is one",
+        )
+    return own[0] if own else None

@@ -1,1 +1,0 @@
-"""Connected induced subgraphs and their classes."""
