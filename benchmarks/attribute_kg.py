@@ -22,7 +22,7 @@ from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 
-from kgreason.base.choices import Mode
+from kgreason.isomorphism.settings import Mode
 from kgreason.people import anonymize as anonymize_people
 from kgreason.people import read as read_people
 from kgreason.people import verify as verify_people

@@ -13,6 +13,7 @@ from kgreason.graph.induced.lifted import Lifted
 from kgreason.graph.induced.situations import Sight
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.language.check.program_checker import load_text
+from kgreason.language.check.restriction import restricted
 from kgreason.language.check.weight_visibility import Use, WeightUse, weight_uses
 
 RULES = {
@@ -92,7 +93,7 @@ def main(count: int) -> None:
             rules = 1 / (1 / masks - 1 / rate(silent.masks, members))
             share = 1 - reasoner.settled(members)[0].mean()
             few = members[: count // 50]
-            program = program.restricted(program.derived)
+            program = restricted(program, program.derived)
             exact = Sight(graph, program, {p: WeightUse(Use.READ) for p in program.edges})
             engine = rate(lambda m: Lifted(exact, program, frozenset()).resolve(m), few)  # noqa: B023
             coarse = Lifted(Sight(graph, program, weight_uses(program)), program, frozenset())

@@ -22,13 +22,13 @@ from typing import get_args
 
 import numpy as np
 
-from kgreason.base.choices import Construction, Sequence
 from kgreason.people import anonymize as anonymize_people
 from kgreason.people import read as read_people
 from kgreason.people.anonymizers.k_degree.degree_sequence import anonymous_degrees
 from kgreason.people.anonymizers.k_degree.k_degree import Edges, edges_of
 from kgreason.people.anonymizers.k_degree.undirected_realization import construct
 from kgreason.people.model import PeopleGraph
+from kgreason.people.settings import Construction, Sequence
 
 SEQUENCES, RUNS = 3, 5
 BEAT = {10: (1_633, 664, 4.0), 20: (3_371, 1_196, 21.0)}

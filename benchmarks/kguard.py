@@ -97,10 +97,10 @@ def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
     import numpy as np
 
     import kgreason
-    from kgreason.base.argument_checks import anonymizable
     from kgreason.base.progress import SILENT
     from kgreason.isomorphism.anonymizers.assembly import publish
     from kgreason.isomorphism.anonymizers.methods import choose
+    from kgreason.isomorphism.arguments import anonymizable
 
     rng = np.random.default_rng(SEED)
     program = kgreason.load(Path(rules))

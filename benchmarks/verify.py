@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 import kgreason
-from kgreason.base.argument_checks import anonymizable
 from kgreason.base.progress import SILENT
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.anonymizers.assembly import publish
 from kgreason.isomorphism.anonymizers.klone import Klone
+from kgreason.isomorphism.arguments import anonymizable
 from kgreason.isomorphism.definition import Release
 from kgreason.isomorphism.verification.checker import count_attacked, verify
 from kgreason.isomorphism.verification.verdict import Certificate, Verdict

@@ -20,21 +20,21 @@ from kgreason.data.exchange import to_polars as to_polars
 from kgreason.engine.limits import Limits as Limits
 from kgreason.graph.knowledge_graph import KnowledgeGraph as KnowledgeGraph
 from kgreason.graph.knowledge_graph import Relation as Relation
-from kgreason.isomorphism.anonymization import Anonymization as Anonymization
-from kgreason.isomorphism.anonymization import Score as Score
 from kgreason.isomorphism.api import anonymize as anonymize
-from kgreason.isomorphism.api import read_graph as read_graph
 from kgreason.isomorphism.assessment import attack as attack
+from kgreason.isomorphism.assessment import commutation as commutation
 from kgreason.isomorphism.assessment import risk as risk
 from kgreason.isomorphism.assessment import score as score
 from kgreason.isomorphism.assessment import verify as verify
 from kgreason.isomorphism.assessment import verify_alone as verify_alone
 from kgreason.isomorphism.attacks.attack_results import Attacks as Attacks
+from kgreason.isomorphism.graph_input import read_graph as read_graph
 from kgreason.isomorphism.reading import read_pair as read_pair
+from kgreason.isomorphism.result import Anonymization as Anonymization
+from kgreason.isomorphism.result import Score as Score
 from kgreason.isomorphism.risk.advice import Risk as Risk
 from kgreason.language.functions import function as function
 from kgreason.language.values import Null as Null
-from kgreason.reasoning.api import commutation as commutation
 from kgreason.reasoning.api import explain as explain
 from kgreason.reasoning.api import load as load
 from kgreason.reasoning.api import reason as reason
@@ -42,6 +42,8 @@ from kgreason.reasoning.changes import Changes as Changes
 from kgreason.reasoning.reasoner import Reasoner as Reasoner
 from kgreason.reasoning.results import Reasoned as Reasoned
 from kgreason.release.publication import Folders as Folders
+from kgreason.reporting import report as report
+from kgreason.reporting import report_page as report_page
 
 __version__: str
 __all__: list[str]

@@ -22,30 +22,33 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from kgreason.base.choices import Construction, LeftOut, Loss, Mode, Partition, Sequence, Strategy
 from kgreason.base.errors import CallError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.isomorphism.settings import Mode
+from kgreason.links.settings import Strategy
+from kgreason.people.settings import Construction, LeftOut, Loss, Partition, Sequence
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from kgreason.graph.knowledge_graph import KnowledgeGraph
-    from kgreason.isomorphism.anonymization import Anonymization, Score
-    from kgreason.isomorphism.api import GraphData
-    from kgreason.isomorphism.verification.verdict import Examined, Verdict
-    from kgreason.links.anonymization import LinksAnonymization
+    from kgreason.isomorphism.graph_input import GraphData
+    from kgreason.isomorphism.result import Anonymization, Score
+    from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.arguments import Clusters
     from kgreason.links.model import Original, Released
+    from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification.verdict import LinksVerdict
-    from kgreason.people.anonymization import PeopleAnonymization
     from kgreason.people.api import Levels
     from kgreason.people.file_schema import Schema
     from kgreason.people.model import PeopleGraph
+    from kgreason.people.result import PeopleAnonymization
     from kgreason.people.utility.attribute_utility import Utility
     from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.reasoning.api import Rules
     from kgreason.release.publication import Folders
     from kgreason.release.report.report_data import Report
+    from kgreason.release.verdicts import Examined
 
 __all__ = ["CDGA", "CKGA", "CTKGA", "KGUARD", "KLONE", "PCKGA", "Estimator", "KDegree", "KIso", "Links"]
 Data = TypeVar("Data")
@@ -171,8 +174,9 @@ class Estimator(Generic[Data, Published]):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         """
-        report: Report = self.result_.report()
-        return report
+        from kgreason.reporting import report
+
+        return report(self.result_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "result_" in vars(self)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -15,25 +16,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgreason.language.values import source
-from kgreason.release.report.html_page import blocks, templates
-from kgreason.release.report.report_data import Figure, Finding, Item, State, Table
+from kgreason.release.report.html_page import blocks, page, templates
+from kgreason.release.report.report_data import Figure, Finding, Item, Report, State, Table
 
 if TYPE_CHECKING:
     from kgreason.engine.relations.fact_tables import Facts
     from kgreason.graph.knowledge_graph import KnowledgeGraph
-    from kgreason.isomorphism.anonymization import Anonymization
     from kgreason.isomorphism.attacks.attack_results import Attacks
+    from kgreason.isomorphism.result import Anonymization
     from kgreason.isomorphism.risk.advice import Risk
-    from kgreason.isomorphism.verification.verdict import Examined, Verdict
-    from kgreason.links.anonymization import LinksAnonymization
+    from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.attacks.disclosure import Disclosure
     from kgreason.links.model import LinkGraph, Original, Released
+    from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification.verdict import LinksVerdict
-    from kgreason.people.anonymization import PeopleAnonymization
     from kgreason.people.model import Attribute, PeopleGraph
+    from kgreason.people.result import PeopleAnonymization
     from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.provenance.explanation import Explanation
     from kgreason.reasoning.results import Reasoned
+    from kgreason.release.verdicts import Examined
 
 ROWS = 8
 """Rows of a table that are shown at most."""
@@ -45,7 +47,7 @@ LINES = 40
 """Lines of an explanation that are shown at most."""
 COLOURS = {"holds": "#1a7f37", "fails": "#b42318", "undecided": "#8a5a00", "given up": "#57606a"}
 """Of badges, whose text is white: the contrast is above 4.5 in light and dark pages alike."""
-MORE = ".verdict, .release (to publish), .mapping (secret) and .report() have more"
+MORE = ".verdict, .release (to publish), .mapping (secret) and kgreason.report(...) have more"
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,9 @@ VIEWS: dict[str, Callable[[Any], View]] = {}
 
 
 def html(result: object) -> str:
-    """The view of a result as one ``<div>``."""
+    """The view of a result as one ``<div>``; of a report its page, in a frame."""
+    if isinstance(result, Report):
+        return f'<iframe srcdoc="{escape(page(result))}" style="width:100%;height:40em;border:0"></iframe>'
     return rendered(view(result))
 
 
@@ -156,7 +160,7 @@ def _verdict(asked: str, found: Examined, figures: Iterable[Item], notes: Iterab
     return _judged(f"Verdict: {asked}", found, figures, findings(found), notes)
 
 
-@shows("kgreason.isomorphism.anonymization.Anonymization")
+@shows("kgreason.isomorphism.result.Anonymization")
 def _(found: Anonymization) -> View:
     from kgreason.isomorphism import report
 
@@ -171,7 +175,7 @@ def _(found: Anonymization) -> View:
     )
 
 
-@shows("kgreason.people.anonymization.PeopleAnonymization")
+@shows("kgreason.people.result.PeopleAnonymization")
 def _(found: PeopleAnonymization) -> View:
     from kgreason.people import report
 
@@ -191,7 +195,7 @@ def _(found: PeopleAnonymization) -> View:
     )
 
 
-@shows("kgreason.links.anonymization.LinksAnonymization")
+@shows("kgreason.links.result.LinksAnonymization")
 def _(found: LinksAnonymization) -> View:
     from kgreason.links import report
 
@@ -218,7 +222,7 @@ def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> It
 
 
 for name, title, family, items in (
-    ("kgreason.isomorphism.anonymization.Score", "Score of a release", "isomorphism", "score_items"),
+    ("kgreason.isomorphism.result.Score", "Score of a release", "isomorphism", "score_items"),
     (
         "kgreason.isomorphism.utility.query_utility.Utility",
         "Utility of a release",
@@ -247,7 +251,7 @@ for name, title, family, items in (
 
 @shows("kgreason.isomorphism.risk.advice.Risk")
 def _(found: Risk) -> View:
-    from kgreason.release.report.candidate_tables import risk_table
+    from kgreason.isomorphism.report import risk_table
 
     return View(
         f"Risk of {found.graph.n:,} vertices before anonymization, k = {found.k}",
@@ -262,7 +266,7 @@ def _(found: Risk) -> View:
 
 @shows("kgreason.isomorphism.attacks.attack_results.Attacks")
 def _(found: Attacks) -> View:
-    from kgreason.release.report.candidate_tables import attacks_table
+    from kgreason.isomorphism.report import attacks_table
 
     state: State = "fails" if found.broken else "undecided" if found.undecided else "holds"
     words = {
@@ -277,7 +281,7 @@ def _(found: Attacks) -> View:
 
 @shows("kgreason.links.attacks.disclosure.Disclosure")
 def _(found: Disclosure) -> View:
-    from kgreason.release.report.candidate_tables import disclosure_table
+    from kgreason.links.report import disclosure_table
 
     title = f"Sensitive links guessed: {found.sensitive:,} among {found.pairs:,} pairs"
     guess = f"a guess without the release is right with probability {found.base_rate:.3g}"

@@ -198,7 +198,7 @@ def _distributions(secret: bool) -> tuple[Chart, ...]:
 def real_reports(folder: Path) -> dict[str, Path]:
     """Pages of small releases of all three families, by family and folder."""
     import kgreason
-    from kgreason.graph.generators import school
+    from kgreason.links.school import school
 
     places = {
         name: Folders(folder / name / "release", folder / name / "private")

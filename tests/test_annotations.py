@@ -12,6 +12,7 @@ import kgreason
 from kgreason.base.errors import Diagnostic, ProgramError
 from kgreason.isomorphism.folder import public_rules
 from kgreason.language.check.program_checker import examine_file, load_file, load_text
+from kgreason.language.check.restriction import restricted
 from tests.examples import inputs
 
 
@@ -519,7 +520,7 @@ def test_sensitive_relations_and_probabilities_of_rules() -> None:
         (2, "control", None),
         (3, "friend", None),
     ]
-    assert program.restricted(["control"]).sensitive == program.sensitive
+    assert restricted(program, ["control"]).sensitive == program.sensitive
 
 
 def test_what_is_sensitive_needs_no_rule() -> None:

@@ -10,6 +10,7 @@ from kgreason.base.errors import ProgramError, render_all
 from kgreason.graph.induced.lifted import lift
 from kgreason.language.check.checked_program import CheckedRule, Invention
 from kgreason.language.check.program_checker import load_text
+from kgreason.language.check.restriction import restricted
 from kgreason.language.functions import function
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 
@@ -136,7 +137,7 @@ def test_equalities_and_constraints_are_rules_of_hidden_predicates() -> None:
     assert {unification.rule, denial.rule} <= set(program.rules)
     assert (program.arities["#equal_2"], program.arities["#false_3"]) == (4, 1)
     assert (program.outputs, program.derived) == (("r",), ())
-    assert {"#equal_2", "#false_3"} <= program.restricted(["r"]).heads
+    assert {"#equal_2", "#false_3"} <= restricted(program, ["r"]).heads
 
 
 def test_an_equality_of_a_variable_with_itself() -> None:

@@ -14,6 +14,7 @@ from kgreason.graph.induced.lifted import lift
 from kgreason.language.check.checked_program import Keyed
 from kgreason.language.check.genericity import check_generic
 from kgreason.language.check.program_checker import examine_file, load_file, load_text
+from kgreason.language.check.restriction import restricted
 from kgreason.language.syntax.syntax_tree import Program
 from tests.test_parser import EXAMPLE, PIECES, PROGRAMS
 
@@ -121,7 +122,7 @@ def test_paths_are_relative_to_the_rule_file(tmp_path: Path) -> None:
 
 def test_restricted() -> None:
     program = load_text(CONTROL + "other(X) :- company(X). company(1).")
-    assert program.restricted(["controlled"]).heads == {"control", "controlled"}
+    assert restricted(program, ["controlled"]).heads == {"control", "controlled"}
 
 
 @pytest.mark.parametrize("name", ["control", "ultimate_controller", "reachability", "holding"])
@@ -892,7 +893,7 @@ def check_all(text: str) -> None:
         return
     render_all((*program.warnings, *check_generic(program)), text)
     if not (program.unifications or program.denials):
-        lift(program.restricted(program.outputs), "its_own_part")
+        lift(restricted(program, program.outputs), "its_own_part")
 
 
 # Rules for anonymization

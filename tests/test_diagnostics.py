@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import kgreason
-from kgreason.base.argument_checks import anonymizable
 from kgreason.base.errors import KgreasonError, render_all
+from kgreason.isomorphism.arguments import anonymizable
 from kgreason.language.check.program_checker import examine_file
 
 PACKAGE = Path(kgreason.__file__).resolve().parent

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from kgreason.graph.generators import erdos_renyi, scale_free
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.isomorphism.anonymizers import template_copies
+from kgreason.isomorphism.anonymizers import forbidden_degrees
 from kgreason.isomorphism.anonymizers.augmentation import Draft
+from kgreason.isomorphism.anonymizers.forbidden_degrees import Standing
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.template_copies import Choice, Hosts, Planned, Standing
+from kgreason.isomorphism.anonymizers.template_copies import Choice, Hosts, Planned
 from tests.examples import inputs
 from tests.graphs import build
 from tests.test_published import RULES
@@ -125,7 +126,7 @@ def test_what_would_hurt() -> None:
     cover.add(np.array([[2, 3]]), np.array([0]))
     draft.promise(np.array([2, 3]), np.array([4, 0]), np.array([0, 7]))
     none = Lack(np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    standing = Standing.of(draft, [(cover, none)], np.arange(6))
+    standing = Standing.of((draft.inner, draft.outer), [(cover, none)], np.arange(6))
     assert standing.hurts(0, (4, 2))
     assert standing.hurts(1, (2, 7))
     assert not standing.hurts(0, (5, 7))
@@ -138,10 +139,10 @@ def test_what_would_hurt() -> None:
 
 
 def test_high_degrees_are_not_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(template_copies, "_MOST", 8)
+    monkeypatch.setattr(forbidden_degrees, "_DEGREES", (64, 8))
     graph = build(30, [(0, v, 0.01) for v in range(1, 30)])
     draft, cover, lack = drafted(graph, 1)
-    standing = Standing.of(draft, [(cover, lack)], np.arange(30))
+    standing = Standing.of((draft.inner, draft.outer), [(cover, lack)], np.arange(30))
     assert standing.lacking.shape[2] == 8
     choice = Hosts(draft, [(cover, lack)], np.random.default_rng(0)).choose(planned(cover, lack))
     assert 0 not in choice.hosts

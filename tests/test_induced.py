@@ -15,6 +15,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import is_generic
 from kgreason.language.check.program_checker import load_text
+from kgreason.language.check.restriction import restricted
 from kgreason.language.check.weight_visibility import Use, monotone_outcome, weight_uses
 from tests import naive
 from tests.examples import inputs
@@ -262,7 +263,7 @@ def test_use_in_one_rule(condition: str, expected: tuple[Use, tuple[float, ...]]
 
 def test_outcome_of_added_weights(programs: dict[str, CheckedProgram]) -> None:
     def outcome(program: CheckedProgram) -> frozenset[str] | None:
-        return monotone_outcome(program.restricted(program.derived), weight_uses(program))
+        return monotone_outcome(restricted(program, program.derived), weight_uses(program))
 
     assert outcome(programs["control"]) == {"control"}
     assert outcome(programs["ultimate"]) == {"control", "controlled"}
@@ -284,7 +285,7 @@ def test_outcome_of_added_weights(programs: dict[str, CheckedProgram]) -> None:
 def test_what_does_not_grow_with_weights(rule: str) -> None:
     program = load_text(f'@edge("own"). @derived("p"). {rule}')
     found = weight_uses(program)
-    assert found["own"].use is Use.READ or monotone_outcome(program.restricted(["p"]), found) is None
+    assert found["own"].use is Use.READ or monotone_outcome(restricted(program, ["p"]), found) is None
 
 
 def test_negative_weights_are_looked_at_in_full() -> None:
@@ -305,7 +306,7 @@ def test_ends_of_cells_may_fail_where_weights_do_not() -> None:
         majors(C) :- major(Y), C = mcount(Y).
         p(X,Y) :- own(X,Y,_), majors(C), D = 10 / (C - 1), D > 0."""
     )
-    assert monotone_outcome(program.restricted(["p"]), weight_uses(program)) == {"major"}
+    assert monotone_outcome(restricted(program, ["p"]), weight_uses(program)) == {"major"}
     # 0.26 + 0.2 is no majority, but the greatest weights of the same cells, 0.49 + 0.24, are one
     edges = [("A", "C", 0.26), ("B", "C", 0.2), ("D", "E", 0.49), ("E", "D", 0.24)]
     graph = KnowledgeGraph.from_edges(edges, relation="own", vertices="ABCDE")

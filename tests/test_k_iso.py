@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason.base.choices import Method
 from kgreason.base.progress import SILENT
 from kgreason.cli import app
 from kgreason.graph.generators import scale_free
@@ -20,6 +19,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.isomorphism.anonymizers.assembly import publish
 from kgreason.isomorphism.anonymizers.k_iso import Arcs, KIso, agreed, align
 from kgreason.isomorphism.definition import Guarantee
+from kgreason.isomorphism.settings import Method
 from kgreason.isomorphism.verification.block_checker import verify
 from kgreason.isomorphism.verification.checker import delta
 from kgreason.isomorphism.verification.image_search import Search

@@ -241,9 +241,9 @@ def shared_data() -> Path:
 @pytest.mark.slow
 @pytest.mark.skipif(not shared_data().is_dir(), reason="the real graphs of ../shared/data are not there")
 def test_a_real_graph_with_millions_of_subgraphs() -> None:
-    from kgreason.base.argument_checks import anonymizable
     from kgreason.base.resources import resource
-    from kgreason.isomorphism.api import read_graph
+    from kgreason.isomorphism.arguments import anonymizable
+    from kgreason.isomorphism.graph_input import read_graph
     from kgreason.reasoning.api import load
 
     rules = load(resource("rules", "reachability.vada"))

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.graph.generators import school
 from kgreason.links.anonymizers.strategies import apply
 from kgreason.links.attacks.disclosure import disclosure
 from kgreason.links.attacks.entity_pairs import Beliefs, expected_power, pairs_between, slots_of
 from kgreason.links.attacks.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of
 from kgreason.links.model import LinkGraph, Observations, Original, Released, Sensitive, observations
+from kgreason.links.school import school
 from tests.examples import inputs
 
 NOISE = Noise(0.2, {"with": 0.4, "calls": 0.6})

@@ -14,12 +14,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason.base.choices import CLUSTERED, Strategy
 from kgreason.base.errors import AnonymizationError, CallError, DataError, ReleaseError
 from kgreason.cli import app
-from kgreason.graph.generators import school
 from kgreason.links.folder import read_released
 from kgreason.links.model import LinkGraph, Original, Sensitive, observations
+from kgreason.links.school import school
+from kgreason.links.settings import CLUSTERED, Strategy
 from kgreason.people.file_schema import schema_of_options
 from kgreason.people.model import PeopleGraph
 from kgreason.people.writing import write_people

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.base.choices import Strategy
 from kgreason.base.errors import AnonymizationError, DataError, ReleaseError
 from kgreason.data.formats.delimited import write_csv
 from kgreason.language.check.program_checker import load_text
@@ -25,6 +24,7 @@ from kgreason.links.folder import names_of, read_released, write_links
 from kgreason.links.model import LinkGraph, Observations, Original, Released, observations
 from kgreason.links.reading import links_of_program
 from kgreason.links.reading import read as read_links
+from kgreason.links.settings import Strategy
 from kgreason.people.file_schema import schema_of_options
 from kgreason.people.model import attribute
 from tests.examples import inputs

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.base.choices import Strategy
 from kgreason.base.errors import AnonymizationError, ProgramError
 from kgreason.base.progress import Silent
 from kgreason.base.resources import resource
@@ -21,6 +20,7 @@ from kgreason.links.attacks.entity_pairs import Beliefs, place
 from kgreason.links.attacks.noisy_or import Causes, least_fixpoint
 from kgreason.links.attacks.rule_adversary import rule_beliefs
 from kgreason.links.model import LinkGraph, Observations, Released, observations
+from kgreason.links.settings import Strategy
 from tests.examples import inputs
 from tests.needs import quick
 

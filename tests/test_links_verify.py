@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason import Folders, __version__
-from kgreason.base.choices import CLUSTERED, Strategy
 from kgreason.base.errors import DataError
 from kgreason.links import anonymize as anonymize_links
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released
 from kgreason.links.model import LinkGraph, Observations, Original, Released, Sensitive
+from kgreason.links.settings import CLUSTERED, Strategy
 from kgreason.links.verification.checker import verify_links
 from kgreason.links.verification.verdict import LinksVerdict, Source
 from kgreason.people.model import attribute

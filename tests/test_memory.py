@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import multiprocessing
+import re
 import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -162,7 +163,7 @@ def test_nothing_is_half_written(tmp_path: Path) -> None:
         [*command, "--memory-limit", "250MB"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert run.returncode == 2
-    assert "t.vada:5:" in run.stderr
+    assert re.search(r"t\.vada:[45]:", run.stderr)  # which rule it is depends on whether kernels are compiled
     assert "the limit is 250 MB" in run.stderr
     assert not (tmp_path / "found").exists()
 

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason import KnowledgeGraph, Relation
 from kgreason.engine.relations.fact_tables import Facts
-from kgreason.graph.generators import school
-from kgreason.isomorphism.verification.verdict import Delta, Item, Verdict
+from kgreason.isomorphism.verification.verdict import Delta, Verdict
 from kgreason.links import LinkGraph
 from kgreason.links.model import Original, Released, Sensitive, observations
+from kgreason.links.school import school
 from kgreason.notebook import COLOURS, ROWS, View, rendered
 from kgreason.people import PeopleGraph
 from kgreason.release.report.report_data import Figure, Table
+from kgreason.release.verdicts import Item
 from tests.examples import inputs
 
 OWN = '@edge("own"). @derived("major"). @query("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'

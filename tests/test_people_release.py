@@ -27,7 +27,7 @@ from kgreason.people import PeopleGraph
 from kgreason.people import anonymization as stage
 from kgreason.people import anonymize as anonymize_people
 from kgreason.people import read as read_people
-from kgreason.people.anonymization import PeopleAnonymization
+from kgreason.people.result import PeopleAnonymization
 from tests.examples import inputs
 from tests.needs import quick
 from tests.people_definition import People, k_ad, k_w_tad, p_k_ad, paired_k_degree

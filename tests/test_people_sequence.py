@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.base.choices import LeftOut
 from kgreason.base.errors import AnonymizationError, DataError
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people import verify as verify_people
@@ -26,6 +25,7 @@ from kgreason.people.anonymizers.history import History, classes, fingerprint, r
 from kgreason.people.anonymizers.losses import AttributeDegreeLoss
 from kgreason.people.anonymizers.user_distances import Clusters, Distance, MatrixDistance
 from kgreason.people.model import Links, PeopleGraph, attribute, distinct_links
+from kgreason.people.settings import LeftOut
 from tests.examples import inputs
 
 Information = tuple[frozenset[tuple[str, str]], tuple[tuple[str, int, int], ...]]

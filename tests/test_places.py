@@ -15,10 +15,11 @@ from kgreason.base.progress import SILENT
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.pairs import Pairs
 from kgreason.graph.parts import beside
 from kgreason.isomorphism.risk.candidate_counts import knowledge, of_subgraphs, of_vertices, surveys
 from kgreason.isomorphism.risk.occurrences import Sample, Standing, least, stand, survey
-from kgreason.isomorphism.verification.isomorphism_classes import Classes, Pairs
+from kgreason.isomorphism.verification.isomorphism_classes import Classes
 from kgreason.isomorphism.verification.release_index import Space
 from kgreason.language.check.checked_program import CheckedProgram
 from tests.examples import inputs

@@ -23,7 +23,8 @@ from kgreason.isomorphism.verification import population
 from kgreason.isomorphism.verification.adjacency import undirected
 from kgreason.isomorphism.verification.checker import verify
 from kgreason.isomorphism.verification.population import Population, draw, pick
-from kgreason.isomorphism.verification.verdict import Delta, Item, Verdict
+from kgreason.isomorphism.verification.verdict import Delta, Verdict
+from kgreason.release.verdicts import Item
 from tests.examples import inputs
 from tests.graphs import graphs
 from tests.needs import quick

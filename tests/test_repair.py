@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kgreason.base import cores
-from kgreason.base.choices import Method, Mode
 from kgreason.base.progress import SILENT
 from kgreason.base.resources import resource
 from kgreason.graph.generators import erdos_renyi, scale_free
@@ -17,6 +16,7 @@ from kgreason.isomorphism.anonymizers.methods import choose
 from kgreason.isomorphism.anonymizers.weight_density import GRID
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.assessment import score
+from kgreason.isomorphism.settings import Method, Mode
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_file, load_text
 from tests.graphs import build

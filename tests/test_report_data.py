@@ -18,34 +18,26 @@ from hypothesis import strategies as st
 
 import kgreason
 from kgreason.base.errors import ReleaseError
-from kgreason.graph.generators import school
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism import exposure
 from kgreason.isomorphism import report as rules_report
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.reading import read_released
+from kgreason.isomorphism.report_words import Promise, safe_private, safe_public, verdict_words
 from kgreason.isomorphism.risk.candidate_counts import of_vertices
-from kgreason.isomorphism.verification.verdict import Delta, Item, Verdict
+from kgreason.isomorphism.verification.verdict import Delta, Verdict
 from kgreason.links import report as links_report
+from kgreason.links.school import school
 from kgreason.people import report as people_report
-from kgreason.people.folder import Claim
+from kgreason.people.claim import Claim
 from kgreason.release.publication import Folders
 from kgreason.release.report.candidate_tables import as_shown, by_classes
 from kgreason.release.report.charts import counts_chart, values_chart
 from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Section, Table
 from kgreason.release.report.report_json import as_dict, from_dict, read_report, texts
 from kgreason.release.report.sections import files_section
-from kgreason.release.report.words import (
-    FILES,
-    SHARED,
-    TERMS,
-    Promise,
-    safe_private,
-    safe_public,
-    state_words,
-    term_of,
-    verdict_words,
-)
+from kgreason.release.report.words import FILES, SHARED, TERMS, state_words, term_of
+from kgreason.release.verdicts import Item
 from tests.conftest import ROOT
 from tests.examples import inputs
 
@@ -122,9 +114,9 @@ def test_both_folders_hold_the_page_and_its_data(family: str, request: pytest.Fi
     for folder, secret in ((folders.private, True), (folders.release, False)):
         found = read_report(folder / "report.json")
         assert found.secret is secret
-        assert found.html() == (folder / "report.html").read_text(encoding="utf-8")
+        assert kgreason.report_page(found) == (folder / "report.html").read_text(encoding="utf-8")
     page = read_report(folders.private / "report.json")
-    again = made.report()
+    again = kgreason.report(made)
     times = [s for s in page.sections if s.title != "The run"]
     assert times == [s for s in again.sections if s.title != "The run"]
     assert page.parameters == again.parameters
@@ -226,7 +218,7 @@ def test_the_owners_figures_are_those_of_verdict_and_score(
     released: tuple[kgreason.Anonymization, Folders],
 ) -> None:
     made, _ = released
-    report, score = made.report(), made.score
+    report, score = kgreason.report(made), made.score
     found = figures(report)
     assert made.verdict.delta is not None
     assert found["δ-anonymity"].number == made.verdict.delta.value
@@ -324,7 +316,7 @@ def test_what_is_promised_comes_first_and_the_rest_is_called_so(
         found = ([i for i in section.items if isinstance(i, kind)] for kind in (Figure, Table))
         return next(found), next(found)
 
-    rules, people_, links_ = (risk(made.report()) for made, _ in (released, users, observed))
+    rules, people_, links_ = (risk(kgreason.report(made)) for made, _ in (released, users, observed))
     for shown, tables in (rules, people_):
         said = [figure.note.startswith("promised") for figure in shown]
         assert said == sorted(said, reverse=True)
@@ -353,7 +345,7 @@ def made_k(shown: list[Figure]) -> int:
 
 def test_nothing_of_the_risks_of_a_baseline_is_promised() -> None:
     made = kgreason.anonymize(CONTROL, {"own": EDGES}, method="k-iso", k=2, x=3, trials=1)
-    report = made.report()
+    report = kgreason.report(made)
     assert any("not to be published" in warning for warning in report.warnings)
     assert "Nothing of this is promised" in next(
         s.lead for s in report.sections if s.title.startswith("Risk")
@@ -363,7 +355,7 @@ def test_nothing_of_the_risks_of_a_baseline_is_promised() -> None:
 
 def test_parts_have_their_places_after(released: tuple[kgreason.Anonymization, Folders]) -> None:
     made, _ = released
-    report = made.report()
+    report = kgreason.report(made)
     rows = {row[0]: row for row in table(report, "Candidates").rows}
     fewest = {name: (int(row[1]), int(row[2])) for name, row in rows.items() if name.startswith("part")}
     assert fewest
@@ -454,26 +446,26 @@ def test_people_and_links_say_what_was_done(
     users: tuple[Any, Folders], observed: tuple[Any, Folders]
 ) -> None:
     for made, _ in (users, observed):
-        report = made.report()
+        report = kgreason.report(made)
         assert report.safe.startswith("It is not safe")
         assert report.warnings == (SHARED["seeded"],)
-        unseeded = replace(made, run=replace(made.run, seed=None)).report()
+        unseeded = kgreason.report(replace(made, run=replace(made.run, seed=None)))
         assert unseeded.safe.count(".") == 1
         assert not unseeded.warnings
         broken = replace(made.verdict, items=(BAD,))
-        failed = replace(made, run=unseeded and replace(made.run, seed=None), verdict=broken).report()
+        failed = kgreason.report(replace(made, run=unseeded and replace(made.run, seed=None), verdict=broken))
         assert failed.safe.startswith("It is not safe")
         assert failed.state == "fails"
         undecided = replace(made.verdict, items=(OPEN,))
         assert (
             "could not decide"
-            in replace(made, run=replace(made.run, seed=None), verdict=undecided).report().safe
+            in kgreason.report(replace(made, run=replace(made.run, seed=None), verdict=undecided)).safe
         )
 
 
 def test_what_is_seen_of_people_is_what_the_model_promises(users: tuple[Any, Folders]) -> None:
     made, _ = users
-    report = made.report()
+    report = kgreason.report(made)
     rows = {row[0]: row for row in table(report, "Candidates").rows}
     stands = rows["values and numbers of links, as they stand"]
     assert int(stands[2]) == made.verdict.figures.smallest >= 3
@@ -487,7 +479,7 @@ def test_what_is_seen_of_people_is_what_the_model_promises(users: tuple[Any, Fol
 
 def test_what_is_seen_of_links_is_what_clusters_hide(observed: tuple[Any, Folders]) -> None:
     made, _ = observed
-    report = made.report()
+    report = kgreason.report(made)
     (row,) = table(report, "Candidates").rows
     assert int(row[2]) >= 4
     assert figures(report)["Links kept"].number == made.utility
@@ -663,7 +655,7 @@ def test_every_definition_is_in_the_documentation() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_term_of_a_report_is_defined(family: str, request: pytest.FixtureRequest) -> None:
     made, folders = request.getfixturevalue(family)
-    for report in (made.report(), read_report(folders.release / "report.json")):
+    for report in (kgreason.report(made), read_report(folders.release / "report.json")):
         named = {item.term for item in items(report) if getattr(item, "term", "")}
         assert named <= set(TERMS)
     assert all(term_of(item.name) for item in made.verdict.items), "each condition has a definition"

@@ -12,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import kgreason
-from kgreason.base.argument_checks import anonymizable
 from kgreason.base.errors import ProgramError
 from kgreason.base.resources import resource
 from kgreason.engine.relations.fact_tables import Facts
@@ -25,8 +24,10 @@ from kgreason.graph.small_graphs.bit_kernels import PART
 from kgreason.graph.small_graphs.bit_kernels import _sum as exact_sum
 from kgreason.graph.small_graphs.interpreter import Pairs
 from kgreason.graph.small_graphs.plan_compiler import Plan
+from kgreason.isomorphism.arguments import anonymizable
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_text
+from kgreason.language.check.restriction import restricted
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Variable
 from tests.examples import inputs
 
@@ -160,7 +161,7 @@ def test_random_rules_as_the_engine() -> None:
             program = load_text(text)
         except ProgramError:
             assume(False)
-        program = program.restricted(program.derived)
+        program = restricted(program, program.derived)
         reasoner, members = InducedReasoner(graph, program), subsets(graph, seed)
         inside.append(reasoner.outside is None)
         assume(inside[-1])

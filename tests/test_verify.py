@@ -18,6 +18,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.graph.pairs import Pairs
 from kgreason.isomorphism.anonymizers.assembly import publish
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.verification import image_kernels as kernels
@@ -26,7 +27,7 @@ from kgreason.isomorphism.verification import image_search as search
 from kgreason.isomorphism.verification import images
 from kgreason.isomorphism.verification import subgraph_visits as visits
 from kgreason.isomorphism.verification.checker import verify
-from kgreason.isomorphism.verification.isomorphism_classes import Classes, Interner, Pairs
+from kgreason.isomorphism.verification.isomorphism_classes import Classes, Interner
 from kgreason.isomorphism.verification.verdict import Delta, Verdict
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_text
@@ -561,8 +562,8 @@ def test_isolated_vertices_are_components_of_their_own() -> None:
 @pytest.mark.parametrize("seed", [20, pytest.param(26, marks=pytest.mark.slow)])
 def test_what_was_skipped_in_a_sample_is_not_taken_for_known(seed: int) -> None:
     """Copies of a graph with many patterns: looking for samples must not hide patterns from the search."""
-    from kgreason.base.argument_checks import anonymizable
-    from kgreason.isomorphism.api import read_graph
+    from kgreason.isomorphism.arguments import anonymizable
+    from kgreason.isomorphism.graph_input import read_graph
     from kgreason.reasoning.api import load
 
     rules = load(Path(__file__).resolve().parent.parent / "examples" / "ownership" / "control.vada")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from kgreason.graph.induced.situations import Cells, Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.graph.pairs import Pairs
 from kgreason.isomorphism.verification import population
 from kgreason.isomorphism.verification import subgraph_visits as visit_kernels
 from kgreason.isomorphism.verification import subgraph_visits as visits
 from kgreason.isomorphism.verification.adjacency import Bonds, undirected
-from kgreason.isomorphism.verification.isomorphism_classes import Pairs
 from kgreason.isomorphism.verification.population import count_connected
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, FREE, Orders, Tree, Walker, shares
 from tests.examples import inputs

@@ -15,6 +15,7 @@ from kgreason.cli import app
 from kgreason.language.check.affected_positions import affected_positions, written
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Wardedness
 from kgreason.language.check.program_checker import load_text
+from kgreason.language.check.restriction import restricted
 from kgreason.language.check.wardedness import endless, explain
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 from tests.examples import inputs
@@ -128,9 +129,9 @@ def test_no_warning_where_the_chase_ends() -> None:
 
 def test_what_is_left_of_a_program_may_be_warded() -> None:
     program = load_text("p(X, Y) :- e(X). e(Y) :- p(X, Y). s(X, Y) :- e(X), e(Y). e(1).")
-    assert program.restricted(["s"]).wardedness == program.wardedness
-    assert program.restricted(["p"]).wardedness.fragment == "linear"
-    assert program.restricted(["p"]).wardedness.warded
+    assert restricted(program, ["s"]).wardedness == program.wardedness
+    assert restricted(program, ["p"]).wardedness.fragment == "linear"
+    assert restricted(program, ["p"]).wardedness.warded
 
 
 @pytest.mark.parametrize(

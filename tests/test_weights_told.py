@@ -16,8 +16,6 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import roc_auc_score
 
 import kgreason
-from kgreason.base.argument_checks import anonymizable
-from kgreason.base.choices import Method
 from kgreason.base.progress import SILENT
 from kgreason.graph.generators import scale_free
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
@@ -26,7 +24,9 @@ from kgreason.isomorphism.anonymizers.assembly import assemble
 from kgreason.isomorphism.anonymizers.methods import choose
 from kgreason.isomorphism.anonymizers.weight_density import GRID
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
-from kgreason.isomorphism.api import read_graph
+from kgreason.isomorphism.arguments import anonymizable
+from kgreason.isomorphism.graph_input import read_graph
+from kgreason.isomorphism.settings import Method
 from kgreason.language.check.program_checker import load_text
 from kgreason.reasoning.api import load
 from tests.needs import quick

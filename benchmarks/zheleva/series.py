@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.base.choices import THRESHOLDS, Strategy
-from kgreason.graph.generators import school
 from kgreason.links.anonymizers.clusters import clusters_of
 from kgreason.links.anonymizers.strategies import apply
 from kgreason.links.attacks.disclosure import disclosure
 from kgreason.links.attacks.entity_pairs import Beliefs, pairs_between
 from kgreason.links.attacks.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of
 from kgreason.links.model import Original, Released
+from kgreason.links.school import school
+from kgreason.links.settings import THRESHOLDS, Strategy
 
 NOISE = Noise(0.2, {"classmates": 0.4, "groupmates": 0.6})
 PERCENT = 50.0
@@ -105,7 +105,7 @@ class Series:
 
 
 def measured(graphs: int, seed: Sequence[int], releases: Sequence[Release], **drawn: Any) -> Series:
-    """Attack all releases of some schools; `drawn` is what :func:`kgreason.graph.generators.school` takes."""
+    """Attack all releases of some schools; `drawn` is what :func:`kgreason.links.school.school` takes."""
     return attacked(
         graphs,
         seed,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from kgreason.base.choices import THRESHOLDS
 from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.cli import options
 from kgreason.cli.commands import (
@@ -25,6 +24,7 @@ from kgreason.cli.commands import (
 )
 from kgreason.cli.options import FILES, names, option, rule_files, taking
 from kgreason.cli.releasing import one_sensitive, read_links
+from kgreason.links.settings import THRESHOLDS
 
 if TYPE_CHECKING:
     from kgreason.language.check.checked_program import CheckedProgram

@@ -17,7 +17,7 @@ from kgreason.base.interrupts import INTERRUPTED, NOTHING, leave_in_order
 from kgreason.base.printable import hidden, screened
 from kgreason.cli.error_messages import Kind, fail
 from kgreason.cli.options import ALLOW_FILES, COMMON, FILES, names, with_common
-from kgreason.cli.run import all_letters, aloud, hushed, running, tell
+from kgreason.cli.run import all_letters, aloud, hushed, running, tell, tell_options
 
 if TYPE_CHECKING:
     from kgreason.language.check.checked_program import CheckedProgram
@@ -39,7 +39,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
             run.json = bool(kwargs.get("as_json"))
             run.begin(kwargs)
             if run.config is not None and run.context is not None:
-                run.config.tell(run.context, quiet=run.quiet)
+                tell_options(run.config, run.context, quiet=run.quiet)
             with screened(), hushed(run.quiet):
                 code = command(*args, **kwargs)
         except KgreasonError as error:

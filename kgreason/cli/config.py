@@ -13,7 +13,6 @@ import typer
 
 from kgreason.base.errors import DataError
 from kgreason.base.toml import parsed
-from kgreason.cli.run import tell
 from kgreason.cli.run_log import SUFFIX
 from kgreason.data.sources import parse_file
 from kgreason.language.check.file_access import files_of
@@ -200,15 +199,9 @@ class Config:
         line = next((n for n in lines if n is not None), None)
         return str(self.file) if line is None else f"{self.file}:{line}"
 
-    def tell(self, context: typer.Context, *, quiet: bool) -> None:
-        """Say which options of a command come from the file."""
-        from kgreason.cli.run import hushed
-
-        flags = [p.opts[0] for p in context.command.params if self.line_of(context, p.name) is not None]
-        if flags:
-            unsaid = quiet and "--quiet" not in flags  # a file that a stranger wrote does not hide itself
-            with hushed(unsaid):
-                tell(f"{self.file} says {', '.join(flags)}")
+    def flags(self, context: typer.Context) -> list[str]:
+        """Options of a command that come from the file."""
+        return [p.opts[0] for p in context.command.params if self.line_of(context, p.name) is not None]
 
 
 def _keys_of(param: Any) -> list[str]:

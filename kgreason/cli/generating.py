@@ -112,8 +112,8 @@ def generate_school(out: Path, seed: int | None, force: bool, as_json: bool, **s
     """Students with classmates, groupmates and friends: triples user, relation, target, a row for each shared class."""
     import numpy as np
 
-    from kgreason.graph.generators import school
     from kgreason.links.reading import write_triples
+    from kgreason.links.school import school
 
     check_free(out, force)
     drawn = school(np.random.default_rng(seed), **said)

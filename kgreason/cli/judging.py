@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import typer
 
-from kgreason.base.choices import MAX_SUBGRAPHS, AnyModel, Model, PeopleModel, Strategy
 from kgreason.base.errors import CallError
 from kgreason.cli import options
 from kgreason.cli.commands import (
@@ -24,9 +23,12 @@ from kgreason.cli.commands import (
     the_schema,
 )
 from kgreason.cli.error_messages import original_of
-from kgreason.cli.options import FILES, REQUIRED, argument, names, option, taking
+from kgreason.cli.options import FILES, REQUIRED, AnyModel, argument, names, option, taking
 from kgreason.cli.releasing import one_sensitive, read_links
 from kgreason.cli.run import tell
+from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Model
+from kgreason.links.settings import Strategy
+from kgreason.people.settings import PeopleModel
 
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
 import typer
 
@@ -18,8 +18,11 @@ from kgreason.base.memory import parse_size
 from kgreason.cli.run import running
 from kgreason.cli.run_log import Log
 from kgreason.engine.limits import Limits
+from kgreason.isomorphism.settings import Method, Model
 from kgreason.language.check.file_access import is_data
 from kgreason.language.vocabulary import FileFormat
+from kgreason.links.settings import LinksMethod, LinksModel
+from kgreason.people.settings import PeopleMethod, PeopleModel
 
 _PREDICATES = re.compile(r'^\s*@(?:edge|node|input|bind|qbind)\(\s*"(\w+)"', re.MULTILINE)
 _SHOWN = 100  # entries of a folder; more are no help
@@ -290,3 +293,9 @@ RELEASE = argument("release", str, "RELEASE", "The release: its folder or its ta
 OUT = option("--out FILE", Path, "CSV file to write.", REQUIRED)
 FORCE = option("--force", bool, "Replace a file or table that is there.")
 AS_JSON = option("--json", bool, "Print JSON.", name="as_json")
+
+
+AnyMethod = Literal[Method, PeopleMethod, LinksMethod]
+
+
+AnyModel = Literal[Model, PeopleModel, LinksModel]

@@ -78,8 +78,8 @@ def tell_alike(file: Path) -> None:
 
 
 def _print_examined(file: Path, found: Examined, *, explain: bool) -> None:
+    from kgreason.isomorphism.assessment import commutation
     from kgreason.language.check.wardedness import explain as explain_nulls
-    from kgreason.reasoning.api import commutation
 
     errors = sum(d.severity == "error" for d in found.diagnostics)
     if found.diagnostics and running().quiet:
@@ -121,7 +121,7 @@ def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
 
 def _examined(file: Path, found: Examined) -> dict[str, object]:
     """All that is told of a rule file, for JSON."""
-    from kgreason.reasoning.api import commutation
+    from kgreason.isomorphism.assessment import commutation
 
     commutes = commutation(found.program) if found.program else None
     return {

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 import typer
 
-from kgreason.base.choices import AnyMethod, Mode, PeopleMethod, Strategy
 from kgreason.base.errors import CallError
 from kgreason.cli import options
 from kgreason.cli.commands import given, guarded, load_rules, print_json, refuse, sources, the_schema
-from kgreason.cli.options import FILES, names, option, taking
+from kgreason.cli.options import FILES, AnyMethod, names, option, taking
 from kgreason.cli.run import complain, tell
-from kgreason.people.settings import Settings
+from kgreason.isomorphism.settings import Mode
+from kgreason.links.settings import Strategy
+from kgreason.people.settings import PeopleMethod, Settings
 
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress

@@ -9,13 +9,13 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgreason.base.choices import MAX_EXAMINED
 from kgreason.base.errors import ReleaseError
 from kgreason.base.printable import printable, raw
 from kgreason.cli import options
 from kgreason.cli.commands import check_free, counted, guarded, load_rules, print_json, sources, tables
 from kgreason.cli.options import option, taking
 from kgreason.cli.run import tell
+from kgreason.isomorphism.settings import MAX_EXAMINED
 
 if TYPE_CHECKING:
     from kgreason.isomorphism.risk.advice import Method, Risk
@@ -98,7 +98,7 @@ def _write(out: Path, document: Mapping[str, object]) -> None:
 
 
 def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:
-    from kgreason.release.report.candidate_tables import risk_table
+    from kgreason.isomorphism.report import risk_table
 
     graph = found.graph
     print(f"{counted(graph.n, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}, before any anonymization\n")

@@ -162,6 +162,15 @@ def tell(text: str, kind: str = "note") -> None:
     print(printable(text), file=sys.stderr)
 
 
+def tell_options(config: Config, context: typer.Context, *, quiet: bool) -> None:
+    """Say which options of a command come from a file."""
+    flags = config.flags(context)
+    if flags:
+        unsaid = quiet and "--quiet" not in flags  # a file that a stranger wrote does not hide itself
+        with hushed(unsaid):
+            tell(f"{config.file} says {', '.join(flags)}")
+
+
 def complain(text: str) -> None:
     """Say on standard error what is wrong, even if the run is quiet, and log it."""
     running().record("error", text)

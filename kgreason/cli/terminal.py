@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from kgreason.base.progress import Progress
     from kgreason.engine.relations.fact_tables import Facts
     from kgreason.engine.statistics import Stats
-    from kgreason.isomorphism.anonymization import Anonymization
-    from kgreason.isomorphism.verification.verdict import Examined, Verdict
-    from kgreason.links.anonymization import LinksAnonymization
+    from kgreason.isomorphism.result import Anonymization
+    from kgreason.isomorphism.verification.verdict import Verdict
+    from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification.verdict import LinksVerdict
-    from kgreason.people.anonymization import PeopleAnonymization
+    from kgreason.people.result import PeopleAnonymization
     from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.release.report.report_data import Item as Block
+    from kgreason.release.verdicts import Examined
 
 SHOWN = 20  # facts of a predicate shown to a person
 WITNESSES = 3  # of a violated item

@@ -33,6 +33,7 @@ from kgreason.engine.relations.symbols import Symbols
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram, Position
 from kgreason.language.check.genericity import met_by_vertices
+from kgreason.language.check.restriction import restricted
 from kgreason.language.syntax.syntax_tree import Constant
 
 __all__ = ["Data", "load_facts", "load_graph"]
@@ -143,7 +144,7 @@ def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
 
 
 def _needed(program: CheckedProgram, goals: Sequence[str]) -> set[str]:
-    left = program.restricted(goals)
+    left = restricted(program, goals)
     rules = [atom for rule in left.rules for atom in (rule.head, *rule.positives, *rule.negatives)]
     needed = {*goals, *(atom.predicate for atom in (*left.facts, *rules))}
     return needed.union(program.edges) if needed & set(program.nodes) else needed

@@ -18,7 +18,7 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.data.column_kinds import almost_numbers, interned, kinds, nullable, remarks, typed
 from kgreason.data.edge_checks import Rows, Titles, both_ways, loopless, scaled
 from kgreason.data.format_list import read_table, understood
-from kgreason.data.formats.delimited import records
+from kgreason.data.formats.delimited_text import records
 from kgreason.data.formats.neo4j import is_header
 from kgreason.data.predicate_rows import Selected, Shape, select
 from kgreason.data.raw_table import Raw

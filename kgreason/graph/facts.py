@@ -16,6 +16,7 @@ from kgreason.graph.induced.derivation import InducedReasoner, derived_within
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import holds_edges, vertex_positions
+from kgreason.language.check.restriction import restricted
 
 __all__ = ["InducedReasoner", "answers", "derived_edges", "derived_within", "graph_facts"]
 
@@ -103,7 +104,7 @@ def _evaluated(graph: KnowledgeGraph, program: CheckedProgram, goals: Sequence[s
     from kgreason.engine.seminaive.evaluation import evaluate
 
     given = graph_facts(graph, program)
-    return given, evaluate(program.restricted(goals), given, goals=tuple(goals)).facts
+    return given, evaluate(restricted(program, goals), given, goals=tuple(goals)).facts
 
 
 def _rows(facts: Facts, predicate: str, arity: int) -> Rows:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
 from kgreason.engine.relations.rows import first_rows
+from kgreason.graph.tables import EdgeTable, GraphTables
 
 Vertices = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]
@@ -147,6 +148,18 @@ class KnowledgeGraph(Displayed):
         return (
             np.concatenate([empty, *(r.source for r in relations)]),
             np.concatenate([empty, *(r.target for r in relations)]),
+        )
+
+    def tables(self) -> GraphTables:
+        """Edges and attributes as tables."""
+        return GraphTables(
+            {name: values.tolist() for name, values in self.attributes.items()},
+            {
+                name: EdgeTable(
+                    r.source, r.target, {} if r.weight is None else {"weight": r.weight}, tuple(r.columns)
+                )
+                for name, r in self.relations.items()
+            },
         )
 
     def in_degree(self) -> Vertices:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.isomorphism.verification.isomorphism_classes import Pairs
+from kgreason.graph.pairs import Pairs
 
 Ints = npt.NDArray[np.int64]
 

@@ -7,93 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgreason.base.printable import Displayed
 from kgreason.base.progress import SILENT, Progress
 from kgreason.isomorphism.reading import Pair, read_release, renumbered
-from kgreason.release.pipeline import Family, Result
+from kgreason.isomorphism.report import private_report
+from kgreason.isomorphism.result import Anonymization
+from kgreason.release.pipeline import Family
 
 if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.definition import Anonymizer, Release
-    from kgreason.isomorphism.utility.detection_auc import Telling
-    from kgreason.isomorphism.utility.query_utility import Fidelity, Utility
-    from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.language.check.checked_program import CheckedProgram
     from kgreason.release.folder_contents import Contents
     from kgreason.release.publication import Folders
     from kgreason.release.report.report_data import Report
     from kgreason.release.table_layout import Layout
-
-
-@dataclass(frozen=True)
-class Score(Displayed):
-    """What a release is worth: answers kept, distributions kept, and whether synthetic vertices can be told."""
-
-    utility: Utility
-    fidelity: Fidelity
-    telling: Telling
-
-    def __repr__(self) -> str:
-        return f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; told: {self.telling}>"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "utility": self.utility.as_dict(),
-            "fidelity": self.fidelity.as_dict(),
-            "telling": self.telling.as_dict(),
-        }
-
-
-@dataclass(frozen=True)
-class Anonymization(Result):
-    """An anonymized graph with its proof and its scores.
-
-    Attributes
-    ----------
-    original
-        The input graph.
-    release
-        The graph to publish and the secret mapping.
-    verdict
-        What the independent checker found.
-    score
-        Utility, fidelity, and whether synthetic vertices can be told.
-    derived
-        The derived predicates that the guarantee covers besides the ground edges.
-    """
-
-    original: KnowledgeGraph
-    release: Release
-    verdict: Verdict
-    score: Score
-    derived: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        found = "holds" if self.holds else "DOES NOT HOLD"
-        return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
-
-    @property
-    def mapping(self) -> dict[str, str]:
-        """Released label of each original label: the secret."""
-        labels = self.release.graph.labels[self.release.mapping]
-        return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
-
-    def report(self, progress: Progress = SILENT) -> Report:
-        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
-        from kgreason.isomorphism.report import private_report
-
-        return private_report(self, self.run, progress)
-
-    def figures_by_name(self) -> dict[str, Any]:
-        """What is told as JSON besides the verdict and times."""
-        return {
-            "guarantee": str(self.release.guarantee),
-            "derived": list(self.derived),
-            "original": {"vertices": self.original.n, "edges": self.original.m},
-            **self.score.as_dict(),
-            "figures": dict(self.release.figures),
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +109,10 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
         self.clock.lap("score")
         told = verdict, read.original, made, found, self.program.derived
         return Anonymization(*told, seconds=self.clock.laps, run=self.run)
+
+    def report(self, found: Anonymization) -> Report:
+        """The owner's report; secret."""
+        return private_report(found, found.run, self.progress)
 
     def contents(self, found: Anonymization, read: Pair) -> Contents:
         """What the public folder holds."""

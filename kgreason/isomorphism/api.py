@@ -3,57 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from kgreason.base.argument_checks import (
-    anonymizable,
-    attacked_sizes,
-    check_data,
-    check_folders,
-    check_numbers,
-    check_relations,
-)
-from kgreason.base.choices import MAX_SUBGRAPHS, Method, Mode
-from kgreason.base.errors import AnonymizationError, CallError
+from kgreason.base.argument_checks import check_numbers
+from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.isomorphism.arguments import anonymizable, attacked_sizes
+from kgreason.isomorphism.graph_input import graph_from, is_graph_like
+from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Method, Mode
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, load
+from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import networkx as nx
-    import pandas as pd
-
     from kgreason.graph.knowledge_graph import KnowledgeGraph
-    from kgreason.isomorphism.anonymization import Anonymization
     from kgreason.isomorphism.definition import Anonymizer
+    from kgreason.isomorphism.graph_input import GraphData
+    from kgreason.isomorphism.result import Anonymization
     from kgreason.release.publication import Folders
-
-    class ArrowTable(Protocol):
-        """What hands its rows over by the Arrow PyCapsule interface, as tables of Arrow, Polars and DuckDB do."""
-
-        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-
-    class IGraph(Protocol):
-        """What a graph of igraph has, which says nothing of its types."""
-
-        def get_edgelist(self) -> list[tuple[int, int]]:
-            """Ends of the edges."""
-            ...
-
-        def vcount(self) -> int:
-            """Number of vertices."""
-            ...
-
-    GraphLike: TypeAlias = KnowledgeGraph | nx.Graph[Any] | IGraph | pd.DataFrame | ArrowTable
-    """A graph of kgreason, NetworkX or igraph, or, under rules with one edge predicate, a table of its edges."""
-
-    GraphData: TypeAlias = Mapping[str, Any] | GraphLike
-    """A graph, or a file or table for each predicate."""
 
 SMALLER_LEFT = (
     "-x {x} asks for parts of {x} vertices, which does not cover smaller ones: the rules are not proven to commute "
@@ -140,7 +111,7 @@ def anonymize(
     algorithm: Anonymizer = choose(method, mode, k, sizes, trials, max_subgraphs)
     written = load(rules, allow_files=allow_files)
     program = anonymizable(written)
-    graph = _graph(written, data, progress)
+    graph = graph_from(written, data, progress)
     check_publishable(program, graph.labels.tolist())
     chosen = mode if method == "kguard" else None
     parameters = {"rules": rule_files(written), "method": method, "mode": chosen, "trials": trials}
@@ -197,96 +168,4 @@ def _tell_work(
 
 def _read(data: GraphData | None) -> Mapping[str, Any] | None:
     """What a graph is read from; nothing, where it is handed over."""
-    return None if _is_graph_like(data) else cast("Mapping[str, Any]", data or {})
-
-
-def read_graph(
-    rules: Rules, data: GraphData | None = None, *, allow_files: bool = False, progress: Progress = SILENT
-) -> KnowledgeGraph:
-    """Read the graph that the ``@node`` and ``@edge`` predicates of a rule file describe.
-
-    Parameters
-    ----------
-    data
-        A file or table for each predicate; or a graph of kgreason, NetworkX or igraph, whose edges may carry
-        ``relation`` and ``weight``; or, under rules with one edge predicate, a table of its edges.
-    allow_files
-        As for `kgreason.load`.
-
-    Raises
-    ------
-    ProgramError, DataError
-        If the rules or the data are at fault.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> read_graph('@edge("own").', nx.DiGraph([("A", "D")]))
-    <KnowledgeGraph with 2 vertices; own: 1 edges>
-    """
-    return _graph(load(rules, allow_files=allow_files), data, progress)
-
-
-def _graph(program: CheckedProgram, data: GraphData | None, progress: Progress) -> KnowledgeGraph:
-    from kgreason.data.fact_loading import load_graph
-
-    if data is None or not _is_graph_like(data):
-        check_data(data)
-        return load_graph(program, cast("Mapping[str, Any]", data or {}), progress)
-    graph = graph_of(data, program)
-    check_relations(graph, program)
-    return graph.distinct()
-
-
-def _is_graph_like(given: object) -> bool:
-    """Whether something stands for a graph by itself, so that no predicate need be named."""
-    from kgreason.data.exchange import is_table
-    from kgreason.graph.knowledge_graph import KnowledgeGraph
-
-    return isinstance(given, KnowledgeGraph) or (not isinstance(given, Mapping) and is_table(given))
-
-
-def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
-    """A graph that was handed over as one, under rules that name its edges.
-
-    Parameters
-    ----------
-    given
-        A graph of kgreason, NetworkX or igraph (edges may carry ``relation`` and ``weight``); with one edge predicate
-        also a table with the columns source, target and perhaps weight.
-
-    Raises
-    ------
-    CallError
-        If it is none of these, or a table where the rules have several edge predicates.
-    DataError
-        If it is not what it should be.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> import pyarrow as pa
-    >>> graph_of(pa.table({"by": ["A"], "of": ["D"], "share": [0.6]}), load_text('@edge("own").'))
-    <KnowledgeGraph with 2 vertices; own: 1 edges>
-    """
-    from kgreason.data.exchange.graph_objects import as_foreign
-    from kgreason.data.fact_loading import load_graph
-    from kgreason.graph.knowledge_graph import KnowledgeGraph
-
-    if isinstance(given, KnowledgeGraph):
-        return given
-    if not _is_graph_like(given):
-        raise CallError(
-            f"a graph is a KnowledgeGraph, one of NetworkX or igraph or a table, not of type {type(given).__name__}",
-            hint="kgreason.read_graph reads one from files",
-        )
-    foreign, edges = as_foreign(given), program.edges
-    if foreign is not None:
-        return foreign.as_graph(edges[0] if len(edges) == 1 else "edge")
-    if len(edges) != 1:
-        raise CallError(
-            f"a table alone does not say of which of the edges {', '.join(edges) or 'none'} it is",
-            hint='give a mapping {"own": table, ...}, or a graph whose edges carry relation',
-        )
-    rules_alone = replace(program.without_graph(), binds=(), queries_bound=())
-    return load_graph(rules_alone, {edges[0]: given})
+    return None if is_graph_like(data) else cast("Mapping[str, Any]", data or {})

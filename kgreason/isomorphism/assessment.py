@@ -9,30 +9,32 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from kgreason.base.argument_checks import (
-    anonymizable,
-    attacked_sizes,
-    check_model,
-    check_numbers,
-    check_relations,
-    mapped,
-)
-from kgreason.base.choices import MAX_EXAMINED, MAX_SUBGRAPHS, Model
+from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.isomorphism.api import graph_of, read_graph
+from kgreason.isomorphism.arguments import anonymizable, attacked_sizes, check_model, check_relations, mapped
+from kgreason.isomorphism.graph_input import graph_of, read_graph
+from kgreason.isomorphism.settings import MAX_EXAMINED, MAX_SUBGRAPHS, Model
 from kgreason.reasoning.api import Rules, load
 
 if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-    from kgreason.isomorphism.anonymization import Score
-    from kgreason.isomorphism.api import ArrowTable, GraphData, GraphLike
     from kgreason.isomorphism.attacks.attack_results import Attacks
+    from kgreason.isomorphism.graph_input import ArrowTable, GraphData, GraphLike
+    from kgreason.isomorphism.result import Score
     from kgreason.isomorphism.risk.advice import Risk
     from kgreason.isomorphism.verification.checker import Verdict
     from kgreason.isomorphism.verification.population import Drawn
     from kgreason.isomorphism.verification.verdict import Certificate
     from kgreason.language.check.checked_program import CheckedProgram
+
+from typing import TYPE_CHECKING
+
+from kgreason.base.errors import ProgramError
+from kgreason.language.check.checked_program import CheckedProgram
+
+if TYPE_CHECKING:
+    from kgreason.graph.induced.commutation import Commutation
 
 
 def verify(
@@ -250,7 +252,7 @@ def score(
     DataError
         If the graphs do not fit the rules.
     """
-    from kgreason.isomorphism.anonymization import Score
+    from kgreason.isomorphism.result import Score
     from kgreason.isomorphism.utility.detection_auc import telling
     from kgreason.isomorphism.utility.query_utility import fidelity, utility
 
@@ -427,3 +429,35 @@ def risk(
     # a measurement, so that it is the same each time
     rng = np.random.default_rng(0)
     return measure(graph, among, anonymizable(written), k, sizes, max_subgraphs, rng, clock, progress)
+
+
+def commutation(rules: Rules) -> Commutation | None:
+    """Tell whether protecting x vertices protects fewer, too: whether rules commute with taking parts of the graph.
+
+    Returns
+    -------
+    Commutation or None
+        With the outcome ``"commute"``, ``"do not commute"`` and a graph that shows it, or ``"unknown"``; `None` for
+        rules that derive no edges or cannot be used for anonymization.
+
+    Raises
+    ------
+    ProgramError
+        If the rules are at fault.
+
+    Examples
+    --------
+    >>> commutation('@edge("own"). @derived("mutual"). mutual(X, Y) :- own(X, Y), own(Y, X).').outcome
+    'commute'
+    """
+    from kgreason.graph.induced import commutation
+
+    program = load(rules)
+    if not (program.edges and program.derived):
+        return None
+    try:
+        program = anonymizable(program)
+    except ProgramError:
+        return None
+    # what is said of rules is the same each time
+    return commutation.commutation(program, np.random.default_rng(0))

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from kgreason.base.choices import Model
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.isomorphism.settings import Model
 from kgreason.language.check.checked_program import CheckedProgram
 
 

@@ -10,17 +10,19 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from kgreason.base.argument_checks import anonymizable
 from kgreason.base.errors import ReleaseError
 from kgreason.graph.knowledge_graph import KnowledgeGraph
+from kgreason.isomorphism.arguments import anonymizable
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.release_tables import COLUMNS, safe_names, write_tables
-from kgreason.isomorphism.verification.verdict import Item
+from kgreason.isomorphism.report import public_report
+from kgreason.isomorphism.report_words import Promise
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 from kgreason.release.folder_contents import FILES, Contents, files, is_of_kgreason, not_drawn, said
 from kgreason.release.table_layout import LISTING, Layout, Stored, found_edges, found_nodes
+from kgreason.release.verdicts import Item
 
 RULES = "rules.vada"
 OTHER_RULES = (
@@ -105,8 +107,6 @@ def contents_of(
     claim
         What ``README.txt`` says; `None`: nothing that kgreason says.
     """
-    from kgreason.isomorphism.report import public_report
-    from kgreason.release.report.words import Promise
 
     def write(folder: Path) -> None:
         write_tables(folder, released, layout, program.nodes[0] if program.nodes else "node")

@@ -9,6 +9,7 @@ import numpy as np
 
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
+from kgreason.isomorphism.report_words import Promise, done_private, safe_private, safe_public, verdict_words
 from kgreason.isomorphism.verification.verdict import Verdict
 from kgreason.release.report.candidate_tables import Seen, risk_items
 from kgreason.release.report.report_data import Figure, Item, Report, Section, Table
@@ -22,21 +23,19 @@ from kgreason.release.report.sections import (
     published,
     run_section,
 )
-from kgreason.release.report.words import (
-    FILES,
-    TEXTS,
-    Promise,
-    done_private,
-    safe_private,
-    safe_public,
-    state_words,
-    verdict_words,
-)
+from kgreason.release.report.words import FILES, TEXTS, state_words
 
 if TYPE_CHECKING:
-    from kgreason.isomorphism.anonymization import Anonymization, Score
+    from kgreason.isomorphism.result import Anonymization, Score
     from kgreason.isomorphism.utility.query_utility import Fidelity, QueryUtility, Utility
     from kgreason.language.check.checked_program import CheckedProgram
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgreason.isomorphism.attacks.attack_results import Attacks
+    from kgreason.isomorphism.risk.advice import Risk
+    from kgreason.isomorphism.risk.candidate_counts import Exposure
 
 SHARED, RULES = TEXTS["shared"], TEXTS["rules"]
 NO_VERTEX = "…"  # a value of an answer that is no vertex
@@ -306,3 +305,34 @@ def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
         yield "Edges between parts", RULES["between"]
     if weighted:
         yield "Weights", RULES["weights"]
+
+
+def risk_table(found: Risk) -> Table:
+    """A row for each kind of knowledge: prosecutor's risks, and of a population journalist's and marketer's."""
+    columns = ("an attacker knows", "unique", "", f"fewer than {found.k}", "highest risk", "average")
+    among = ("in population: highest", f"fewer than {found.k}", "marketer")
+    population = found.population is not None
+    return Table(
+        "Prosecutor's risk" + ", and those of a journalist and a marketer" * population,
+        (*columns, *(among if population else ())),
+        tuple(_exposure(exposure, population) for exposure in found.exposures),
+        "better is 0 everywhere",
+        note="~ is an estimate" if any(e.looked is not None for e in found.exposures) else "",
+    )
+
+
+def _exposure(e: Exposure, population: bool) -> tuple[str, ...]:
+    name = e.knowledge if e.looked is None else f"{e.knowledge} ~"
+    share = f"{e.unique / max(1, e.vertices):.1%}"
+    row = (name, f"{e.unique:,}", share, f"{e.at_risk:.1%}", f"{e.highest:.4f}", f"{e.average:.4f}")
+    if not population:
+        return row
+    return (*row, f"{e.journalist_highest:.4f}", f"{e.journalist_at_risk:.1%}", f"{e.marketer:.4f}")
+
+
+def attacks_table(found: Attacks) -> Table:
+    """A row for each attack."""
+    from kgreason.isomorphism.attacks import attack_results
+
+    rows = tuple(map(attack_results.row, found.attacks))
+    return Table("", attack_results.HEAD, rows, "better is found 0 %, and no unique target")

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from kgreason.base.argument_checks import check_data, check_folders, check_numbers, check_probabilities
-from kgreason.base.choices import CLUSTERED, THRESHOLDS, Strategy
+from kgreason.base.argument_checks import check_numbers, check_probabilities
 from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.links.settings import CLUSTERED, THRESHOLDS, Strategy
 from kgreason.reasoning.api import Rules, load
+from kgreason.reasoning.arguments import check_data
+from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import Vertices
-    from kgreason.links.anonymization import LinksAnonymization
     from kgreason.links.arguments import Clusters, Mapped
     from kgreason.links.attacks.disclosure import Disclosure
     from kgreason.links.model import LinkGraph, Original, Released
+    from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification.verdict import LinksVerdict
     from kgreason.people.file_schema import Schema
     from kgreason.release.publication import Folders
@@ -86,14 +88,15 @@ def anonymize(
 
     Examples
     --------
-    >>> from kgreason.graph.generators import school
+    >>> from kgreason.links.school import school
     >>> drawn = school(np.random.default_rng(1), students=30)
     >>> result = anonymize(drawn, k=5)
     >>> result.holds, len(result.cluster_sizes), result.utility
     (True, 6, 1.0)
     """
-    from kgreason.links.anonymization import Asked, Links
+    from kgreason.links.anonymization import Links
     from kgreason.links.arguments import check_links
+    from kgreason.links.result import Asked
     from kgreason.people.reading import schema_of
     from kgreason.release import pipeline
     from kgreason.release.plain_tables import check_plain, plain_format
@@ -364,7 +367,7 @@ def attack(
     Examples
     --------
     >>> from kgreason.links.api import anonymize
-    >>> from kgreason.graph.generators import school
+    >>> from kgreason.links.school import school
     >>> drawn = school(np.random.default_rng(1), students=40)
     >>> result = anonymize(drawn, strategy="intact", seed=1)
     >>> found = attack(

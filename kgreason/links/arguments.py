@@ -9,7 +9,6 @@ from typing import Any, get_args
 import numpy as np
 
 from kgreason.base.argument_checks import check_probabilities
-from kgreason.base.choices import CLUSTERED, Strategy
 from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.language.check.checked_program import CheckedProgram
@@ -17,6 +16,7 @@ from kgreason.language.vocabulary import suggest
 from kgreason.links.anonymizers.clusters import read_clusters
 from kgreason.links.folder import read_released
 from kgreason.links.model import LinkGraph, Original, Released
+from kgreason.links.settings import CLUSTERED, Strategy
 from kgreason.release.mapping import checked_numbers, names_of, numbers_of, read_mapping, whole_numbers
 
 Clusters = Mapping[str, object] | Vertices | Path | str

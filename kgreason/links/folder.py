@@ -20,13 +20,13 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.choices import CLUSTERED, Strategy
 from kgreason.base.errors import DataError
 from kgreason.base.toml import parsed
 from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.isomorphism.verification.verdict import Item
 from kgreason.links.model import LinkGraph, Observations, Released, observations
+from kgreason.links.report import public_report
+from kgreason.links.settings import CLUSTERED, DONE, Strategy
 from kgreason.links.verification.checker import clusters, shows_clusters
 from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
 from kgreason.people.statements import texts
@@ -35,6 +35,7 @@ from kgreason.people.writing import Columns, check_names, in_order, listed, rank
 from kgreason.release.folder_contents import README, UNVERIFIED, Contents, files, not_drawn, said
 from kgreason.release.plain_tables import cell, found_format, indented, width
 from kgreason.release.read_back import UNCHANGED, check_files
+from kgreason.release.verdicts import Item
 
 NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")
 """Tables that links are written as."""
@@ -325,18 +326,6 @@ def _read_description(path: Path) -> _Description:
 # --- what stands in a folder
 
 _CLAIM = re.compile(r"at least ([0-9]{1,18})\b")
-DONE: dict[Strategy, str] = {
-    "intact": """Nodes are entities, and all links that are released stand here as they were: a count is the number
-of links of a pair.""",
-    "partial": """Nodes are entities. Of each relation a share of the links, chosen at random, was left out; the others
-stand here as they were: a count is the number of links of a pair that are left. That two nodes are not linked
-here does not say that they were not.""",
-    "cluster-edge": """Nodes are clusters of entities. A count is the number of links between all entities of one
-cluster and all of the other, or among the entities of one; which of them are linked is not told.""",
-    "constrained": """Nodes are clusters of entities. A count is the largest number of links that an entity of one
-cluster has with an entity of the other; how many of them are linked, and which, is not told.""",
-    "removed": """Nodes are entities. All links were left out.""",
-}
 TEXT = """Anonymized graph of links
 
 Made by the strategy {strategy}{k}.
@@ -378,8 +367,6 @@ def contents_of(released: Released, k: int | None, format: str) -> Contents:
     format
         Of the tables.
     """
-    from kgreason.links.report import public_report
-
     return Contents(
         tuple(names_of(format).values()),
         lambda place: write_links(place, released, format),

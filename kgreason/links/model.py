@@ -12,9 +12,10 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.choices import Strategy
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.graph.tables import EdgeTable, GraphTables
+from kgreason.links.settings import Strategy
 from kgreason.people.model import Attribute, Counts, Texts
 
 
@@ -118,6 +119,16 @@ class LinkGraph(Displayed):
     def n(self) -> int:
         """Number of nodes."""
         return len(self.labels)
+
+    def tables(self) -> GraphTables:
+        """Links, with their numbers, and attributes as tables."""
+        edges = {}
+        for name, found in self.observed.items():
+            carried = {"count": found.count} | ({} if found.weight is None else {"weight": found.weight})
+            edges[name] = EdgeTable(found.source, found.target, carried, mutual=found.mutual)
+        listed = {name: a.listed(self.n) for name, a in self.attributes.items()}
+        values = {name: (a.user, a.values) for name, a in self.attributes.items()}
+        return GraphTables({"size": self.size.tolist(), **listed}, edges, values)
 
     def renumbered(self, order: Vertices) -> LinkGraph:
         """The same graph, whose node i is now the one that was ``order[i]``.

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgreason.base.choices import CLUSTERED
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.refinement import paired
-from kgreason.links.folder import DONE
 from kgreason.links.model import LinkGraph, Observations, Released
+from kgreason.links.settings import CLUSTERED, DONE
 from kgreason.links.verification.checker import classes as classes_of_values
 from kgreason.links.verification.verdict import LinksVerdict
 from kgreason.people.report import MANY, STANDS, value_charts
@@ -32,7 +31,12 @@ from kgreason.release.report.words import (
 )
 
 if TYPE_CHECKING:
-    from kgreason.links.anonymization import LinksAnonymization
+    from kgreason.links.result import LinksAnonymization
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgreason.links.attacks.disclosure import Disclosure
 
 
 LINKS = TEXTS["links"]
@@ -218,3 +222,11 @@ def public_report(
         state="holds" if confirmed else "fails",
         seeded=seeded,
     )
+
+
+def disclosure_table(found: Disclosure) -> Table:
+    """A row for each threshold."""
+    from kgreason.links.attacks import disclosure
+
+    better = "better is a precision as that of a guess (lift 1), and recall and δ 0"
+    return Table("", disclosure.HEAD, tuple(map(disclosure.cells, found.at)), better)

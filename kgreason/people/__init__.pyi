@@ -1,11 +1,11 @@
 """Public names of `kgreason.people`; `kgreason.base.lazy` reads this file as well."""
 
-from kgreason.people.anonymization import PeopleAnonymization as PeopleAnonymization
 from kgreason.people.api import anonymize as anonymize
 from kgreason.people.api import score as score
 from kgreason.people.api import verify as verify
 from kgreason.people.model import PeopleGraph as PeopleGraph
 from kgreason.people.reading import read as read
+from kgreason.people.result import PeopleAnonymization as PeopleAnonymization
 from kgreason.people.schema_from_tables import schema as schema
 
 __all__: list[str]

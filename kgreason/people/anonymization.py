@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgreason.base.errors import DataError, KgreasonError
-from kgreason.base.progress import SILENT, Progress
-from kgreason.isomorphism.verification.verdict import Item
+from kgreason.base.progress import Progress
 from kgreason.people.anonymizers.history import fingerprint, read_history, write_history
-from kgreason.people.folder import Claim, contents_of, read_named, read_published
+from kgreason.people.claim import Claim
+from kgreason.people.folder import contents_of, read_named, read_published
+from kgreason.people.report import private_report
+from kgreason.people.result import PeopleAnonymization
 from kgreason.people.utility.attribute_utility import Utility, measure
 from kgreason.people.verification import conditions
 from kgreason.people.verification.checker import Demands, verify_people
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
 from kgreason.people.writing import write_people
 from kgreason.release.mapping import write_mapping
-from kgreason.release.pipeline import Family, Result
+from kgreason.release.pipeline import Family
+from kgreason.release.verdicts import Item
 
 if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import Vertices
@@ -30,87 +33,6 @@ if TYPE_CHECKING:
     from kgreason.release.folder_contents import Contents
     from kgreason.release.publication import Folders
     from kgreason.release.report.report_data import Report
-
-
-@dataclass(frozen=True)
-class PeopleAnonymization(Result):
-    """An anonymized graph of people with its proof and its scores.
-
-    Attributes
-    ----------
-    original
-        The input graph.
-    release
-        The graph to publish and the secret mapping.
-    settings
-        How it was made.
-    verdict
-        What the independent checker found.
-    utility
-        What information was lost; `None` if that could not be measured.
-    """
-
-    original: PeopleGraph
-    release: PeopleRelease
-    settings: Settings
-    verdict: PeopleVerdict
-    utility: Utility | None
-
-    def __repr__(self) -> str:
-        found = "holds" if self.holds else "DOES NOT HOLD"
-        return f"<PeopleAnonymization: {self.verdict.asked} {found}; {_lost(self.utility)}>"
-
-    @property
-    def mapping(self) -> dict[str, str]:
-        """Released label of each original user who is released: the secret."""
-        released = self.release.graph.labels
-        pairs = zip(self.original.labels.tolist(), self.release.mapping.tolist(), strict=True)
-        return {label: str(released[place]) for label, place in pairs if place >= 0}
-
-    @property
-    def removed(self) -> list[str]:
-        """Users of the original who are not released."""
-        return sorted(self.original.labels[self.release.mapping < 0].tolist())
-
-    def report(self, progress: Progress = SILENT) -> Report:
-        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
-        from kgreason.people.report import private_report
-
-        return private_report(self, self.run, progress)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything but the graphs, ready for JSON; `format` is the version of this layout."""
-        return super().as_dict() | {"removed": self.removed}
-
-    def figures_by_name(self) -> dict[str, Any]:
-        """What is told as JSON besides the verdict and times."""
-        return {
-            "method": self.settings.method,
-            "guarantee": self.verdict.asked,
-            "original": _sizes(self.original),
-            "released": _sizes(self.release.graph),
-            "utility": None if self.utility is None else self.utility.as_dict(),
-            "figures": dict(self.release.figures),
-        }
-
-
-def _lost(utility: Utility | None) -> str:
-    if utility is None:
-        return "what is lost was not measured"
-    edges = utility.structure
-    return (
-        f"AIL {utility.ail:.4f}"
-        if edges is None
-        else f"{edges.added:,} edges added, {edges.removed:,} left out"
-    )
-
-
-def _sizes(graph: PeopleGraph) -> dict[str, int]:
-    return {
-        "users": graph.n,
-        "values": sum(len(a) for a in graph.attributes.values()),
-        "links": sum(len(r) for r in graph.relations.values()),
-    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +107,10 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         self.clock.lap("verify")
         told = verdict, self.graph, made, self.settings, utility
         return PeopleAnonymization(*told, seconds=self.clock.laps, run=self.run)
+
+    def report(self, found: PeopleAnonymization) -> Report:
+        """The owner's report; secret."""
+        return private_report(found, found.run, self.progress)
 
     def contents(self, found: PeopleAnonymization, read: Published) -> Contents:
         """What the public folder holds."""

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, TypeAlias, cast, get_args
 
 import numpy as np
 
-from kgreason.base.argument_checks import check_folders, check_numbers
-from kgreason.base.choices import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel
-from kgreason.base.choices import Sequence as DegreeSequence
+from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, CallError, ReleaseError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.people.settings import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel
+from kgreason.people.settings import Sequence as DegreeSequence
+from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:
-    from kgreason.people.anonymization import PeopleAnonymization
     from kgreason.people.file_schema import Schema
     from kgreason.people.folder import Mapped
     from kgreason.people.model import Counts, PeopleGraph
+    from kgreason.people.result import PeopleAnonymization
     from kgreason.people.settings import Settings
     from kgreason.people.utility.attribute_utility import Utility
     from kgreason.people.verification.verdict import PeopleVerdict, Published

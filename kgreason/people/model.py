@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.graph.tables import EdgeTable, GraphTables
 
 Kind = Literal["categorical", "numeric"]
 Texts = npt.NDArray[np.object_]
@@ -45,6 +46,18 @@ class Attribute:
     def numbers(self) -> npt.NDArray[np.float64]:
         """The domain of a numeric attribute as float64, shape (d,)."""
         return self.domain.astype(np.float64)
+
+    def listed(self, n: int) -> list[list[object]]:
+        """The values of each of n users."""
+        found: list[list[object]] = [[] for _ in range(n)]
+        for user, value in zip(self.user.tolist(), self.values.tolist(), strict=True):
+            found[user].append(value)
+        return found
+
+    @property
+    def values(self) -> np.ndarray[Any, Any]:
+        """Value of each entry: texts, or of a numeric attribute numbers; shape (m,)."""
+        return (self.numbers if self.kind == "numeric" else self.domain)[self.value]
 
     def placed(self, place: Vertices) -> Attribute:
         """The attribute of users with other numbers; those whose number is -1 are left out."""
@@ -165,6 +178,15 @@ class PeopleGraph(Displayed):
     def n(self) -> int:
         """Number of users."""
         return len(self.labels)
+
+    def tables(self) -> GraphTables:
+        """Links and attributes as tables."""
+        edges = {}
+        for name, links in self.relations.items():
+            once = links.source < links.target if links.mutual else slice(None)
+            edges[name] = EdgeTable(links.source[once], links.target[once], mutual=links.mutual)
+        vertices = {name: a.listed(self.n) for name, a in self.attributes.items()}
+        return GraphTables(vertices, edges, {name: (a.user, a.values) for name, a in self.attributes.items()})
 
     def out_degrees(self) -> Counts:
         """Out-degree of each user in each relation, in the order of `relations`; int64, shape (n, relations)."""

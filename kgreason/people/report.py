@@ -11,7 +11,7 @@ import numpy as np
 
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
-from kgreason.people.folder import OF_DEGREES, PROMISES, UNPROTECTED, Claim
+from kgreason.people.claim import OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.people.model import Attribute, Links, PeopleGraph, attribute, distinct_links
 from kgreason.people.verification.information import degrees, information, values
 from kgreason.people.verification.verdict import PeopleVerdict
@@ -38,8 +38,8 @@ from kgreason.release.report.words import (
 )
 
 if TYPE_CHECKING:
-    from kgreason.base.choices import PeopleModel
-    from kgreason.people.anonymization import PeopleAnonymization
+    from kgreason.people.result import PeopleAnonymization
+    from kgreason.people.settings import PeopleModel
     from kgreason.people.utility.attribute_utility import Utility
 
 METHODS = {

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import get_args
+from typing import Literal, get_args
 
-from kgreason.base.choices import (
-    Construction,
-    LeftOut,
-    Loss,
-    Mode,
-    Partition,
-    PeopleMethod,
-    PeopleModel,
-    Sequence,
-)
 from kgreason.base.errors import AnonymizationError
+
+Mode = Literal["exact", "published"]
+PeopleMethod = Literal["cdga", "ckga", "ctkga", "pckga", "k-degree"]
+PeopleModel = Literal["paired-k-degree", "k-ad", "p-k-ad", "kw-tad", "k-degree"]
+Sequence = Literal["dp", "greedy"]
+Construction = Literal["relaxed", "supergraph", "construct"]
+Loss = Literal["adm", "atdm"]
+LeftOut = Literal["withhold", "replace"]
+Partition = Literal["merge-split", "k-means", "k-medoids", "removal"]
 
 CLUSTERINGS = ("vac", "degrees", "merging", "k-means", "k-medoids", "hdbscan", "hdb-star")
 """Clusterings by name; besides them, the name of any clusterer of scikit-learn."""

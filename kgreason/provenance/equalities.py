@@ -7,9 +7,9 @@ of one function whose arguments have become equal become one, too, by the unific
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -20,23 +20,29 @@ from kgreason.engine.relations.symbols import key, whole
 from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Collection, Constant, Expression, Skolem, Variable
 from kgreason.language.values import Null, Value
+from kgreason.provenance.body_matching import Premise
 from kgreason.provenance.proof_tree import EQUAL, Identified, Proof
 from kgreason.provenance.traces import Runs, Trace
-
-if TYPE_CHECKING:
-    from kgreason.provenance.proof_search import Lookup, Search
 
 NESTED = 100
 """How many runs deep unifications are traced that rest on other ones."""
 
 
+class _Prover(Protocol):
+    """What `proof_search.Search` does for equations."""
+
+    found: Trace
+
+    def prove(self, goals: Sequence[Premise]) -> list[Proof]: ...
+
+
 class Equations:
     """Unifications of one evaluation with their proofs; each is proved once."""
 
-    def __init__(self, runs: Runs, lookup: Lookup) -> None:
-        self.runs, self.lookup = runs, lookup
+    def __init__(self, runs: Runs, prover: Callable[[Trace, Equations], _Prover]) -> None:
+        self.runs, self._prover = runs, prover
         self.symbols = runs.result.symbols
-        self._searches: dict[int, Search] = {}
+        self._searches: dict[int, _Prover] = {}
         self._proofs: dict[int, Proof] = {}
         self._links = [self._ends(link) for link in runs.merges.links]
         self._made: dict[int, dict[object, Null]] = {}
@@ -176,14 +182,12 @@ class Equations:
         note = f"{name} makes one null of equal values"
         return Proof(EQUAL, values, premises=premises, height=height, notes=(note,))
 
-    def search(self, run: int) -> Search:
+    def search(self, run: int) -> _Prover:
         """Proofs of the facts of a run that ended with unifications."""
         if run not in self._searches:
-            from kgreason.provenance.proof_search import Search
-
             fired = {link.predicate for link in self.runs.merges.links if link.run == run}
             found: Trace = self.runs.trace(run, sorted(p for p in fired if p is not None))
-            self._searches[run] = Search(found, self.lookup, self)
+            self._searches[run] = self._prover(found, self)
         return self._searches[run]
 
 

@@ -15,8 +15,9 @@ from kgreason.language.syntax.syntax_tree import Atom, Variable
 from kgreason.language.values import Value, identity, source
 from kgreason.provenance.equalities import Equations
 from kgreason.provenance.goal import cells, check_goal, constants, names_meant, read_goal, types_meant
-from kgreason.provenance.proof_search import Lookup, Search
-from kgreason.provenance.proof_tree import FORMAT, Proof, WhyNot
+from kgreason.provenance.proof_search import Search
+from kgreason.provenance.proof_tree import FORMAT, Lookup, Proof, WhyNot
+from kgreason.provenance.rendering import proof_text, proofs_dot, why_not_dot, why_not_text
 from kgreason.provenance.traces import Runs, Trace
 from kgreason.provenance.why_not import why_not
 
@@ -66,16 +67,30 @@ class Explanation(Displayed):
         }
 
     def as_text(self, depth: int | None = None) -> str:
-        """Write for a terminal."""
-        from kgreason.provenance.rendering import explanation_text
+        """Write for a terminal: all proofs, down to a depth, or why there is none.
 
-        return explanation_text(self, depth=depth)
+        Examples
+        --------
+        >>> from kgreason.language.check.program_checker import load_text
+        >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z). e(1, 2). e(2, 3).")
+        >>> print(explain_fact(program, Facts.from_rows({}), "t(1, 3)").as_text())
+        t(1,3)       by rule 2 (<text>:1): t(X, Z) :- t(X, Y), e(Y, Z).
+        ├─ t(1,2)    by rule 1 (<text>:1): t(X, Y) :- e(X, Y).
+        │  └─ e(1,2) <text>:1
+        └─ e(2,3)    <text>:1
+        """
+        notes = [f"note: {note}" for note in self.notes]
+        if self.why_not is not None:
+            return "\n\n".join([why_not_text(self.why_not), *notes])
+        parts = [proof_text(proof, depth=depth) for proof in self.proofs]
+        if self.others:
+            n = self.others
+            parts.append(f"{n:,} other fact{'s fit' if n > 1 else ' fits'} {self.goal}")
+        return "\n\n".join([*parts, *notes])
 
     def as_dot(self) -> str:
         """Write for Graphviz: one graph."""
-        from kgreason.provenance.rendering import explanation_dot
-
-        return explanation_dot(self)
+        return proofs_dot(self.proofs) if self.why_not is None else why_not_dot(self.why_not)
 
 
 def explain_fact(
@@ -133,7 +148,8 @@ def explain_fact(
     wanted = cells(atom, values, found, text)
     ids = _fitting(atom, wanted, found)
     lookup = _sources(program, sources)
-    search = Search(found, lookup, Equations(runs, lookup))
+    equations = Equations(runs, lambda trace, equations: Search(trace, lookup, equations))
+    search = Search(found, lookup, equations)
     if not len(ids):
         notes += types_meant(atom, values, found)
         return Explanation(text, (), 0, why_not(atom, text, values, wanted, search), tuple(notes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from kgreason.provenance.equalities import Equations
 from kgreason.provenance.proof_tree import (
     Contribution,
     Identified,
+    Lookup,
     Proof,
     Total,
     atom_text,
@@ -26,9 +27,6 @@ from kgreason.provenance.proof_tree import (
     step_text,
 )
 from kgreason.provenance.traces import Trace
-
-Lookup = Callable[[str, tuple[Value, ...]], str | None]
-"""Where a given fact comes from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -211,18 +211,6 @@ class Proof:
             ],
         }
 
-    def as_dot(self) -> str:
-        """Write for Graphviz."""
-        from kgreason.provenance.rendering import proof_dot
-
-        return proof_dot(self)
-
-    def as_text(self, depth: int | None = None) -> str:
-        """Write as a tree for a terminal, down to a depth."""
-        from kgreason.provenance.rendering import proof_text
-
-        return proof_text(self, depth=depth)
-
 
 _JSON = {"total": "aggregate", "chain": "equations"}
 """Names in JSON of fields that have other ones here."""
@@ -307,18 +295,6 @@ class WhyNot:
         """Ready for JSON."""
         return {"format": FORMAT, "kind": "why not", **_fields(self, {})}
 
-    def as_text(self) -> str:
-        """Write for a terminal."""
-        from kgreason.provenance.rendering import why_not_text
-
-        return why_not_text(self)
-
-    def as_dot(self) -> str:
-        """Write for Graphviz."""
-        from kgreason.provenance.rendering import why_not_dot
-
-        return why_not_dot(self)
-
 
 def fact_text(predicate: str, values: tuple[Value, ...]) -> str:
     """Write a fact.
@@ -381,3 +357,7 @@ def step_text(step: Step, values: Mapping[str, Value]) -> str:
     if isinstance(inner, Constant) or step.variable not in values:
         return f"{step.variable} = {inner}"
     return f"{step.variable} = {inner} = {source(values[step.variable])}"
+
+
+Lookup = Callable[[str, tuple[Value, ...]], str | None]
+"""Where a given fact comes from."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kgreason.language.values import source
 from kgreason.provenance.proof_tree import (
@@ -17,9 +16,6 @@ from kgreason.provenance.proof_tree import (
     WhyNot,
     bound,
 )
-
-if TYPE_CHECKING:
-    from kgreason.provenance.explanation import Explanation
 
 DEPTH = 30
 """Levels shown where nothing else is said."""
@@ -49,31 +45,6 @@ class _Line:
     lead: str
     text: str
     reason: str = ""
-
-
-def explanation_text(explanation: Explanation, depth: int | None = None) -> str:
-    """All proofs, or why there is none.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> from kgreason.engine.relations.fact_tables import Facts
-    >>> from kgreason.provenance import explain_fact
-    >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z). e(1, 2). e(2, 3).")
-    >>> print(explain_fact(program, Facts.from_rows({}), "t(1, 3)").as_text())
-    t(1,3)       by rule 2 (<text>:1): t(X, Z) :- t(X, Y), e(Y, Z).
-    ├─ t(1,2)    by rule 1 (<text>:1): t(X, Y) :- e(X, Y).
-    │  └─ e(1,2) <text>:1
-    └─ e(2,3)    <text>:1
-    """
-    notes = [f"note: {note}" for note in explanation.notes]
-    if explanation.why_not is not None:
-        return "\n\n".join([why_not_text(explanation.why_not), *notes])
-    parts = [proof_text(proof, depth=depth) for proof in explanation.proofs]
-    if explanation.others:
-        n = explanation.others
-        parts.append(f"{n:,} other fact{'s fit' if n > 1 else ' fits'} {explanation.goal}")
-    return "\n\n".join([*parts, *notes])
 
 
 def proof_text(proof: Proof, *, depth: int | None = None) -> str:
@@ -211,29 +182,18 @@ def why_not_text(found: WhyNot) -> str:
 HEAD = ["digraph proof {", "  rankdir=BT;", '  node [shape=box, fontname="sans-serif"];']
 
 
-def explanation_dot(explanation: Explanation) -> str:
-    """One graph of all proofs."""
-    if explanation.why_not is not None:
-        return why_not_dot(explanation.why_not)
-    return _graph(explanation.proofs)
-
-
-def proof_dot(proof: Proof) -> str:
-    r"""A graph with a box for each fact and an ellipse for each application of a rule.
+def proofs_dot(proofs: Sequence[Proof]) -> str:
+    r"""A graph of proofs, with a box for each fact and an ellipse for each application of a rule.
 
     Examples
     --------
-    >>> print(proof_dot(Proof("p", (1,), source="a.csv:2")))
+    >>> print(proofs_dot([Proof("p", (1,), source="a.csv:2")]))
     digraph proof {
       rankdir=BT;
       node [shape=box, fontname="sans-serif"];
       f0 [label="p(1)\na.csv:2", style=filled, fillcolor="#eeeeee"];
     }
     """
-    return _graph([proof])
-
-
-def _graph(proofs: Sequence[Proof]) -> str:
     steps = list({id(step): step for proof in proofs for step in proof.steps()}.values())
     numbers = {id(step): i for i, step in enumerate(steps)}
     lines = list(HEAD)

@@ -14,6 +14,7 @@ from kgreason.engine.relations.symbols import Symbols
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.language.check.affected_positions import invents
 from kgreason.language.check.checked_program import CheckedProgram, Wardedness
+from kgreason.language.check.restriction import restricted
 from kgreason.language.values import Value
 from kgreason.provenance.heights import Levels
 from kgreason.provenance.known_facts import Known, Types
@@ -64,9 +65,9 @@ class Runs:
     """
 
     def __init__(self, program: CheckedProgram, facts: Facts, predicate: str, limits: Limits) -> None:
-        whole = program.restricted((*program.outputs, predicate))
+        whole = restricted(program, (*program.outputs, predicate))
         self.facts, types = _kinded(program, facts)
-        self.program = program.restricted([predicate])
+        self.program = restricted(program, [predicate])
         self.limits = limits
         self.merges = Merges()
         inventive = any(invents(rule) for rule in self.program.rules)
@@ -90,7 +91,7 @@ class Runs:
     def trace(self, run: int, predicates: Sequence[str]) -> Trace:
         """Find the heights of all facts of a run that some predicates depend on."""
         free = replace(self.scope, unifications=(), denials=(), wardedness=Wardedness())
-        needed = {p for s in free.restricted(predicates).strata for p in s.predicates}
+        needed = {p for s in restricted(free, predicates).strata for p in s.predicates}
         strata = [
             (s, r) for s, r in zip(self.scope.strata, self.prepared, strict=True) if s.predicates & needed
         ]

@@ -7,26 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from kgreason.base.argument_checks import (
-    anonymizable,
-    check_data,
-    check_goal,
-    check_limits,
-    check_rules,
-    output_names,
-)
 from kgreason.base.errors import CallError, ProgramError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.file_access import is_data
+from kgreason.reasoning.arguments import check_data, check_goal, check_limits, check_rules, output_names
 from kgreason.reasoning.results import Reasoned
 
 if TYPE_CHECKING:
     from kgreason.engine.limits import Limits
     from kgreason.engine.statistics import Recorder
-    from kgreason.graph.induced.commutation import Commutation
     from kgreason.provenance.explanation import Explanation
 
 Rules = str | Path | CheckedProgram
@@ -209,35 +199,3 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
         with replacing(Path(path)) as temporary:
             temporary.write_text(formatted, encoding="utf-8", newline="")
     return formatted != text
-
-
-def commutation(rules: Rules) -> Commutation | None:
-    """Tell whether protecting x vertices protects fewer, too: whether rules commute with taking parts of the graph.
-
-    Returns
-    -------
-    Commutation or None
-        With the outcome ``"commute"``, ``"do not commute"`` and a graph that shows it, or ``"unknown"``; `None` for
-        rules that derive no edges or cannot be used for anonymization.
-
-    Raises
-    ------
-    ProgramError
-        If the rules are at fault.
-
-    Examples
-    --------
-    >>> commutation('@edge("own"). @derived("mutual"). mutual(X, Y) :- own(X, Y), own(Y, X).').outcome
-    'commute'
-    """
-    from kgreason.graph.induced import commutation
-
-    program = load(rules)
-    if not (program.edges and program.derived):
-        return None
-    try:
-        program = anonymizable(program)
-    except ProgramError:
-        return None
-    # what is said of rules is the same each time
-    return commutation.commutation(program, np.random.default_rng(0))

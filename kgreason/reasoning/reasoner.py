@@ -7,7 +7,6 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kgreason.base.argument_checks import check_data, check_limits, output_names
 from kgreason.base.errors import DataError, EvaluationError
 from kgreason.base.interrupts import deferred
 from kgreason.base.memory import Exhausted, limited
@@ -23,6 +22,7 @@ from kgreason.engine.relations.fact_tables import Facts, Kind, Table
 from kgreason.engine.seminaive.evaluation import prepare
 from kgreason.engine.statistics import Stats
 from kgreason.reasoning.api import Rules, load
+from kgreason.reasoning.arguments import check_data, check_limits, output_names
 from kgreason.reasoning.changes import ByPredicate, Changes, Difference, Outputs, Row, compared
 from kgreason.reasoning.results import Reasoned, no_output
 

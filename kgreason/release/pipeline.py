@@ -13,16 +13,16 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kgreason.base.printable import Displayed
-from kgreason.base.progress import SILENT, Progress
+from kgreason.base.progress import Progress
 from kgreason.release.publication import Folders, staged
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from kgreason.isomorphism.verification.verdict import Examined
     from kgreason.release.folder_contents import Contents
     from kgreason.release.report.report_data import Report
     from kgreason.release.report.sections import Run
+    from kgreason.release.verdicts import Examined
 
 
 class Clock:
@@ -66,10 +66,6 @@ class Result(Displayed, ABC):
     @abstractmethod
     def mapping(self) -> dict[str, str]:
         """Released label of each original label that is released: the secret."""
-
-    @abstractmethod
-    def report(self, progress: Progress = SILENT) -> Report:
-        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
 
     @abstractmethod
     def figures_by_name(self) -> dict[str, Any]:
@@ -154,6 +150,10 @@ class Family(ABC, Generic[Made, Read, Found]):
     def contents(self, found: Found, read: Read) -> Contents:
         """What the public folder holds."""
 
+    @abstractmethod
+    def report(self, found: Found) -> Report:
+        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
+
     def certify(self, found: Found, read: Read, public: Path, private: Path) -> None:
         """Write what proves the guarantee, when all other files stand in the folders."""
 
@@ -180,7 +180,7 @@ def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
         seeded = family.run.seed is not None
         family.contents(found, read).publish(public, holds=found.holds, seeded=seeded)
         family.certify(found, read, public, private)
-        report = found.report(progress)
+        report = family.report(found)
         clock.lap("report")
         write_report(private, report, found.as_dict() | family.noted(folders))
     return found

@@ -14,13 +14,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from kgreason.base.argument_checks import check_type
 from kgreason.base.atomic_files import Exchange, Side, mend, workspaces
 from kgreason.base.errors import ReleaseError
 from kgreason.base.interrupts import deferred
+from kgreason.base.progress import Progress
 from kgreason.data.target_checks import check_format
 from kgreason.release.digests import ACCOUNT, not_of_account
+
+if TYPE_CHECKING:
+    pass
 
 _FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
 
@@ -238,3 +243,13 @@ def _seal(folder: Path, folder_mode: int, file_mode: int) -> None:
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write a private report."""
     path.write_text(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def check_folders(folders: object, progress: Progress) -> None:
+    """Refuse what are no folders, and folders that a release must not be written to; tell what was mended there."""
+    from kgreason.release.publication import Folders
+
+    hint = 'say folders=kgreason.Folders("release", "private")'
+    check_type(folders, Folders, "folders are of type Folders", hint)
+    for mended in cast(Folders, folders).check():
+        progress.note(mended)

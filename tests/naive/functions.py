@@ -44,13 +44,13 @@ def call(name: str, values: list[Value]) -> Value:
     if described.call is None and plain not in TAKE_NULLS and any(isinstance(v, Null) for v in values):
         raise Fault(f"{plain} of a null")
     for i, value in enumerate(values):
-        _check_type(plain, described.parameter(i), value)
+        check_type(plain, described.parameter(i), value)
     if described.call is not None:
         return _user(name, described, values)
     return checked(FUNCTIONS[plain](*values))
 
 
-def _check_type(name: str, wanted: str, value: Value) -> None:
+def check_type(name: str, wanted: str, value: Value) -> None:
     if wanted == "any":
         return
     if type_of(value) not in PARAMETERS.get(wanted, (wanted,)):
@@ -71,7 +71,7 @@ def _user(name: str, described: Signature, values: list[Value]) -> Value:
         result = float(result)
     if type_of(result) == "null" and not isinstance(result, Null):
         raise Fault(f"{name} gives no value of the language: {result!r}")
-    _check_type(f"the result of {name}", described.result, result)
+    check_type(f"the result of {name}", described.result, result)
     if described.result == "any":
         result = canonical(result)
     return checked(result)

@@ -43,7 +43,7 @@ def from_arrow(obj: Any, name: str) -> Raw:
     if isinstance(obj, pa.RecordBatch):
         obj = pa.Table.from_batches([obj])
     table = obj if isinstance(obj, pa.Table) else _taken(obj, name)
-    _check_types(name, table.schema)
+    check_types(name, table.schema)
     return in_memory(name, table.column_names, map(_without_dictionary, table.columns))
 
 
@@ -61,11 +61,11 @@ def from_frame(frame: Any, name: str) -> Raw:
         series = [frame.iloc[:, i] for i in range(len(names))]
         cells = [s.astype(object).where(s.notna(), None).tolist() for s in series]
         return in_memory(name, names, [array(name, c, n) for c, n in zip(cells, names, strict=True)])
-    _check_types(name, table.schema)
+    check_types(name, table.schema)
     return in_memory(name, names, table.columns)
 
 
-def _check_types(name: str, schema: pa.Schema) -> None:
+def check_types(name: str, schema: pa.Schema) -> None:
     """Refuse types that only some libraries know: what stands behind them, as numbers of periods, is not the value."""
     for field in schema:
         if isinstance(field.type, pa.BaseExtensionType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -14,16 +14,13 @@ from kgreason.base.errors import CallError, DataError
 from kgreason.data.exchange.arrow import array, as_frame, as_polars, in_memory, needed
 from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
-from kgreason.links.model import LinkGraph
-from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.graph.tables import GraphTables, Tabular
 
 if TYPE_CHECKING:
     import igraph
     import networkx as nx
     import pandas as pd
     import polars as pl
-
-Graph = KnowledgeGraph | PeopleGraph | LinkGraph
 
 
 # Out
@@ -65,51 +62,24 @@ class Plain:
         return pa.concat_tables([table, back.filter(pc.not_equal(source, target))])
 
 
-def _plain(graph: Graph) -> Plain:
-    if not isinstance(graph, Graph):
+def _plain(graph: Tabular) -> Plain:
+    tables = _tables(graph)
+    labels = pa.array(graph.labels, pa.string())
+    relations = {}
+    for name, edges in tables.edges.items():
+        ends = {"source": labels.take(pa.array(edges.source)), "target": labels.take(pa.array(edges.target))}
+        relations[name] = pa.table({**ends, **{title: pa.array(v) for title, v in edges.carried.items()}})
+    mutual = frozenset(name for name, edges in tables.edges.items() if edges.mutual)
+    return Plain(graph.labels.tolist(), tables.vertices, relations, mutual)
+
+
+def _tables(graph: object) -> GraphTables:
+    if not callable(getattr(graph, "tables", None)):
         raise CallError(
             f"a graph is a KnowledgeGraph, a PeopleGraph or a LinkGraph, not of type {type(graph).__name__}",
             hint="of a result of anonymize it is result.release.graph",
         )
-    labels = pa.array(graph.labels, pa.string())
-
-    def table(source: Vertices, target: Vertices, **values: Any) -> pa.Table:
-        ends = {"source": labels.take(pa.array(source)), "target": labels.take(pa.array(target))}
-        return pa.table({**ends, **{name: pa.array(v) for name, v in values.items() if v is not None}})
-
-    if isinstance(graph, KnowledgeGraph):
-        carried = {name: values.tolist() for name, values in graph.attributes.items()}
-        tables = {name: table(r.source, r.target, weight=r.weight) for name, r in graph.relations.items()}
-        return Plain(graph.labels.tolist(), carried, tables)
-    vertices = {name: _values_of(a, graph.n) for name, a in graph.attributes.items()}
-    if isinstance(graph, LinkGraph):
-        vertices = {"size": graph.size.tolist(), **vertices}
-        tables = {
-            name: table(o.source, o.target, count=o.count, weight=o.weight)
-            for name, o in graph.observed.items()
-        }
-        mutual = [name for name, o in graph.observed.items() if o.mutual]
-        return Plain(graph.labels.tolist(), vertices, tables, frozenset(mutual))
-    tables = {}
-    for name, links in graph.relations.items():
-        once = links.source < links.target if links.mutual else slice(None)
-        tables[name] = table(links.source[once], links.target[once])
-    mutual = [name for name, links in graph.relations.items() if links.mutual]
-    return Plain(graph.labels.tolist(), vertices, tables, frozenset(mutual))
-
-
-def _domain(attribute: Attribute) -> np.ndarray[Any, Any]:
-    """Values of an attribute: texts, or of a numeric one numbers."""
-    return attribute.numbers if attribute.kind == "numeric" else attribute.domain
-
-
-def _values_of(attribute: Attribute, n: int) -> list[list[Any]]:
-    found: list[list[Any]] = [[] for _ in range(n)]
-    for user, value in zip(
-        attribute.user.tolist(), _domain(attribute)[attribute.value].tolist(), strict=True
-    ):
-        found[user].append(value)
-    return found
+    return cast(Tabular, graph).tables()
 
 
 def edges_of(table: pa.Table, predicate: str) -> Plain:
@@ -136,7 +106,7 @@ def edges_of(table: pa.Table, predicate: str) -> Plain:
     return Plain(list(labels), {}, {predicate: pa.Table.from_arrays(columns, names=names)})
 
 
-def to_arrow(graph: Graph, relation: str | None = None) -> pa.Table:
+def to_arrow(graph: Tabular, relation: str | None = None) -> pa.Table:
     """Make an Arrow table of one relation (the only one by default), with the labels of the vertices.
 
     Parameters
@@ -155,23 +125,20 @@ def to_arrow(graph: Graph, relation: str | None = None) -> pa.Table:
     >>> from kgreason import KnowledgeGraph
     >>> to_arrow(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_pylist()
     [{'source': 'A', 'target': 'D', 'weight': 0.6}]
+    >>> from kgreason.people import PeopleGraph
     >>> people = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
     >>> to_arrow(people, "age").to_pylist()
     [{'user': 'Ken', 'age': 18.0}]
     """
-    whole = _plain(graph)
-    attributes = {} if isinstance(graph, KnowledgeGraph) else graph.attributes
-    chosen = _only({**whole.relations, **attributes}, relation)
-    if chosen in attributes:
-        found = attributes[chosen]
-        values = pa.array(
-            _domain(found)[found.value], pa.float64() if found.kind == "numeric" else pa.string()
-        )
-        users = pa.array(graph.labels[found.user], pa.string())
-        return pa.Table.from_arrays([users, values], names=["user", chosen])
-    table = whole.relations[chosen]
-    names = graph.relations[chosen].columns if isinstance(graph, KnowledgeGraph) else table.column_names
-    return table.rename_columns(list(names))
+    tables = _tables(graph)
+    chosen = _only({**tables.edges, **tables.values}, relation)
+    if chosen in tables.values:
+        users, found = tables.values[chosen]
+        values = pa.array(found, pa.string() if found.dtype == object else pa.float64())
+        columns = [pa.array(graph.labels[users], pa.string()), values]
+        return pa.Table.from_arrays(columns, names=["user", chosen])
+    table = _plain(graph).relations[chosen]
+    return table.rename_columns(list(tables.edges[chosen].columns or table.column_names))
 
 
 def _only(names: Mapping[str, object], relation: str | None) -> str:
@@ -191,7 +158,7 @@ def _only(names: Mapping[str, object], relation: str | None) -> str:
     return next(iter(names))
 
 
-def to_pandas(graph: Graph, relation: str | None = None) -> pd.DataFrame:
+def to_pandas(graph: Tabular, relation: str | None = None) -> pd.DataFrame:
     """`kgreason.to_arrow` as a pandas DataFrame; needs pandas installed.
 
     Raises
@@ -208,7 +175,7 @@ def to_pandas(graph: Graph, relation: str | None = None) -> pd.DataFrame:
     return as_frame(to_arrow(graph, relation))
 
 
-def to_polars(graph: Graph, relation: str | None = None) -> pl.DataFrame:
+def to_polars(graph: Tabular, relation: str | None = None) -> pl.DataFrame:
     """`kgreason.to_arrow` as a Polars DataFrame; needs Polars installed.
 
     Raises
@@ -230,10 +197,10 @@ def to_networkx(graph: KnowledgeGraph) -> nx.MultiDiGraph[str]: ...
 
 
 @overload
-def to_networkx(graph: Graph) -> nx.MultiGraph[str]: ...
+def to_networkx(graph: Tabular) -> nx.MultiGraph[str]: ...
 
 
-def to_networkx(graph: Graph) -> nx.MultiGraph[str]:
+def to_networkx(graph: Tabular) -> nx.MultiGraph[str]:
     """Make a NetworkX graph; vertices are the labels, edges carry ``relation`` and perhaps ``weight``.
 
     Of a `PeopleGraph` vertices carry the list of their values of each attribute; of a `LinkGraph` edges carry ``count``
@@ -272,7 +239,7 @@ def as_networkx(whole: Plain) -> nx.MultiGraph[str]:
     return result
 
 
-def to_igraph(graph: Graph) -> igraph.Graph:
+def to_igraph(graph: Tabular) -> igraph.Graph:
     """Make a graph of igraph; vertices carry ``name``, edges ``relation`` and perhaps ``weight``.
 
     What else vertices and edges carry, and which graphs have directions: as for `kgreason.to_networkx`. Where only some

@@ -29,6 +29,7 @@ from kgreason.engine.plan.placement import variables
 from kgreason.engine.relations.fact_tables import Codes, Kind, decode
 from kgreason.engine.relations.symbols import Symbols, to_doubles
 from kgreason.engine.relations.value_columns import (
+    Compiled,
     Function,
     Values,
     code,
@@ -53,8 +54,6 @@ from kgreason.language.syntax.syntax_tree import (
     Variable,
 )
 from kgreason.language.values import EXACT, Null, Value, brief
-
-Compiled = tuple[Kind, Function]
 
 COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 EQUALITY = {"==": True, "!=": False, "<>": False}

@@ -4,27 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from kgreason.base.errors import EvaluationError
 from kgreason.engine.expressions.builtin_functions import SCALARS, call, call_user, matches
 from kgreason.engine.expressions.scalars import LARGEST, SMALLEST, Refusal, checked
 from kgreason.engine.plan.expression_kinds import NUMBERS, RESULTS, join_all
 from kgreason.engine.relations.fact_tables import Kind
-from kgreason.engine.relations.value_columns import Function, Values, dtype
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.engine.relations.value_columns import Compiled, Function, Values, dtype
 from kgreason.language.functions import Signature, plain_name, signature
-from kgreason.language.syntax.syntax_tree import Binary, Call
+from kgreason.language.syntax.syntax_tree import Binary, Call, Expression
 from kgreason.language.values import Null, Value
-
-if TYPE_CHECKING:
-    from kgreason.engine.expressions.compiled_expressions import Compiled, Scope
 
 DAY = 86_400_000_000  # microseconds
 IDENTITIES = {"as_string": Kind.STRING, "as_int": Kind.INT, "as_boolean": Kind.BOOL, "as_date": Kind.DATE}
 
 
-def compile_call(scope: Scope, node: Call) -> Compiled:
+class _Scope(Protocol):
+    """What the compiler of expressions (`compiled_expressions.Scope`) does for calls."""
+
+    symbols: Symbols
+
+    def compile(self, node: Expression) -> Compiled: ...
+    def condition(self, node: Expression) -> Function: ...
+    def widened(self, compiled: Compiled, target: Kind) -> Function: ...
+    def pointwise(
+        self,
+        kind: Kind,
+        compute: Callable[..., Value],
+        operands: Sequence[Compiled],
+        parts: Sequence[Expression],
+        whole: Expression,
+    ) -> Function: ...
+    def refuse(self, bad: Values, what: str, whole: Expression, rows: Values) -> None: ...
+    def refused(self, refusal: Refusal, whole: Expression, row: Values) -> EvaluationError: ...
+
+
+def compile_call(scope: _Scope, node: Call) -> Compiled:
     """Kind of a call and the function that computes it."""
     name = plain_name(node.function)
     given = signature(node.function, len(node.arguments))
@@ -81,7 +100,7 @@ def _choice(kind: Kind, condition: Function, then: Function, otherwise: Function
     return evaluate
 
 
-def _coalesce(scope: Scope, kind: Kind, operands: Sequence[Compiled]) -> Function:
+def _coalesce(scope: _Scope, kind: Kind, operands: Sequence[Compiled]) -> Function:
     branches = [(k, scope.widened((k, f), kind)) for k, f in operands]
 
     def evaluate(rows: Values) -> Values:
@@ -99,14 +118,14 @@ def _coalesce(scope: Scope, kind: Kind, operands: Sequence[Compiled]) -> Functio
     return evaluate
 
 
-def _nulls(scope: Scope, codes: Values) -> Values:
+def _nulls(scope: _Scope, codes: Values) -> Values:
     """Which codes are those of labelled nulls."""
     found, which = np.unique(codes, return_inverse=True)
     flags = [isinstance(v, Null) for v in scope.symbols.values(found.tolist())]
     return (np.array(flags, dtype=np.bool_) | (found < 0))[which]
 
 
-def _quick(scope: Scope, node: Call, name: str, kind: Kind, operands: Sequence[Compiled]) -> Function | None:
+def _quick(scope: _Scope, node: Call, name: str, kind: Kind, operands: Sequence[Compiled]) -> Function | None:
     """Function that works on whole columns, where there is one for these kinds."""
     kinds = {k for k, _ in operands}
     functions = [f for _, f in operands]
@@ -134,7 +153,7 @@ def _quick(scope: Scope, node: Call, name: str, kind: Kind, operands: Sequence[C
     return None
 
 
-def _rlike(scope: Scope, node: Call, text: Function, pattern: Function) -> Function:
+def _rlike(scope: _Scope, node: Call, text: Function, pattern: Function) -> Function:
     """Regular expressions over columns: each pattern once, over the distinct texts beside it."""
 
     def evaluate(rows: Values) -> Values:
@@ -153,7 +172,7 @@ def _rlike(scope: Scope, node: Call, text: Function, pattern: Function) -> Funct
     return evaluate
 
 
-def _whole(scope: Scope, node: Call, compute: Callable[[Values], Values], function: Function) -> Function:
+def _whole(scope: _Scope, node: Call, compute: Callable[[Values], Values], function: Function) -> Function:
     def evaluate(rows: Values) -> Values:
         whole = compute(function(rows))
         scope.refuse((whole < SMALLEST) | (whole >= LARGEST), "integer overflow", node, rows)

@@ -127,3 +127,6 @@ def distinct(columns: Sequence[Codes]) -> tuple[list[Codes], npt.NDArray[np.intp
 def decoded(kinds: Sequence[Kind], columns: Sequence[Codes], symbols: Symbols) -> list[list[Value]]:
     """Python values of some columns."""
     return [decode(k, c, symbols) for k, c in zip(kinds, columns, strict=True)]
+
+
+Compiled = tuple[Kind, Function]

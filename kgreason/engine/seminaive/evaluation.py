@@ -27,6 +27,7 @@ from kgreason.engine.relations.value_columns import stated
 from kgreason.engine.seminaive.fixpoint import Fixpoint, Watch
 from kgreason.engine.statistics import Recorder, Stats, StratumStats
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Unification
+from kgreason.language.check.restriction import restricted
 from kgreason.language.vocabulary import suggest
 
 
@@ -132,7 +133,7 @@ def prepare(
     kinds = infer(
         program, facts, doubles
     )  # of all rules and facts: the goals must not decide what is a double
-    program = program.restricted(goals)
+    program = restricted(program, goals)
     program = replace(program, strata=promptly(program.strata, hidden(program)))
     facts = _relevant(program, facts)
     program = replace(program, arities={p: t.arity for p, t in facts.tables.items()} | dict(program.arities))

@@ -21,6 +21,7 @@ from kgreason.engine.relations.fact_tables import Facts
 from kgreason.graph.induced.lifted import lift
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
+from kgreason.language.check.restriction import restricted
 from kgreason.language.check.weight_visibility import weight_uses
 from kgreason.language.syntax.syntax_tree import Variable
 
@@ -125,7 +126,7 @@ def commutation(program: CheckedProgram, rng: np.random.Generator) -> Commutatio
     >>> print(commutation(load_text(text), np.random.default_rng(0)).counterexample)
     linked(a, c) follows from own(a, b), own(b, c), but not without b
     """
-    program = program.restricted(program.derived)
+    program = restricted(program, program.derived)
     hidden = hidden_vertices(program)
     return Commutation(hidden, _search(program, rng) if hidden else None)
 

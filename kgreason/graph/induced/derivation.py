@@ -30,6 +30,7 @@ from kgreason.graph.small_graphs.plan_compiler import LARGEST, Plan, compile_sma
 from kgreason.graph.small_graphs.weight_conditions import Range, Unfit
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import is_generic
+from kgreason.language.check.restriction import restricted
 from kgreason.language.check.weight_visibility import Use, WeightUse, monotone_outcome, weight_uses
 
 Known = npt.NDArray[np.bool_]
@@ -62,7 +63,7 @@ class InducedReasoner:
     """
 
     def __init__(self, graph: KnowledgeGraph, program: CheckedProgram) -> None:
-        self._program = program = program.restricted(program.derived)
+        self._program = program = restricted(program, program.derived)
         self.predicates = program.derived
         self._graph = graph
         self._uses = weight_uses(program)

@@ -18,7 +18,7 @@ from kgreason.isomorphism.anonymizers.klone import check_vertices
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising, exchanged
 
 if TYPE_CHECKING:
-    from kgreason.isomorphism.anonymizers.template_copies import Standing
+    from kgreason.isomorphism.anonymizers.forbidden_degrees import Standing
 
 
 Ints = npt.NDArray[np.int64]

@@ -24,9 +24,10 @@ from kgreason.graph.subgraphs.enumeration import count_connected, small_componen
 from kgreason.graph.subgraphs.member_pools import MOST
 from kgreason.isomorphism.anonymizers.assembly import Pairs, assemble, is_symmetric
 from kgreason.isomorphism.anonymizers.augmentation import Draft
+from kgreason.isomorphism.anonymizers.forbidden_degrees import Standing
 from kgreason.isomorphism.anonymizers.klone import Klone, check_k, check_x, ties_to_largest
 from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
-from kgreason.isomorphism.anonymizers.template_copies import Pieces, Standing
+from kgreason.isomorphism.anonymizers.template_copies import Pieces
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
@@ -92,7 +93,7 @@ class _Mending:
                 return draft
             for cover, lack in lacks:
                 cover.rely(lack)
-            draft.standing = Standing.of(draft, lacks, originals)
+            draft.standing = Standing.of((draft.inner, draft.outer), lacks, originals)
             if lacking:
                 pieces.make(lacks, apart=turn >= _FREE)
             else:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.choices import MAX_VERTICES
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
@@ -27,6 +26,7 @@ from kgreason.isomorphism.anonymizers.degree_distributions import (
 )
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
+from kgreason.isomorphism.settings import MAX_VERTICES
 from kgreason.language.check.checked_program import CheckedProgram
 
 Rows = npt.NDArray[np.int64]

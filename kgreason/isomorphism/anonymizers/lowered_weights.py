@@ -21,6 +21,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, Weights
 from kgreason.isomorphism.anonymizers.weight_density import Cuts
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import vertex_positions
+from kgreason.language.check.restriction import restricted
 from kgreason.language.check.weight_visibility import Use, weight_uses
 
 Answers = Mapping[str, npt.NDArray[np.int64]]
@@ -92,13 +93,13 @@ class Judge:
         return tuple(query for query in self.program.queries if self._weighed(query))
 
     def _weighed(self, query: str) -> bool:
-        uses = weight_uses(self.program.restricted([query]))
+        uses = weight_uses(restricted(self.program, [query]))
         return any(use.use > Use.UNREAD for use in uses.values())
 
     @cached_property
     def needed(self) -> CheckedProgram:
         """The rules that they need."""
-        return self.program.restricted(self.queries)
+        return restricted(self.program, self.queries)
 
     @cached_property
     def reference(self) -> Answers:

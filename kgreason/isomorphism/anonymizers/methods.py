@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kgreason.base.choices import MAX_STORED, MAX_SUBGRAPHS, Method, Mode
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph
@@ -15,6 +14,7 @@ from kgreason.isomorphism.anonymizers.klone import Klone, check_x
 from kgreason.isomorphism.anonymizers.split_keep import SplitKeep
 from kgreason.isomorphism.anonymizers.split_merge import SplitMerge
 from kgreason.isomorphism.definition import Anonymizer
+from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Method, Mode
 
 
 def choose(

@@ -30,6 +30,7 @@ from kgreason.isomorphism.anonymizers.weight_density import (
     sights,
 )
 from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.restriction import restricted
 from kgreason.language.check.weight_visibility import Use, only_grows
 
 Rows = Mapping[str, npt.NDArray[np.bool_]]
@@ -276,7 +277,7 @@ class WeightNoising:
     @cached_property
     def _sights(self) -> Mapping[str, Sight]:
         """What rules see of weights, those of the derived predicates too."""
-        return sights(self.program.restricted((*self.program.queries, *self.program.derived)))
+        return sights(restricted(self.program, (*self.program.queries, *self.program.derived)))
 
     @cached_property
     def _seen(self) -> Mapping[str, Sight]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from kgreason.base.printable import Displayed
 from kgreason.isomorphism.attacks.attack_settings import PARTS
-from kgreason.isomorphism.verification.population import NORMAL
+from kgreason.release.verdicts import NORMAL
 
 Floats = npt.NDArray[np.float64]
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)

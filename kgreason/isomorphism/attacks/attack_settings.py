@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.argument_checks import attacked_sizes, check_numbers
+from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, ReleaseError
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.parts import beside
+from kgreason.isomorphism.arguments import attacked_sizes
 from kgreason.language.check.checked_program import CheckedProgram
 
 Sees = Literal["edges", "derived", "rules", "other"]

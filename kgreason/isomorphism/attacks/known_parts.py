@@ -33,6 +33,7 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     shares,
 )
 from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.language.check.restriction import restricted
 from kgreason.language.check.weight_visibility import only_gains
 
 Ints = npt.NDArray[np.int64]
@@ -392,7 +393,7 @@ def lasting(program: CheckedProgram) -> CheckedProgram:
 
     Those that a part of the graph derives stand there as well when rules see all of it.
     """
-    kept = (p for p in program.derived if p not in program.edges and only_gains(program.restricted([p])))
+    kept = (p for p in program.derived if p not in program.edges and only_gains(restricted(program, [p])))
     return replace(program, derived=tuple(kept))
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.base.choices import MAX_STORED, MAX_SUBGRAPHS, MAX_VERTICES
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
 from kgreason.base.progress import Progress
@@ -23,6 +22,7 @@ from kgreason.isomorphism.risk.candidate_counts import Exposure, of_subgraphs, o
 from kgreason.isomorphism.risk.method_costs import Cost, of_kguard, of_klone, of_published
 from kgreason.isomorphism.risk.missing_images import Lacking, lacking
 from kgreason.isomorphism.risk.occurrences import Survey
+from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, MAX_VERTICES
 from kgreason.isomorphism.verification.checker import check_parameters
 from kgreason.isomorphism.verification.population import small_components
 from kgreason.language.check.checked_program import CheckedProgram

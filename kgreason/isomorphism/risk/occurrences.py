@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.choices import MAX_SUBGRAPHS
 from kgreason.base.cores import together
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Bytes, Ints, Rows, kernel
 from kgreason.base.progress import Progress
+from kgreason.isomorphism.settings import MAX_SUBGRAPHS
 from kgreason.isomorphism.verification.adjacency import undirected
 from kgreason.isomorphism.verification.image_pools import Patterns
 from kgreason.isomorphism.verification.isomorphism_classes import Classes, scrambled

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, Weights
 from kgreason.graph.measures import clustering, coreness, pairs
-from kgreason.isomorphism.verification.population import NORMAL
+from kgreason.release.verdicts import NORMAL
 
 Features = npt.NDArray[np.float64]
 

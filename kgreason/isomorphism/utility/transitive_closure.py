@@ -16,7 +16,6 @@ from kgreason.base.jit import Ints, Rows, kernel
 from kgreason.engine.relations.hash_kernels import GOLDEN
 from kgreason.graph.facts import answers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.isomorphism.verification.population import NORMAL
 from kgreason.language.check.checked_program import (
     CheckedAtom,
     CheckedProgram,
@@ -27,7 +26,9 @@ from kgreason.language.check.checked_program import (
 )
 from kgreason.language.check.expressions import names
 from kgreason.language.check.genericity import vertex_positions
+from kgreason.language.check.restriction import restricted
 from kgreason.language.syntax.syntax_tree import Binary, Variable
+from kgreason.release.verdicts import NORMAL
 
 Flags = npt.NDArray[np.bool_]
 
@@ -92,7 +93,7 @@ def closure_rules(program: CheckedProgram, query: str) -> ClosureRules | None:
     outputs = (BASE, STEP) if found else (BASE,)
     arities = {**program.arities, BASE: 2, STEP: 2}
     whole = replace(program, strata=tuple(strata), arities=arities, outputs=outputs, queries=outputs)
-    return ClosureRules(whole.restricted(outputs), cycles)
+    return ClosureRules(restricted(whole, outputs), cycles)
 
 
 def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | None:

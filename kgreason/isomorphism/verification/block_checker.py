@@ -30,8 +30,10 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.graph.refinement import Sides, refine
 from kgreason.isomorphism.verification import conditions
 from kgreason.isomorphism.verification.conditions import labels, lost_edges, standing_weights
-from kgreason.isomorphism.verification.verdict import Edits, Item, Verdict, listing
+from kgreason.isomorphism.verification.verdict import Edits, Verdict
 from kgreason.language.check.checked_program import CheckedProgram
+from kgreason.release import shared_conditions as shared
+from kgreason.release.verdicts import Item, listing
 
 NAMED = 5
 NEEDS_ORIGINAL = (
@@ -80,7 +82,7 @@ edges, for instance e
     items, edits = [blocks(released, k)], None
     if original is not None:
         original = original.distinct()
-        paired = None if mapping is None else conditions.mapping(original, released, mapping)
+        paired = None if mapping is None else shared.mapping(original, released, mapping)
         items.append(labels(original, released, mapping if paired and paired.holds else None))
         if mapping is not None and paired is not None:
             items.append(paired)

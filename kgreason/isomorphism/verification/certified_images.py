@@ -20,7 +20,8 @@ import numpy.typing as npt
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.isomorphism.verification.image_pools import Pools
 from kgreason.isomorphism.verification.release_index import Catalogue
-from kgreason.isomorphism.verification.verdict import Donors, listing
+from kgreason.isomorphism.verification.verdict import Donors
+from kgreason.release.verdicts import listing
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -29,9 +29,11 @@ from kgreason.isomorphism.verification.images import Outcome, attacked, decide, 
 from kgreason.isomorphism.verification.population import Drawn, count_connected, small_components
 from kgreason.isomorphism.verification.release_index import Space
 from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
-from kgreason.isomorphism.verification.verdict import Certificate, Delta, Item, Verdict, judged, listing
+from kgreason.isomorphism.verification.verdict import Certificate, Delta, Verdict
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
+from kgreason.release import shared_conditions as shared
+from kgreason.release.verdicts import Item, judged, listing
 
 __all__ = ["Verdict", "check_parameters", "count_attacked", "delta", "verify", "verify_alone"]
 
@@ -98,7 +100,7 @@ def verify(
     original, released = original.distinct(), released.distinct()
     items = [
         conditions.parameters(original.n, k, x),
-        conditions.mapping(original, released, mapping),
+        shared.mapping(original, released, mapping),
         conditions.connected(released),
     ]
     usable = items[1].holds
@@ -113,7 +115,7 @@ def verify(
         return Verdict(k, x, (*items, Item("images", False, f"not examined: {reason}")), None)
     commute = not hidden_vertices(rules)
     if certificate is not None and certificate.files is not None:
-        items.append(conditions.files(certificate.files))
+        items.append(shared.files(certificate.files))
     if certificate is not None and certificate.copies is not None:
         faults = certificate.complaints or faults_of_copies(kept, released, mapping, certificate.copies, k)
         held = f"the release holds {k} copies of the original, apart from each other"

@@ -15,9 +15,6 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification.adjacency import Adjacency, undirected
 from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, root_of, shares
 
-CONFIDENCE = 0.95
-NORMAL = 1.959963984540054  # standard errors on either side of a normal mean that hold so much of it
-
 MOST = 1 << 63  # a rank is a word
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
 CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `_count_sets`

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.choices import Model
 from kgreason.base.printable import Displayed
-from kgreason.isomorphism.verification.population import CONFIDENCE
+from kgreason.isomorphism.settings import Model
 from kgreason.release.digests import Fault
+from kgreason.release.verdicts import CONFIDENCE, Examined, Item
 
 Ints = npt.NDArray[np.int64]
 
@@ -71,135 +69,6 @@ class Certificate:
     def of(self, size: int, k: int) -> tuple[Donors, ...]:
         """Donors of one number of vertices; none if something is wrong with the certificate, or k too large for it."""
         return () if self.complaints or self.k < k else tuple(d for d in self.donors if d.size == size)
-
-
-SHOWN = 5  # witnesses
-State = Literal["holds", "given up", "undecided", "fails"]
-
-
-@dataclass(frozen=True)
-class Item:
-    """One condition of Definition 4.1.
-
-    Attributes
-    ----------
-    name
-        Which condition.
-    holds
-        Whether it holds.
-    detail
-        What was found, in one sentence.
-    witnesses
-        For a violated condition, some of the places where it fails, in words.
-    given_up
-        Whether it is violated just as far as the release says that it gives it up.
-    undecided
-        Whether it could neither be confirmed nor refuted.
-    """
-
-    name: str
-    holds: bool
-    detail: str
-    witnesses: tuple[str, ...] = ()
-    given_up: bool = False
-    undecided: bool = False
-
-    @property
-    def state(self) -> State:
-        """What was found, in a word or two."""
-        if self.holds:
-            return "holds"
-        return "given up" if self.given_up else "undecided" if self.undecided else "fails"
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
-        return {
-            "name": self.name,
-            "holds": self.holds,
-            "state": self.state,
-            "given_up": self.given_up,
-            "detail": self.detail,
-            "witnesses": list(self.witnesses),
-        }
-
-    def __str__(self) -> str:
-        state = self.state
-        head = f"{state if self.holds else state.upper()}  {self.name}: {self.detail}"
-        return "\n".join([head, *("    " + line for w in self.witnesses for line in w.splitlines())])
-
-
-def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
-    """The first few of many witnesses, and how many there are more.
-
-    Examples
-    --------
-    >>> listing(f"edge {i}" for i in range(7))
-    ('edge 0', 'edge 1', 'edge 2', 'edge 3', 'edge 4', '... and 2 more')
-    """
-    words = iter(words)
-    shown = tuple(islice(words, SHOWN))
-    more = sum(1 for _ in words) if total is None else total - len(shown)
-    return (*shown, f"... and {more:,} more") if more > 0 else shown
-
-
-def judged(name: str, words: Iterable[str], fails: str, holds: str, total: int | None = None) -> Item:
-    """A condition that fails if there are witnesses, as `listing` takes them, and else holds."""
-    shown = listing(words, total)
-    return Item(name, not shown, fails if shown else holds, shown)
-
-
-class Examined:
-    """What all verdicts have in common: the conditions that were examined.
-
-    Attributes
-    ----------
-    items
-        The conditions.
-    needs_original
-        Conditions that cannot be decided without the original, where only the release was looked at; no items.
-    """
-
-    items: tuple[Item, ...]
-    needs_original: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every item holds; for a release alone, all that it tells but not what `needs_original`."""
-        return all(item.holds for item in self.items)
-
-    @property
-    def as_promised(self) -> bool:
-        """Whether every item holds but those that are given up."""
-        return all(item.holds or item.given_up for item in self.items)
-
-    @property
-    def fails(self) -> bool:
-        """Whether an item is refuted, and not given up."""
-        return any(item.state == "fails" for item in self.items)
-
-    @property
-    def state(self) -> State:
-        """What was found of all items together."""
-        if self.fails:
-            return "fails"
-        return "holds" if self.holds else "given up" if self.as_promised else "undecided"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "holds": self.holds,
-            "state": self.state,
-            "needs_original": list(self.needs_original),
-            "items": [item.as_dict() for item in self.items],
-        }
-
-    def __getitem__(self, name: str) -> Item:
-        """Look an item up by name."""
-        return next(item for item in self.items if item.name == name)
-
-    def __str__(self) -> str:
-        alone = (f"NOT DECIDABLE without the original  {what}" for what in self.needs_original)
-        return "\n".join([*map(str, self.items), *alone])
 
 
 @dataclass(frozen=True)

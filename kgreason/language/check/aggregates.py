@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kgreason.base.errors import Findings
-from kgreason.language.check.checked_program import MONOTONIC, Aggregation, Assign, Filter, Keyed, Step
+from kgreason.language.check.checked_program import MONOTONIC, Assign, Filter, Step
 from kgreason.language.check.expressions import grown, names, walk
 from kgreason.language.syntax.syntax_tree import Aggregate, Constant, Expression, Variable
 
 if TYPE_CHECKING:
-    from kgreason.language.check.body_order import Draft
+    pass
 
 IN_RECURSION = {name: f"m{name}" for name in ("sum", "prod", "count", "min", "max")}
 """Stratified functions that are read as monotonic ones in recursion."""
@@ -104,34 +104,6 @@ def monotonic_name(function: str, recursive: bool) -> str | None:
     if function in MONOTONIC:
         return function
     return IN_RECURSION.get(function) if recursive else None
-
-
-def finish(
-    rule: Draft, recursive: bool, keyed: Mapping[str, Keyed], findings: Findings
-) -> Aggregation | None:
-    """Fill in the contributors and the monotonic form."""
-    aggregate = rule.aggregate
-    if aggregate is None:
-        return None
-    node = aggregate.node
-    name = monotonic_name(node.function, recursive)
-    if name not in (None, node.function):
-        findings.add(
-            "W502",
-            f"`{node.function}` in recursion is read as `{name}`",
-            node.span,
-            note="only a monotonic aggregate has a meaning in recursion",
-            hint=f"write `{name}`",
-        )
-    function = name or node.function
-    argument = None if function in ("mcount", "count") else node.argument
-    told = named_contributors(aggregate)
-    if told is None:
-        values = {known.value(a) for a in rule.positives if (known := keyed.get(a.predicate)) is not None}
-        matched = dict.fromkeys(v for atom in rule.positives for v in atom.variables)
-        told = tuple(v for v in matched if Variable(v) not in values)
-    monotonic = name is not None
-    return Aggregation(aggregate.variable, function, argument, told, aggregate.group, monotonic, node.span)
 
 
 def named_contributors(aggregate: AggregateDraft) -> tuple[str, ...] | None:

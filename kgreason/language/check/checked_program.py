@@ -414,39 +414,3 @@ class CheckedProgram:
         """Leave out the vertices and edges that are written in the file: the rules, apart from the data."""
         ground = {*self.nodes, *self.edges}
         return replace(self, facts=tuple(a for a in self.facts if a.predicate not in ground))
-
-    def restricted(self, goals: Iterable[str]) -> CheckedProgram:
-        """Keep only what the `goals` depend on; the goals become the outputs.
-
-        Examples
-        --------
-        >>> from kgreason.language.check.program_checker import load_text
-        >>> program = load_text("p(X) :- e(X). q(X) :- e(X), not r(X). r(1).")
-        >>> sorted(program.restricted(["q"]).heads)
-        ['q']
-        """
-        goals = tuple(dict.fromkeys(goals))
-        needed = set(goals)
-        needed.update(u.predicate for u in self.unifications)
-        needed.update(d.predicate for d in self.denials)
-        strata: list[Stratum] = []
-        for stratum in reversed(self.strata):
-            if not needed & stratum.predicates:
-                continue
-            for rule in stratum.rules:  # members of one component need each other
-                needed.update(a.predicate for a in (*rule.positives, *rule.negatives))
-            strata.append(stratum)
-        strata.reverse()
-        found = self.wardedness
-        if not found.warded or found.harmful_joins:  # what is left may be warded
-            from kgreason.language.check.affected_positions import nullable_inputs
-            from kgreason.language.check.wardedness import wardedness
-
-            found = wardedness(strata, nullable_inputs((*self.binds, *self.queries_bound), self.arities))
-        return replace(
-            self,
-            facts=tuple(a for a in self.facts if a.predicate in needed),
-            strata=tuple(strata),
-            outputs=goals,
-            wardedness=found,
-        )

@@ -29,6 +29,7 @@ from kgreason.language.check.expressions import (
     names,
     walk,
 )
+from kgreason.language.check.restriction import restricted
 from kgreason.language.syntax.syntax_tree import (
     Binary,
     Call,
@@ -55,7 +56,7 @@ NODES = "nodes"
 def for_anonymization(program: CheckedProgram) -> CheckedProgram:
     """The rules that anonymization needs, without the data in their file."""
     needed = (*program.outputs, *program.derived, *program.queries)
-    return replace(program.without_graph().restricted(needed), outputs=program.outputs)
+    return replace(restricted(program.without_graph(), needed), outputs=program.outputs)
 
 
 def refusals(program: CheckedProgram) -> tuple[Diagnostic, ...]:
@@ -145,7 +146,7 @@ def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram
     theirs = {name for predicate in wrong for name in _needed(program, predicate)}
     derived = tuple(p for p in program.derived if p not in theirs)
     goals = (*derived, *(p for p in (*program.outputs, *program.queries) if p not in theirs))
-    return replace(program, strata=strata, derived=derived).restricted(goals) if goals else None
+    return restricted(replace(program, strata=strata, derived=derived), goals) if goals else None
 
 
 def _foreign(rule: CheckedRule, positions: frozenset[Position]) -> bool:
@@ -156,7 +157,7 @@ def _foreign(rule: CheckedRule, positions: frozenset[Position]) -> bool:
 
 
 def _needed(program: CheckedProgram, goal: str) -> set[str]:
-    return {a.predicate for rule in program.restricted((goal,)).rules for a in rule.atoms}
+    return {a.predicate for rule in restricted(program, (goal,)).rules for a in rule.atoms}
 
 
 def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
@@ -465,7 +466,7 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
     >>> [(variable.name, variable.span.line) for variable in hidden_vertices(load_text(text))]
     [('Y', 3)]
     """
-    program = program.restricted(program.derived)
+    program = restricted(program, program.derived)
     positions = vertex_positions(program)
     hidden = [next(_hidden(rule, positions), None) for rule in program.rules]
     by_place = {

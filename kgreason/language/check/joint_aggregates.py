@@ -8,15 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kgreason.base.errors import Findings, Span
 from kgreason.language.check.aggregates import dependent, monotonic_name, named_contributors
 from kgreason.language.check.body_order import Draft
 from kgreason.language.check.call_types import article
-from kgreason.language.check.checked_program import MONOTONIC, Assign, CheckedAtom, Filter, Keyed, Step
+from kgreason.language.check.checked_program import (
+    MONOTONIC,
+    Aggregation,
+    Assign,
+    CheckedAtom,
+    Filter,
+    Keyed,
+    Step,
+)
 from kgreason.language.check.expressions import names
-from kgreason.language.syntax.syntax_tree import Binary, Constant, Skolem, Term, Variable
+from kgreason.language.syntax.syntax_tree import (
+    Binary,
+    Constant,
+    Skolem,
+    Term,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from kgreason.language.check.body_order import Draft
 
 _KEEP: dict[str, Literal["greatest", "least", "union"]] = {"mmin": "least", "munion": "union"}
 _UNASKED = frozenset({"mmin", "mmax", "min", "max", "munion", "union"})
@@ -406,3 +423,31 @@ def _opposed(one: _Side, other: _Side, same: _Same) -> bool:
         for side, atoms in ((one, one.positives), (other, other.negatives))
     )
     return bool(needed & negated)
+
+
+def finish(
+    rule: Draft, recursive: bool, keyed: Mapping[str, Keyed], findings: Findings
+) -> Aggregation | None:
+    """Fill in the contributors and the monotonic form."""
+    aggregate = rule.aggregate
+    if aggregate is None:
+        return None
+    node = aggregate.node
+    name = monotonic_name(node.function, recursive)
+    if name not in (None, node.function):
+        findings.add(
+            "W502",
+            f"`{node.function}` in recursion is read as `{name}`",
+            node.span,
+            note="only a monotonic aggregate has a meaning in recursion",
+            hint=f"write `{name}`",
+        )
+    function = name or node.function
+    argument = None if function in ("mcount", "count") else node.argument
+    told = named_contributors(aggregate)
+    if told is None:
+        values = {known.value(a) for a in rule.positives if (known := keyed.get(a.predicate)) is not None}
+        matched = dict.fromkeys(v for atom in rule.positives for v in atom.variables)
+        told = tuple(v for v in matched if Variable(v) not in values)
+    monotonic = name is not None
+    return Aggregation(aggregate.variable, function, argument, told, aggregate.group, monotonic, node.span)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgreason.base.errors import Findings, Span
-from kgreason.language.check.aggregates import IN_RECURSION, finish
+from kgreason.language.check.aggregates import IN_RECURSION
 from kgreason.language.check.body_order import Draft, Terms, Written, draft
 from kgreason.language.check.checked_program import (
     STRATIFIED,
@@ -20,7 +20,7 @@ from kgreason.language.check.checked_program import (
     Unification,
 )
 from kgreason.language.check.expressions import variables
-from kgreason.language.check.joint_aggregates import check_split, keyed_positions
+from kgreason.language.check.joint_aggregates import check_split, finish, keyed_positions
 from kgreason.language.check.non_monotone import check_equalities, check_undone
 from kgreason.language.functions import signature
 from kgreason.language.syntax.syntax_tree import (

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from kgreason.base.argument_checks import check_probabilities
-from kgreason.base.choices import THRESHOLDS
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.attacks.entity_pairs import Beliefs, Doubles, all_pairs, pairs_between
 from kgreason.links.model import LinkGraph, Sensitive
+from kgreason.links.settings import THRESHOLDS
 
 HEAD = ("above", "predicted", "revealed", "precision", "lift", "recall", "δ")
 ROUNDING = 1e-12  # a probability that is so little above a threshold is at it

@@ -12,6 +12,7 @@ from kgreason.base.errors import AnonymizationError, ProgramError
 from kgreason.base.jit import Doubles
 from kgreason.engine.relations.fact_tables import Facts, Kind, Table, doubles
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
+from kgreason.language.check.restriction import restricted
 from kgreason.language.syntax.syntax_tree import Constant, Term, Variable
 from kgreason.links.attacks.noisy_or import Causes
 from kgreason.links.model import Observations, observations
@@ -307,7 +308,7 @@ def relevant(program: CheckedProgram, sensitive: str, relations: Iterable[str] =
         )
     edges = dict.fromkeys((*program.edges, *(p for p in relations if p in program.arities)))
     program = replace(program, edges=tuple(edges))
-    return replace(program.without_graph().restricted((sensitive,)), derived=(sensitive,), queries=())
+    return replace(restricted(program.without_graph(), (sensitive,)), derived=(sensitive,), queries=())
 
 
 def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:

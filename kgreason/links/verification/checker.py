@@ -18,16 +18,16 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.choices import CLUSTERED, Strategy
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.refinement import numbered
-from kgreason.isomorphism.verification.conditions import no_label_kept
-from kgreason.isomorphism.verification.verdict import SHOWN, Item, judged, listing
 from kgreason.links.model import LinkGraph, Observations, Released
+from kgreason.links.settings import CLUSTERED, Strategy
 from kgreason.links.verification.verdict import LinksVerdict, Nodes, Source
 from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.information import shared
 from kgreason.people.verification.information import values as classes_of_values
+from kgreason.release.shared_conditions import no_label_kept
+from kgreason.release.verdicts import SHOWN, Item, judged, listing
 
 Doubles = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kgreason.base.choices import Strategy
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.isomorphism.verification.verdict import Examined, Item
 from kgreason.links.model import LinkGraph
+from kgreason.links.settings import Strategy
+from kgreason.release.verdicts import Examined, Item
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgreason.base.choices import LeftOut
 from kgreason.base.cores import each
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import Vertices
@@ -24,6 +23,7 @@ from kgreason.people.anonymizers.history import History
 from kgreason.people.anonymizers.user_distances import Among, Clusters, Distance
 from kgreason.people.anonymizers.valid_clusters import k_medoids_partition
 from kgreason.people.model import PeopleGraph, Texts
+from kgreason.people.settings import LeftOut
 from kgreason.release.opaque_labels import fresh_labels
 
 _NEW = -1

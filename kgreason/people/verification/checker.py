@@ -15,17 +15,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kgreason.base.choices import PeopleModel
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph import measures
 from kgreason.graph.measures import keys, pairs
-from kgreason.isomorphism.verification.conditions import no_label_kept
-from kgreason.isomorphism.verification.verdict import SHOWN, Item, judged, listing
 from kgreason.people.model import Counts, PeopleGraph
+from kgreason.people.settings import PeopleModel
 from kgreason.people.utility.undirected_structure import NONE, linked
 from kgreason.people.verification import conditions
 from kgreason.people.verification.information import degrees, history, information, shared, shared_by_anyone
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
+from kgreason.release.shared_conditions import no_label_kept
+from kgreason.release.verdicts import SHOWN, Item, judged, listing
 
 DEGREES = "degrees"
 INFORMATION = "values and degrees"

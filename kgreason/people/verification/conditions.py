@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.isomorphism.verification import conditions
-from kgreason.isomorphism.verification.verdict import SHOWN, Item, judged
 from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.verdict import Published, Rows, Source
+from kgreason.release import shared_conditions as shared
 from kgreason.release.mapping import REMOVED, UNLISTED
+from kgreason.release.verdicts import SHOWN, Item, judged
 
 
 def simple(release: Published) -> Item:
@@ -29,7 +29,7 @@ def simple(release: Published) -> Item:
 
 def mapping(release: Published, source: Source) -> Item:
     """Whether the mapping gives each original user a released user of his own, or none."""
-    return conditions.mapping(source.graph, release.graph, source.mapping, "users", UNLISTED)
+    return shared.mapping(source.graph, release.graph, source.mapping, "users", UNLISTED)
 
 
 def mutual_relations(release: Published) -> set[str]:

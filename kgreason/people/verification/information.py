@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.refinement import multisets, paired
-from kgreason.isomorphism.verification.verdict import SHOWN, Item, listing
 from kgreason.people.model import Counts, PeopleGraph
 from kgreason.people.verification.verdict import Figures
+from kgreason.release.verdicts import SHOWN, Item, listing
 
 Classes = npt.NDArray[np.int64]
 """Class of each user, shape (n,): equal just if what can be extracted of them is."""

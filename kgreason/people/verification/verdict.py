@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kgreason.base.choices import PeopleModel
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.isomorphism.verification.verdict import Examined, Item
 from kgreason.people.model import PeopleGraph
+from kgreason.people.settings import PeopleModel
+from kgreason.release.verdicts import Examined, Item
 
 
 @dataclass(frozen=True, eq=False)

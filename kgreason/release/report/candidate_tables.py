@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.isomorphism.verification.population import NORMAL
 from kgreason.release.report.report_data import Figure, Item, Table
+from kgreason.release.verdicts import NORMAL
 
 if TYPE_CHECKING:
-    from kgreason.isomorphism.attacks.attack_results import Attacks
-    from kgreason.isomorphism.risk.advice import Risk
-    from kgreason.isomorphism.risk.candidate_counts import Exposure
-    from kgreason.links.attacks.disclosure import Disclosure
+    pass
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -355,42 +352,3 @@ FIGURES: Mapping[str, tuple[str, str, str, Callable[[Any], str]]] = {
 
 
 # --- what `kgreason risk` and `kgreason attack` find ---
-
-
-def risk_table(found: Risk) -> Table:
-    """A row for each kind of knowledge: prosecutor's risks, and of a population journalist's and marketer's."""
-    columns = ("an attacker knows", "unique", "", f"fewer than {found.k}", "highest risk", "average")
-    among = ("in population: highest", f"fewer than {found.k}", "marketer")
-    population = found.population is not None
-    return Table(
-        "Prosecutor's risk" + ", and those of a journalist and a marketer" * population,
-        (*columns, *(among if population else ())),
-        tuple(_exposure(exposure, population) for exposure in found.exposures),
-        "better is 0 everywhere",
-        note="~ is an estimate" if any(e.looked is not None for e in found.exposures) else "",
-    )
-
-
-def _exposure(e: Exposure, population: bool) -> tuple[str, ...]:
-    name = e.knowledge if e.looked is None else f"{e.knowledge} ~"
-    share = f"{e.unique / max(1, e.vertices):.1%}"
-    row = (name, f"{e.unique:,}", share, f"{e.at_risk:.1%}", f"{e.highest:.4f}", f"{e.average:.4f}")
-    if not population:
-        return row
-    return (*row, f"{e.journalist_highest:.4f}", f"{e.journalist_at_risk:.1%}", f"{e.marketer:.4f}")
-
-
-def attacks_table(found: Attacks) -> Table:
-    """A row for each attack."""
-    from kgreason.isomorphism.attacks import attack_results
-
-    rows = tuple(map(attack_results.row, found.attacks))
-    return Table("", attack_results.HEAD, rows, "better is found 0 %, and no unique target")
-
-
-def disclosure_table(found: Disclosure) -> Table:
-    """A row for each threshold."""
-    from kgreason.links.attacks import disclosure
-
-    better = "better is a precision as that of a guess (lift 1), and recall and δ 0"
-    return Table("", disclosure.HEAD, tuple(map(disclosure.cells, found.at)), better)

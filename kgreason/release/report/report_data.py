@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kgreason.base.printable import Displayed
+
 FORMAT = 1
 """Version of the JSON; a reader refuses another one."""
 
@@ -139,7 +141,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Displayed):
     """All that a page shows.
 
     Attributes
@@ -171,21 +173,3 @@ class Report:
     sections: tuple[Section, ...]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-
-    def html(self) -> str:
-        """The report as one page that needs no network (`html_page.py`)."""
-        from kgreason.release.report.html_page import page
-
-        return page(self)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; ``format`` is the version of this layout."""
-        from kgreason.release.report.report_json import as_dict
-
-        return as_dict(self)
-
-    def _repr_html_(self) -> str:
-        """The page in a frame of its own, for notebooks."""
-        from html import escape
-
-        return f'<iframe srcdoc="{escape(self.html())}" style="width:100%;height:40em;border:0"></iframe>'

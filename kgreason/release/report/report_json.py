@@ -18,6 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import ReleaseError
 from kgreason.release.digests import account, digests, parsed_json
+from kgreason.release.report.html_page import page
 from kgreason.release.report.report_data import FORMAT, Chart, Figure, Finding, Item, Picture, Report, Table
 from kgreason.release.report.words import TERMS
 
@@ -194,8 +195,6 @@ FILES = (HTML, JSON)
 
 def texts(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> dict[str, bytes]:
     """The files of a report by name; `data` is what else stands in the JSON, besides digests of the folder's files."""
-    from kgreason.release.report.html_page import page
-
     shown = page(report).encode()
     files = {**digests(folder), HTML: sha256(shown).hexdigest()}
     whole = {"format": 1, **(data or {}), PAGE: as_dict(report)}
@@ -210,8 +209,6 @@ def write_report(folder: Path, report: Report, data: Mapping[str, Any] | None = 
 
 def write_page(path: Path, report: Report) -> None:
     """Write the page alone, whole or not at all; one that is secret can be read by its owner alone."""
-    from kgreason.release.report.html_page import page
-
     with replacing(path) as temporary:
         temporary.touch(mode=0o600 if report.secret else 0o644)
         temporary.write_bytes(page(report).encode())

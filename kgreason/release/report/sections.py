@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from kgreason.base.version import VERSION
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
-from kgreason.isomorphism.verification.verdict import Examined
 from kgreason.release.report.charts import Series, series_charts
 from kgreason.release.report.report_data import Finding, Report, Section, State, Table
 from kgreason.release.report.words import FILES, TEXTS, term_of
 from kgreason.release.table_layout import table_of
+from kgreason.release.verdicts import Examined
 
 if TYPE_CHECKING:
     import numpy as np

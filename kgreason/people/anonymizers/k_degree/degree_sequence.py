@@ -27,11 +27,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgreason.base.choices import Sequence
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Ints, Rows, kernel
 from kgreason.people.anonymizers.k_degree.degree_construction import obstacle
 from kgreason.people.model import Counts
+from kgreason.people.settings import Sequence
 
 NEVER = 1 << 62  # a cost beyond all others
 

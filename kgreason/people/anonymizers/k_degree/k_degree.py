@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.base.choices import Construction, Sequence
 from kgreason.base.errors import AnonymizationError, NotRealizable
 from kgreason.base.progress import SILENT, Progress
 from kgreason.people.anonymizers.generalization import PeopleRelease, relabelled
@@ -29,7 +28,7 @@ from kgreason.people.anonymizers.k_degree.degree_construction import Obstacle, o
 from kgreason.people.anonymizers.k_degree.degree_sequence import anonymous_degrees
 from kgreason.people.anonymizers.k_degree.undirected_realization import Edges, construct, relaxed, supergraph
 from kgreason.people.model import Counts, Links, PeopleGraph, completed
-from kgreason.people.settings import Settings
+from kgreason.people.settings import Construction, Sequence, Settings
 
 
 def raised(degrees: Counts, amount: int, rng: np.random.Generator) -> Counts:

@@ -1,0 +1,81 @@
+"""Results of anonymizations of graphs under rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kgreason.base.printable import Displayed
+from kgreason.release.pipeline import Result
+
+if TYPE_CHECKING:
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
+    from kgreason.isomorphism.definition import Release
+    from kgreason.isomorphism.utility.detection_auc import Telling
+    from kgreason.isomorphism.utility.query_utility import Fidelity, Utility
+    from kgreason.isomorphism.verification.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Score(Displayed):
+    """What a release is worth: answers kept, distributions kept, and whether synthetic vertices can be told."""
+
+    utility: Utility
+    fidelity: Fidelity
+    telling: Telling
+
+    def __repr__(self) -> str:
+        return f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; told: {self.telling}>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "utility": self.utility.as_dict(),
+            "fidelity": self.fidelity.as_dict(),
+            "telling": self.telling.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Anonymization(Result):
+    """An anonymized graph with its proof and its scores.
+
+    Attributes
+    ----------
+    original
+        The input graph.
+    release
+        The graph to publish and the secret mapping.
+    verdict
+        What the independent checker found.
+    score
+        Utility, fidelity, and whether synthetic vertices can be told.
+    derived
+        The derived predicates that the guarantee covers besides the ground edges.
+    """
+
+    original: KnowledgeGraph
+    release: Release
+    verdict: Verdict
+    score: Score
+    derived: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        found = "holds" if self.holds else "DOES NOT HOLD"
+        return f"<Anonymization: {self.release.guarantee} {found}; U△ {self.score.utility.u_symmetric:.3f}>"
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Released label of each original label: the secret."""
+        labels = self.release.graph.labels[self.release.mapping]
+        return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
+
+    def figures_by_name(self) -> dict[str, Any]:
+        """What is told as JSON besides the verdict and times."""
+        return {
+            "guarantee": str(self.release.guarantee),
+            "derived": list(self.derived),
+            "original": {"vertices": self.original.n, "edges": self.original.m},
+            **self.score.as_dict(),
+            "figures": dict(self.release.figures),
+        }

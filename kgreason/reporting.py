@@ -1,0 +1,65 @@
+"""Reports of results, for every family."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from kgreason.base.errors import CallError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.isomorphism.report import private_report as of_graph
+from kgreason.isomorphism.result import Anonymization
+from kgreason.links.report import private_report as of_links
+from kgreason.links.result import LinksAnonymization
+from kgreason.people.report import private_report as of_people
+from kgreason.people.result import PeopleAnonymization
+from kgreason.release.report.html_page import page
+from kgreason.release.report.report_data import Report
+
+
+@singledispatch
+def report(result: object, progress: Progress = SILENT) -> Report:  # noqa: ARG001
+    """Report on an anonymization: what was protected, at what price, from whom (docs/report.md).
+
+    The report names original vertices: it is secret.
+
+    Parameters
+    ----------
+    result
+        What `kgreason.anonymize`, `kgreason.people.anonymize` or `kgreason.links.anonymize` returns.
+
+    Raises
+    ------
+    CallError
+        If it is something else.
+    """
+    raise CallError(
+        f"a report is of the result of anonymize, not of type {type(result).__name__}",
+        hint="say for instance kgreason.report(kgreason.anonymize(...))",
+    )
+
+
+@report.register
+def _(result: Anonymization, progress: Progress = SILENT) -> Report:
+    return of_graph(result, result.run, progress)
+
+
+@report.register
+def _(result: PeopleAnonymization, progress: Progress = SILENT) -> Report:
+    return of_people(result, result.run, progress)
+
+
+@report.register
+def _(result: LinksAnonymization, progress: Progress = SILENT) -> Report:
+    return of_links(result, result.run, progress)
+
+
+def report_page(report: Report) -> str:
+    """Write a report as one HTML page that needs neither a network nor another file.
+
+    Examples
+    --------
+    >>> report = Report("Ours", False, "holds", "It holds.", "Done.", "Safe.", ())
+    >>> report_page(report).startswith("<!DOCTYPE html>")
+    True
+    """
+    return page(report)
