@@ -14,6 +14,7 @@ import typer.testing
 from hypothesis import HealthCheck, settings
 
 from kgreason.base import jit
+from tests.folders import REAL
 from tests.postgres import Server, running
 
 jit.checked = True  # every kernel checks the arrays it gets
@@ -41,9 +42,6 @@ def pytest_sessionfinish() -> None:
     gc.collect()
     gc.freeze()
 
-
-ROOT = Path(__file__).resolve().parent.parent
-REAL = ROOT.parent / "shared" / "data"
 
 OWNERSHIP = [
     ("Adler", "Dachs", 0.72),

@@ -28,7 +28,7 @@ from kgreason.base.errors import KgreasonError
 from kgreason.cli import app
 from kgreason.language.check.program_checker import examine_file
 from kgreason.language.syntax.parser import parse
-from tests.conftest import ROOT
+from tests.folders import ROOT
 from tests.pages import Block, PageError, blocks
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -19,7 +19,7 @@ import pytest
 
 import kgreason
 from kgreason import estimators
-from tests.conftest import ROOT
+from tests.folders import ROOT
 from tests.needs import needed, needs_chromium
 
 ELSEWHERE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=[\"']?(?:https?:)?//[^>]*>")

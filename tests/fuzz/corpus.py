@@ -35,7 +35,7 @@ from kgreason.language.check.program_checker import load_text
 from kgreason.links.reading import read as read_links
 from kgreason.people.reading import read as read_people
 from tests.conftest import CONTROL, OWNERSHIP
-from tests.test_fuzz import REAL, survive
+from tests.engine.test_fuzz import REAL, survive
 
 FILES = Path(__file__).parent / "files"
 _EDGES = load_text('@edge("t"). @output("near"). near(X, Y) :- t(X, Y, W), W > 0.')

@@ -1,4 +1,4 @@
-"""The search for the images of attacked subgraphs, compiled; its plain twin is in ``tests/test_verify.py``."""
+"""The search for the images of attacked subgraphs, compiled; tests have a plain twin."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A row of the table holds a key, cluster · values + value, and a count; -1: free. Each user has a value once, so there
 are never more keys than values of users, and the table never grows. The plain twin is a ``Counter``, in
-``tests/test_people_refine.py``.
+``tests/people/test_local_search.py``.
 
 Columns of counts, one for each categorical attribute, come first: a cluster has the union of values. Each numeric
 attribute has three of the others, whose largest counts: how far the highest number is above the lowest of the domain,
