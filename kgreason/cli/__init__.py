@@ -10,32 +10,32 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Any, TextIO, cast
 
 import typer
+import typer.main
 from typer.core import TyperGroup
 
 from kgreason.base.errors import KgreasonError
 from kgreason.base.interrupts import INTERRUPTED
 from kgreason.base.printable import Screen
-from kgreason.cli import attacking, converting, judging, reasoning, releasing, risking, starting
-from kgreason.cli.commands import shown
+from kgreason.cli.commands import MARKUP, shown, unwrapped
 from kgreason.cli.config import find_config
 from kgreason.cli.error_messages import Kind, UsageError, explained, fail, give_json
-from kgreason.cli.generating import generate_app, levels_app
 from kgreason.cli.options import COMMON, option, taking
 from kgreason.cli.run import Run, complain, run_of, running
 from kgreason.cli.run_log import Log
 
-NARROW = 60
-"""Columns of a terminal below which boxes would cut the names of options: help is plain there."""
-
 
 class Commands(TyperGroup):
     """Commands whose errors, those on the command line included, are told in one way, and logged."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.commands = LazyCommands(COMMANDS)
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
         """Carry out a command line, and leave with its exit code."""
@@ -82,37 +82,72 @@ def _named_log(run: Run) -> Log | None:
     return None if named is None else Log(named)
 
 
-def _unwrapped(text: str) -> str:
-    """A docstring with one line for each paragraph, which the terminal breaks where it ends."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+COMMANDS = {
+    "init": "starting.init",
+    "check": "reasoning.check",
+    "fmt": "reasoning.fmt",
+    "reason": "reasoning.reason",
+    "explain": "reasoning.explain",
+    "convert": "converting.convert",
+    "risk": "risking.risk",
+    "anonymize": "releasing.anonymize",
+    "verify": "judging.verify",
+    "score": "judging.score",
+    "attack": "attacking.attack",
+    "people": "people.app",
+    "links": "links.app",
+    "generate": "generating.generate_app",
+    "report": "converting.report",
+}
+"""Modules and functions of commands; a command is imported when it is called, or its help is shown."""
+
+
+class LazyCommands(dict[str, Any]):
+    """Commands by name, imported on first use."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = super().__getitem__(name)
+        if isinstance(found, str):
+            found = self[name] = _command(name, found)
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Command of a name."""
+        return self[name] if name in self else default  # noqa: SIM401
+
+    def items(self) -> Any:
+        """Names and commands."""
+        return [(name, self[name]) for name in self]
+
+    def values(self) -> Any:
+        """Commands."""
+        return [self[name] for name in self]
+
+
+def _command(name: str, place: str) -> Any:
+    module, _, attribute = place.partition(".")
+    found = getattr(import_module(f"kgreason.cli.{module}"), attribute)
+    app = (
+        found
+        if isinstance(found, typer.Typer)
+        else typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
+    )
+    if app is not found:
+        app.command(name, help=unwrapped(found.__doc__ or ""))(found)
+    command = typer.main.get_command(app)
+    command.name = name
+    return command
 
 
 app = typer.Typer(
     name="kgreason",
     help="Reason over knowledge graphs, anonymize them against derived edges, and prove it.",
     cls=Commands,
-    rich_markup_mode="rich" if get_terminal_size().columns >= NARROW else None,
+    rich_markup_mode=MARKUP,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    starting.init,
-    reasoning.check,
-    reasoning.fmt,
-    reasoning.reason,
-    reasoning.explain,
-    converting.convert,
-    risking.risk,
-    releasing.anonymize,
-    judging.verify,
-    judging.score,
-    attacking.attack,
-    converting.report,
-):
-    app.command(help=_unwrapped(command.__doc__ or ""))(command)
-app.add_typer(generate_app, name="generate")
-app.add_typer(levels_app, name="generate-k")
 
 
 def main() -> None:
@@ -147,7 +182,9 @@ def _version(wanted: bool) -> None:
 def begin(context: typer.Context, config: Path | None, **_: Any) -> None:
     """Reason over knowledge graphs, anonymize them against derived edges, and prove it."""
     if context.invoked_subcommand is None:
-        print(starting.TOUR)
+        from kgreason.cli.starting import TOUR
+
+        print(TOUR)
         return
     found = running().config = find_config(config)
     if found is not None:

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec
 
 import typer
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from kgreason.people.file_schema import Schema
 
 P = ParamSpec("P")
+
+NARROW = 60
+"""Columns of a terminal below which boxes would cut the names of options: help is plain there."""
+MARKUP: Literal["rich"] | None = "rich" if get_terminal_size().columns >= NARROW else None
 
 
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
@@ -61,6 +66,19 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         raise typer.Exit(code)
 
     return with_common(command, carry_out)
+
+
+def unwrapped(text: str) -> str:
+    """A docstring with one line for each paragraph, which the terminal breaks where it ends."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def group(help: str, *commands: Callable[..., None]) -> typer.Typer:
+    """Commands of one kind, called after their functions."""
+    app = typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=MARKUP, add_completion=False)
+    for command in commands:
+        app.command(help=unwrapped(command.__doc__ or ""))(command)
+    return app
 
 
 def shown(error: KgreasonError) -> str:
@@ -109,7 +127,7 @@ def check_no_table(file: Path) -> None:
             str(file), "this is a table, no rule file", hint=f"kgreason init {file} writes rules for it"
         )
     if file.suffix == ".toml" and file.name != "kgreason.toml" and file.is_file():
-        hint = f"a graph of people goes without --rules: kgreason anonymize --method pckga --schema {file}"
+        hint = f"a graph of people goes without --rules: kgreason people anonymize {file}"
         raise DataError(str(file), "this is a schema, no rule file", hint=hint)
 
 
@@ -173,41 +191,73 @@ def named(program: CheckedProgram, files: Sequence[str]) -> list[str]:
     return found
 
 
-def the_schema(files: Sequence[str] | None, schema: Path | None, kinds: Mapping[str, Any]) -> Schema:
+def is_schema(text: str) -> bool:
+    """Whether a word of the command line names a schema."""
+    return Path(text.partition("?")[0]).suffix == ".toml"
+
+
+def the_schema(files: Sequence[str] | None, kinds: Mapping[str, Any], flag: str = "FILE") -> Schema:
     """Where a graph of people or links is.
 
     Parameters
     ----------
+    files
+        One schema, or the files themselves.
     kinds
         Options of a command; of these the values of `FILES` say what the files hold.
+    flag
+        What names the files, for messages.
 
     Raises
     ------
     CallError
-        If the options name no graph, or a schema and files.
+        If no file is named, or files besides a schema.
     DataError
         If the schema is at fault.
     """
     from kgreason.people.file_schema import read_schema, schema_of_options
 
-    if schema is not None:
-        if files or holding(kinds):
-            raise CallError(
-                "the schema says what is read", hint="leave out --data and the options of files, or --schema"
-            )
-        return read_schema(schema)
     if not files:
-        raise CallError("no data are named", hint="name files with --data, or a schema with --schema")
+        hint = "a schema (.toml), or files of triples" + (f": say {flag} FILE" if flag != "FILE" else "")
+        raise CallError("no data are named", hint=f"name {hint}")
+    if any(map(is_schema, files)):
+        if len(files) > 1 or holding(kinds):
+            raise CallError(
+                "the schema says what is read", hint="leave out other files and their options, or the schema"
+            )
+        return read_schema(Path(files[0]))
     for text in files:
         predicate, equals, file = text.partition("=")
         if equals and predicate.isidentifier() and not Path(text).exists():
-            hint = f"say --rules FILE, or --data {file}"
-            raise CallError(f"--data {hidden(text)} is of rules, and none are named", hint=hint)
+            hint = f"say --rules FILE, or name {file} alone"
+            raise CallError(f"{hidden(text)} is of rules, and none are named", hint=hint)
     listed = {name: kinds[name] or () for name in names(*FILES) if name != "table"}
     found: dict[str, Any] = {
         name: [one for text in texts for one in text.split(",")] for name, texts in listed.items()
     }
     return schema_of_options(files, **found, table=kinds["table"])
+
+
+def original_schemas(
+    files: Sequence[str] | None, kinds: Mapping[str, Any], *, several: bool
+) -> list[Path | Schema]:
+    """The schema of an original, or, of a series, one for each release.
+
+    Raises
+    ------
+    CallError
+        If files of a series are named without schemas.
+    """
+    if not files:
+        if holding(kinds):
+            raise CallError("what files hold is said, but none are named", hint="name them with --original")
+        return []
+    if not several:
+        return [the_schema(files, kinds, "--original")]
+    if holding(kinds) or not all(map(is_schema, files)):
+        hint = "name the schema (.toml) of the original of each release with --original"
+        raise CallError("options of files are for the original of one release", hint=hint)
+    return [Path(file) for file in files]
 
 
 def holding(kinds: Mapping[str, Any]) -> bool:

@@ -95,7 +95,7 @@ class Config:
 
     def _values(self, command: Any, section: Mapping[str, Any], path: tuple[str, ...]) -> Defaults:
         """Values of the parameters of a command, as texts where the command line has texts."""
-        options = {key: p for p in command.params if p.param_type_name == "option" for key in _keys_of(p)}
+        options = {key: p for p in command.params for key in _keys_of(p)}
         found: Defaults = {}
         for key, value in section.items():
             if isinstance(value, dict):
@@ -120,7 +120,7 @@ class Config:
                 raise self.error(path, key, f"{key} cannot be {_shown(value)}", hint)
             return value
         values = value if isinstance(value, list) else [value]
-        if isinstance(value, list) and not param.multiple:
+        if isinstance(value, list) and not _several(param):
             hint = f"write {key} = {_shown((value or ['...'])[0])}"
             raise self.error(path, key, f"{key} is one value, not a list", hint)
         for one in values:
@@ -128,7 +128,7 @@ class Config:
                 hint = f'write {key} = "...", as after --{key}'
                 raise self.error(path, key, f"{key} cannot be {_shown(one)}", hint)
         texts = [self._placed(param, str(one), key, path) for one in values]
-        return texts if param.multiple else texts[0]
+        return texts if _several(param) else texts[0]
 
     def _placed(self, param: Any, text: str, key: str, path: Sequence[str]) -> str:
         """A path as seen from the working directory; in the file, relative to its folder, which it may not leave."""
@@ -204,8 +204,14 @@ class Config:
         return [p.opts[0] for p in context.command.params if self.line_of(context, p.name) is not None]
 
 
+def _several(param: Any) -> bool:
+    return bool(getattr(param, "multiple", False) or param.nargs == -1)
+
+
 def _keys_of(param: Any) -> list[str]:
-    """Keys of an option in the file: its long names, or its letter if it has none."""
+    """Keys of an option in the file: its long names, or its letter if it has none; of arguments, data have one."""
+    if param.param_type_name == "argument":
+        return [param.name] if param.name == "data" else []
     long = [flag[2:] for flag in param.opts if flag.startswith("--")]
     return long or [flag[1:] for flag in param.opts]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import typer
 
@@ -107,7 +107,7 @@ def _next_step(error: Any, context: Any) -> str | None:
     """What to type instead, where that can be told."""
     if found := _CHOICE.search(error.message):
         near = suggest(found[1], re.findall(r"'(.*?)'", found[2]))
-        return near and f"did you mean {near}?"
+        return _of_another_family(error, found[1]) or (near and f"did you mean {near}?")
     if found := _NO_COMMAND.search(error.message):
         first = "check" if found[1].endswith(".vada") else "init"
         return f"to begin with this file, say: kgreason {first} {found[1]}" if _is_file(found[1]) else None
@@ -130,14 +130,31 @@ def _next_step(error: Any, context: Any) -> str | None:
     return None
 
 
+def _of_another_family(error: Any, value: str) -> str | None:
+    """The command of a method, or of a model, that is of people or links."""
+    from kgreason.people.settings import PeopleMethod, PeopleModel
+
+    name = getattr(getattr(error, "param", None), "name", None)
+    if value == "links" and name in ("method", "model"):
+        return "say kgreason links anonymize FILE" if name == "method" else "say kgreason links verify RELEASE"
+    if name == "method" and value in get_args(PeopleMethod):
+        return f"say kgreason people anonymize FILE --method {value}"
+    if name == "model" and value in get_args(PeopleModel):
+        return f"say kgreason people verify RELEASE --model {value}"
+    return None
+
+
 def _side_of_command(flag: str, context: Any) -> str | None:
     """Where an option belongs that stands on the wrong side of the command."""
     top = context.find_root()
     if context is not top and any(flag in p.opts for p in top.command.params):
         return f"it stands before the command: kgreason {flag} ... {context.info_name}"
-    command = next((top.command.commands[w] for w in running().words if w in top.command.commands), None)
-    if context is top and command is not None and any(flag in p.opts for p in command.params):
-        return f"it stands behind the command: kgreason {command.name} ... {flag}"
+    command, path = top.command, []
+    for word in running().words:
+        if word in getattr(command, "commands", ()):
+            command, path = command.commands[word], [*path, word]
+    if context.command is not command and any(flag in p.opts for p in command.params):
+        return f"it stands behind the command: kgreason {' '.join(path)} ... {flag}"
     return None
 
 

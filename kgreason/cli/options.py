@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
@@ -18,11 +18,8 @@ from kgreason.base.memory import parse_size
 from kgreason.cli.run import running
 from kgreason.cli.run_log import Log
 from kgreason.engine.limits import Limits
-from kgreason.isomorphism.settings import Method, Model
 from kgreason.language.check.file_access import is_data
 from kgreason.language.vocabulary import FileFormat
-from kgreason.links.settings import LinksMethod, LinksModel
-from kgreason.people.settings import PeopleMethod, PeopleModel
 
 _PREDICATES = re.compile(r'^\s*@(?:edge|node|input|bind|qbind)\(\s*"(\w+)"', re.MULTILINE)
 _SHOWN = 100  # entries of a folder; more are no help
@@ -113,10 +110,10 @@ def option(
     )
 
 
-def argument(name: str, type: Any, metavar: str, help: str, **more: Any) -> Option:
+def argument(name: str, type: Any, metavar: str, help: str, default: Any = REQUIRED, **more: Any) -> Option:
     """Declare an argument of a command."""
     given = typer.Argument(metavar=metavar, help=help, **more)
-    return Option(name, Option.KEYWORD_ONLY, annotation=Annotated[type, given])
+    return Option(name, Option.KEYWORD_ONLY, default=default, annotation=Annotated[type, given])
 
 
 def names(*options: Option) -> tuple[str, ...]:
@@ -225,27 +222,26 @@ mapping_file = partial(
     option, "--mapping FILE", help="The private folder, or the table original,released in it."
 )
 RULES = rules_file(Path, "Rule file (.vada).", REQUIRED)
-SOME_RULES = rules_file(Path | None, "Rule file (.vada); not for graphs of people.")
 DATA = option(
     "--data PRED=FILE",
     list[str] | None,
     f"Facts of PRED, in place of its @bind; repeatable. {_QUESTION_MARK}",
     autocompletion=tables_of_predicates,
 )
-ORIGINAL = option(
-    "--data [PRED=]FILE",
+SOURCES = argument(
+    "data",
     list[str] | None,
-    "Facts of PRED under rules, in place of its @bind; without rules a file of triples user, relation, value or user, "
-    f"or a table with --table. Repeatable. {_QUESTION_MARK}",
-    autocompletion=tables_of_predicates,
+    "FILE",
+    "Schema (.toml) that names the files and what they hold; or the files themselves: triples user, relation, value "
+    "or user, or with --table tables with a line per user. Options follow a question mark, as in "
+    "'facts.txt?header=true&skip=1'.",
+    None,
 )
-PEOPLE_DATA = option(
-    "--data FILE",
+ORIGINAL_OF_PEOPLE = option(
+    "--original FILE",
     list[str] | None,
-    "A file of triples user, relation, value or user, or with --table a table with a line per user; repeatable. "
-    "Options follow a question mark: 'facts.txt?header=true&skip=1'.",
+    "The original: its schema (.toml), or its files, as anonymize takes them; repeatable.",
 )
-SCHEMA = option("--schema FILE", Path | None, "Schema (.toml) that names the files and what they hold.")
 FILES = (
     option("--attributes NAME,...", list[str] | None, "Attributes whose values are names."),
     option("--numeric NAME,...", list[str] | None, "Attributes whose values are numbers."),
@@ -277,7 +273,7 @@ MEMORY_LIMIT = option(
     "Stop before more memory is held, as in 8GB; default: what is free at the start.",
     parser=_size,
 )
-K = option("-k --k N", int, "Number of places, or of users, that look the same; 2 or more.", 3, min=2)
+K = option("-k --k N", int, "Number of places that look the same; 2 or more.", 3, min=2)
 DEFAULT_X = range(4, 5)
 _x = partial(option, "-x --x X|A..B", parser=sizes)
 X = _x(range, f"{_KNOWN}: 1 to 6 for kguard, up to 8 to be verified.", DEFAULT_X, show_default="4")
@@ -294,8 +290,5 @@ OUT = option("--out FILE", Path, "CSV file to write.", REQUIRED)
 FORCE = option("--force", bool, "Replace a file or table that is there.")
 AS_JSON = option("--json", bool, "Print JSON.", name="as_json")
 
-
-AnyMethod = Literal[Method, PeopleMethod, LinksMethod]
-
-
-AnyModel = Literal[Model, PeopleModel, LinksModel]
+WRITTEN = SEED, FORCE, AS_JSON
+"""Options of commands that write something random."""

@@ -24,7 +24,7 @@ The steps of the work, each a command:
   kgreason anonymize --rules own.vada           release/ and private/
   kgreason verify release --rules own.vada --mapping private
 
-Tables of people with attributes: kgreason anonymize --method pckga.
+Graphs of people: kgreason people. Sensitive links: kgreason links.
 All commands: kgreason --help. One: kgreason risk --help.
 More: docs/terminal.md in the source."""
 """What ``kgreason`` alone shows: the commands in the order of the work."""

@@ -149,7 +149,7 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
             absent = tuple(f"{folder} is not there" for folder in gone)
             detail = (
                 f"the window was not looked at: {', '.join(absent)}; bring it back and run "
-                "`kgreason verify RELEASE... --model kw-tad`"
+                "`kgreason people verify RELEASE... --model kw-tad`"
             )
             missing = Item("earlier releases", False, detail, absent, undecided=True)
             return replace(single, items=(*single.items, missing))

@@ -57,7 +57,7 @@ def guess(table: Table) -> None:
         table.roles["key"] = max(keys, key=lambda c: c.has("id"))
     elif not table.roles:
         why = "no two columns look like the ends of edges, and none names its rows"
-        hint += f"; of people, a line each: kgreason anonymize --method pckga --table --data '{table.path}'"
+        hint += f"; of people, a line each: kgreason people anonymize --table '{table.path}'"
     table.error = DataError(table.name, why, hint=hint) if why else None
 
 

@@ -27,7 +27,7 @@ _RESERVED = AGGREGATES | FUNCTIONS | {*_WORDS.split(), "div", "mod"}
 _OWN = ("own", "")  # the group of the tables of shares
 _QUOTES = ("'", "''")  # in a condition
 _EDGES = "name a table of edges, too: kgreason init EDGES VERTICES"
-_ANONYMIZE = "kgreason anonymize --method pckga --schema"
+_ANONYMIZE = "kgreason people anonymize"
 _OF_PEOPLE = ("files", "id", "header", "delimiter", "encoding")
 _STEPS = ("check", "reason --rules", "risk --rules", "anonymize --rules")
 

@@ -261,7 +261,7 @@ def tables(given: str) -> list[Table]:
     if not spec.server and not spec.path.is_file():
         raise no_file(spec.path)
     if spec.path.suffix == ".toml":
-        hint = f"it goes with --schema: kgreason anonymize --method pckga --schema {spec.path}"
+        hint = f"it is what kgreason people reads: kgreason people anonymize {spec.path}"
         raise DataError(given, "this is a schema, no table", hint=hint)
     kind, notes = spec.kind("text"), list[str]()
     if kind != "text":

@@ -1,0 +1,435 @@
+"""Commands on links that may disclose a sensitive relation: anonymize, verify, attack, generate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from kgreason.base.errors import CallError
+from kgreason.cli import options
+from kgreason.cli.commands import (
+    check_free,
+    counted,
+    given,
+    group,
+    guarded,
+    holding,
+    is_schema,
+    load_rules,
+    print_json,
+    refuse,
+    sources,
+    the_schema,
+)
+from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, taking
+from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
+from kgreason.cli.run import tell
+from kgreason.links.settings import THRESHOLDS, Strategy
+
+if TYPE_CHECKING:
+    from kgreason.base.progress import Progress
+    from kgreason.language.check.checked_program import CheckedProgram
+    from kgreason.links.model import Original
+    from kgreason.people.file_schema import Schema
+
+SENSITIVE = option(
+    "--sensitive NAME",
+    list[str] | None,
+    "The relation that must not be told; under rules, in place of the one that @sensitive names.",
+)
+SETTINGS = (
+    SENSITIVE,
+    option(
+        "--strategy",
+        Strategy,
+        "What is released of the observed links: all (intact), a share of them (partial), their numbers between "
+        "clusters of entities (cluster-edge), the largest number that two entities of these have (constrained), none "
+        "(removed).",
+        "cluster-edge",
+    ),
+    option(
+        "--percent",
+        float | None,
+        "Of partial: share that is left out of each relation.",
+        min=0,
+        max=100,
+        show_default="50",
+    ),
+    option(
+        "--clusters FILE",
+        str | None,
+        "Table user,cluster: which entities go together, in place of --clustering, which may also be random.",
+    ),
+)
+CLUSTERING = option(
+    "--clustering NAME",
+    str | None,
+    "How clusters are found: random, or a clustering of graphs of people, as vac, k-means, k-medoids, hdbscan.",
+    show_default="vac; random where there are no attributes",
+)
+RULES = options.rules_file(
+    Path | None, "Rule file (.vada) whose edges are observed; then data are PRED=FILE."
+)
+ORIGINAL = option(
+    "--original FILE",
+    list[str] | None,
+    "The original: its schema (.toml), or its files; under rules PRED=FILE. Repeatable.",
+)
+ADVERSARY = (
+    option(
+        "--noise NAME=P",
+        list[str] | None,
+        "Probability with which a link of an observed relation causes a sensitive one; repeatable, one for each.",
+    ),
+    option("--leak", float, "Probability of a sensitive link without any observed cause.", 0.0, min=0, max=1),
+    option(
+        "--thresholds P,...",
+        str | None,
+        "Pairs that are believed in with more than these probabilities are predicted.",
+        show_default=",".join(f"{at:g}" for at in THRESHOLDS),
+    ),
+    option("--sharp", bool, "Of constrained clusters: let the adversary use which of them are linked."),
+    option(
+        "--worlds", int, "With rules: how many ways to place the links of clusters are drawn.", 100, min=1
+    ),
+)
+
+
+@guarded
+@taking(
+    options.SOURCES,
+    RULES,
+    *SETTINGS,
+    CLUSTERING,
+    option("-k --k N", int, "Least number of entities of a cluster; 2 or more.", 3, min=2),
+    options.SEED,
+    *FOLDERS,
+    PLAIN_FORMAT,
+    options.AS_JSON,
+    *FILES,
+)
+def anonymize(
+    context: typer.Context,
+    data: Sequence[str] | None,
+    rules: Path | None,
+    release: Path,
+    private: Path,
+    force: bool,
+    format: options.Format | None,
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Leave a sensitive relation out, and as much of what tells of it as a strategy says; and prove it."""
+    from kgreason.cli import terminal
+    from kgreason.links import api
+
+    if rules is not None:
+        refuse(context, names(*FILES), "under rules")
+    sensitive = one_sensitive(asked["sensitive"])
+    chosen = {name: asked[name] for name in (*names(*SETTINGS), "clustering", "seed")} | {
+        "sensitive": sensitive
+    }
+    chosen["k"] = given(context, "k", asked["k"])
+
+    def make(folders: Any) -> Any:
+        schema = None if rules else the_schema(data, asked)
+        with terminal.progress() as shown:
+            program = None if rules is None else _program_of(rules, data)
+            read = sources(data) if program is not None else _named(schema, sensitive)
+            return api.anonymize(read, rules=program, **chosen, folders=folders, progress=shown)
+
+    _, code = publish(
+        make,
+        terminal.anonymized_links_rows,
+        release=release,
+        private=private,
+        force=force,
+        format=format,
+        as_json=as_json,
+        seeded=asked["seed"] is not None,
+    )
+    return code
+
+
+@guarded
+@taking(
+    options.RELEASE,
+    ORIGINAL,
+    options.mapping_file(Path | None),
+    RULES,
+    SENSITIVE,
+    option(
+        "--strategy",
+        Strategy | None,
+        "How the release must have been made.",
+        show_default="as the release says",
+    ),
+    option(
+        "--percent", float | None, "Share that partial must have left out of each relation.", min=0, max=100
+    ),
+    option(
+        "-k --k N", int | None, "Least number of entities of a cluster; 2 or more.", min=2, show_default="3"
+    ),
+    options.AS_JSON,
+    *FILES,
+)
+def verify(
+    context: typer.Context,
+    release: str,
+    original: Sequence[str] | None,
+    mapping: Path | None,
+    rules: Path | None,
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+
+    Exit code 0: it is; 1: it is not, or that was not decided. 2: bad usage or input.
+    """
+    from kgreason.cli import terminal
+    from kgreason.links import api
+
+    check_releases([release], [] if mapping is None else [mapping])
+    known, sensitive = bool(original or rules), one_sensitive(asked["sensitive"])
+    if not known:
+        refuse(context, ["percent"], "without the original", "name the original")
+    if mapping is not None and not known:
+        hint = "name it with --original"
+        raise CallError("who is who is said, but not of which original", hint=hint)
+    if known and mapping is None:
+        hint = "say --mapping FILE, or name the release alone"
+        raise CallError("the original is named, but who is who is not said", hint=hint)
+    if rules is not None and holding(asked):
+        raise CallError("rules say what is read", hint="leave out the options of files")
+    with terminal.progress() as shown:
+        read = None
+        if known:
+            schema = None if rules is not None else the_schema(original, asked, "--original")
+            read = read_links(schema, rules, original, sensitive, shown)
+        shown.step(f"Verifying {release}")
+        found = api.verify(
+            Path(release),
+            original=read,
+            mapping=mapping if read is not None else None,
+            sensitive=sensitive if read is None else None,
+            **{name: asked[name] for name in ("k", "strategy", "percent")},
+        )
+    return print_verdict(found, terminal.links_rows, as_json=as_json)
+
+
+@guarded
+@taking(
+    options.RELEASE,
+    ORIGINAL,
+    options.mapping_file(Path | None),
+    options.rules_file(
+        Path | None, "Rules that the adversary infers by; with --original PRED=FILE also what is true."
+    ),
+    option(
+        "--other-rules FILE",
+        Path | None,
+        "Rules of an adversary who has others than --rules, which then say what is true.",
+        autocompletion=rule_files,
+    ),
+    SENSITIVE,
+    *ADVERSARY,
+    options.SEED,
+    options.AS_JSON,
+    *FILES,
+)
+def attack(context: typer.Context, release: str, mapping: Path | None, as_json: bool, **asked: Any) -> int:
+    """Infer sensitive links from a release of links, and compare them with the truth."""
+    from kgreason.cli.terminal import progress
+    from kgreason.links import api
+    from kgreason.links.arguments import meaningless
+    from kgreason.links.folder import read_released
+
+    if mapping is None:
+        raise CallError("who is who in this release is not said", hint="say --mapping FILE")
+    rules, other_rules, noise = asked["rules"], asked["other_rules"], asked["noise"]
+    original, sensitive = asked["original"], one_sensitive(asked["sensitive"])
+    if noise and (rules or other_rules):
+        hint = "leave out --noise, or --rules; a rule has its probability by @label"
+        raise CallError("an adversary infers by noise, or by rules", hint=hint)
+    in_files = holding(asked) or any(is_schema(text) for text in original or ())
+    if other_rules and (rules is None or in_files):
+        what = "--other-rules are an adversary's where --rules say what is true, and here they do not"
+        raise CallError(what, hint="say his rules by --rules")
+    by_rules = rules is not None
+    if by_rules:
+        refuse(context, ["sharp"], "with --rules", "infer by --noise")
+    else:
+        refuse(context, ("worlds", "seed"), "with --noise", "infer by --rules")
+    chosen = {name: asked[name] for name in ("leak", "seed", "sharp")}
+    chosen["worlds"] = given(context, "worlds", asked["worlds"])
+    if asked["thresholds"] is not None:
+        chosen["thresholds"] = [
+            _number(part, "each of --thresholds") for part in asked["thresholds"].split(",")
+        ]
+    with progress() as shown:
+        found = read_released(Path(release))
+        if not by_rules and not noise and found.strategy != "removed":
+            hint = "say --noise NAME=P for each observed relation, or --rules FILE"
+            raise CallError("it is not said how the adversary infers", hint=hint)
+        for name, where in meaningless(found, by_rules=by_rules).items():
+            refuse(context, [name], where)
+        if by_rules:
+            chosen["rules"] = load_rules(other_rules or rules, given=found.graph.observed)
+            sensitive = _the_sensitive(chosen["rules"], sensitive)
+        else:
+            chosen["noise"] = _noise(noise or ())
+        if by_rules and not in_files:  # else triples, if anything says what they hold
+            truth = read_links(None, rules, original, sensitive, shown)
+        else:
+            truth = read_links(the_schema(original, asked, "--original"), None, None, sensitive, shown)
+        told = api.attack(found, truth, mapping, progress=shown, **chosen)
+    if as_json:
+        print_json({"format": 1, "strategy": found.strategy, **told.as_dict()})
+    else:
+        print(told)
+    return 0
+
+
+_most = partial(option, min=0)
+_probability = partial(option, min=0, max=1)
+
+
+@guarded
+@taking(
+    options.OUT,
+    option("--students", int, "Number of students.", 100, min=1),
+    _most("--classes", int, "Number of classes.", 10),
+    _most("--groups", int, "Number of research groups.", 10),
+    _most("--classes-each", int, "Classes that each student takes.", 2),
+    _most("--groups-each", int, "Groups that each student belongs to.", 1),
+    _most("--class-size", int, "Most students of a class.", 25),
+    _most("--group-size", int, "Most students of a group.", 15),
+    _probability("--leak", float, "Probability of a friendship without a cause.", 0.2),
+    _probability("--class-weight", float, "Probability that a shared class causes one.", 0.4),
+    _probability("--group-weight", float, "Probability that a shared group causes one.", 0.6),
+    *WRITTEN,
+)
+def generate(out: Path, seed: int | None, force: bool, as_json: bool, **said: Any) -> int:
+    """Students with classmates, groupmates and friends: triples user, relation, target, a row for each shared class."""
+    import numpy as np
+
+    from kgreason.links.reading import write_triples
+    from kgreason.links.school import school
+
+    check_free(out, force)
+    drawn = school(np.random.default_rng(seed), **said)
+    write_triples(out, drawn)
+    observed = drawn.graph.observed
+    links = {name: found.total for name, found in observed.items()} | {"friends": len(drawn.sensitive)}
+    if as_json:
+        print_json({"format": 1, "file": str(out), "students": drawn.graph.n, "links": links})
+    else:
+        told = ", ".join(f"{number:,} links of {name}" for name, number in links.items())
+        print(f"{out}: {counted(drawn.graph.n, 'student')}, {told}")
+    drawn_links: list[Any] = [*observed.values(), drawn.sensitive]
+    ends = [end for found in drawn_links for end in (found.source, found.target)]
+    if alone := drawn.graph.n - len(np.unique(np.concatenate(ends))):
+        tell(f"{counted(alone, 'student')} without links cannot stand in a table of links")
+    return 0
+
+
+def read_links(
+    schema: Schema | None,
+    rules: Path | None,
+    data: Sequence[str] | None,
+    sensitive: str | None,
+    progress: Progress,
+) -> Original:
+    """Read the graph that a schema or rules name, with its secret.
+
+    Raises
+    ------
+    CallError
+        If it is not said which relation is sensitive.
+    """
+    from kgreason.links import api
+    from kgreason.links.reading import read as read_links
+
+    progress.step("Reading")
+    if rules is not None:
+        return api.of_rules(_program_of(rules, data), sources(data), sensitive=sensitive, progress=progress)
+    return read_links(_named(schema, sensitive), sensitive or "", progress)
+
+
+def one_sensitive(given: Sequence[str] | None) -> str | None:
+    """The relation that ``--sensitive`` names.
+
+    Raises
+    ------
+    CallError
+        If it names several: all but one would be published.
+    """
+    names = [name.strip() for text in given or () for name in text.split(",")]
+    if len(names) > 1:
+        rest = ", ".join(f'"{name}"' for name in names[1:])
+        hint = (
+            f"name {names[0]} alone, and leave the rest out of the release: in a schema by ignore = [{rest}] under "
+            "[kinds]; of rules, take its @edge out"
+        )
+        what = f"one relation can be sensitive, and {len(names)} are named: {', '.join(names)}"
+        raise CallError(what, hint=hint)
+    return names[0] if names else None
+
+
+def _program_of(rules: Path, data: Sequence[str] | None) -> CheckedProgram:
+    """Load rules whose facts may come from ``--data``."""
+    return load_rules(rules, given=[text.split("=", 1)[0] for text in data or ()])
+
+
+def _named(schema: Schema | None, sensitive: str | None) -> Schema:
+    """A schema whose sensitive relation is said."""
+    assert schema is not None
+    if sensitive is None:
+        raise CallError(
+            "it is not said which relation is sensitive",
+            hint="name it with --sensitive, for instance friends",
+        )
+    return schema
+
+
+def _the_sensitive(program: CheckedProgram, said: str | None) -> str | None:
+    """What is inferred: what is said, or what the adversary's rules name; both must be one if both are there."""
+    named = program.sensitive
+    if said is not None and named and said not in named:
+        hint = "leave out --sensitive, or take @sensitive out of the rules"
+        raise CallError(f"the rules call {named[0]} sensitive, and --sensitive says {said}", hint=hint)
+    return said or (named[0] if len(named) == 1 else None)
+
+
+def _noise(texts: Iterable[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        if not name:
+            raise CallError(
+                f"--noise {text} names no relation", hint="say for instance --noise classmates=0.4"
+            )
+        if "=" in name:
+            raise CallError(f"--noise {text} names several relations", hint="say --noise once for each")
+        if name in found:
+            raise CallError(f"the noise of {name} is said twice", hint="say it once")
+        found[name] = _number(number, f"--noise {name}")
+    return found
+
+
+def _number(text: str, where: str) -> float:
+    from kgreason.base.argument_checks import check_probabilities
+
+    try:
+        number: float | str = float(text)
+    except ValueError:
+        number = text
+    check_probabilities(**{where: number})
+    return float(number)
+
+
+app = group("Observed links that may disclose a sensitive relation.", anonymize, verify, attack, generate)

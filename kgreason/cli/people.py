@@ -1,0 +1,284 @@
+"""Commands on graphs of people: anonymize, verify, score, generate-k."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import typer
+
+from kgreason.base.errors import CallError
+from kgreason.cli import options
+from kgreason.cli.commands import given, group, guarded, original_schemas, print_json, refuse, the_schema
+from kgreason.cli.levels import levels_app
+from kgreason.cli.options import FILES, REQUIRED, argument, names, option, taking
+from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
+from kgreason.people.settings import PeopleModel, Settings
+
+if TYPE_CHECKING:
+    from kgreason.people.file_schema import Schema
+    from kgreason.people.verification.verdict import Published
+
+_TYPES, _DEFAULTS = get_type_hints(Settings), {f.name: f.default for f in fields(Settings)}
+
+
+def _setting(said: str, help: str, **more: Any) -> options.Option:
+    """Declare an option by which `Settings` are chosen: type and default are those that stand there."""
+    name = said.split()[0].removeprefix("--").replace("-", "_")
+    return option(said, _TYPES[name], help, _DEFAULTS[name], **more)
+
+
+METHOD = _setting(
+    "--method",
+    "cdga makes degrees alike, ckga values, too, pckga with each user's own k, ctkga in a series of releases; k-degree "
+    "makes degrees of undirected graphs alike.",
+)
+MODE = _setting("--mode", "exact betters the clusters of the paper, published takes them as they are.")
+SETTINGS = (
+    option("--k-values FILE", str | None, "Table user,k: each user's own k, for pckga; default: -k for all."),
+    _setting(
+        "--loss", "Compare users by attributes and degrees (adm), or by truth of pairs of values (atdm)."
+    ),
+    _setting("--alpha P", "Share of attributes in the loss; the rest is of degrees.", min=0, max=1),
+    _setting(
+        "--clustering NAME",
+        "vac, degrees, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name.",
+        show_default="the method's own",
+    ),
+    _setting(
+        "--partition",
+        "How clusters are brought to enough users, and not too many.",
+        show_default="the method's own",
+    ),
+    _setting(
+        "--tau P",
+        "How far users whom clustering left over may be from those they join; less removes outliers. Not of pckga in "
+        "exact mode.",
+        min=0,
+        max=1,
+    ),
+    _setting(
+        "--removal-price P",
+        "Of pckga in exact mode: what a removed user costs, where 1 is all that can be lost of a user who stays; more "
+        "removes fewer.",
+    ),
+    _setting("--omega P", "Of merging: share of the invalid clusters looked at in each step.", min=0, max=1),
+    _setting("--epsilon N", "Of merging: most users of a cluster.", min=1, show_default="2k"),
+    _setting(
+        "--dimensions N", "Of the points that stand for users, and of the vectors of atdm's indicator.", min=1
+    ),
+    _setting(
+        "--window N", "Of ctkga: number of consecutive releases that an attacker may put together.", min=1
+    ),
+    _setting(
+        "--left-out",
+        "Of ctkga: leave users out with those of their likes who left, while these are too few (withhold), or let fake "
+        "users take the places of those who left (replace).",
+    ),
+    _setting("--sequence", "Of k-degree: degrees at the least cost (dp), or by a quick choice (greedy)."),
+    _setting(
+        "--construction",
+        "Of k-degree: change as few edges as possible (relaxed), keep all (supergraph), or make a new graph of which "
+        "degrees alone are kept (construct).",
+    ),
+    _setting(
+        "--tries N", "Of k-degree: how many sequences of degrees are tried until a graph has one.", min=1
+    ),
+    option("--after DIR", Path | None, "Of ctkga: private folder of the release before; none for the first."),
+)
+
+
+@guarded
+@taking(
+    options.SOURCES,
+    METHOD,
+    MODE,
+    option("-k --k N", int, "Number of users that look the same; 2 or more.", 3, min=2),
+    *SETTINGS,
+    options.SEED,
+    *FOLDERS,
+    PLAIN_FORMAT,
+    options.AS_JSON,
+    *FILES,
+)
+def anonymize(
+    context: typer.Context,
+    data: Sequence[str] | None,
+    release: Path,
+    private: Path,
+    force: bool,
+    format: options.Format | None,
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Make an anonymous version of a graph of people, and prove that it is."""
+    from kgreason.cli import terminal
+    from kgreason.people import api
+
+    where = f"with --method {asked['method']}"
+    chosen = {name: asked[name] for name in (*names(METHOD, MODE, *SETTINGS), "seed")}
+    deciding = ("method", "mode", "loss", "clustering", "partition")
+    settings = Settings(**{name: asked[name] for name in deciding})
+    for name in settings.unused():
+        other = settings.instead(name)
+        refuse(context, (name,), where, f"say --{other.replace('_', '-')}" if other else "")
+    chosen["k"] = given(context, "k", asked["k"])
+
+    def make(folders: Any) -> Any:
+        schema = the_schema(data, asked)
+        with terminal.progress() as shown:
+            return api.anonymize(schema, **chosen, folders=folders, progress=shown)
+
+    _, code = publish(
+        make,
+        terminal.anonymized_people_rows,
+        release=release,
+        private=private,
+        force=force,
+        format=format,
+        as_json=as_json,
+        seeded=asked["seed"] is not None,
+    )
+    return code
+
+
+@guarded
+@taking(
+    argument("releases", list[str], "RELEASE", "Folder of the release; for kw-tad several, the latest last."),
+    option(
+        "--model",
+        PeopleModel,
+        "Whether all users share with k - 1 others degrees (paired-k-degree), values and degrees (k-ad), those as the "
+        "k of each asks (p-k-ad), or their series over several releases, the latest last (kw-tad); of an undirected "
+        "graph, degrees (k-degree).",
+        REQUIRED,
+    ),
+    options.ORIGINAL_OF_PEOPLE,
+    option(
+        "--mapping FILE",
+        list[Path] | None,
+        "The private folder, or the table original,released in it; not for a release alone. For kw-tad one for each "
+        "release.",
+    ),
+    option("-k --k N", int | None, "Number of users that look the same, 2 or more.", min=2, show_default="3"),
+    option(
+        "--k-values FILE",
+        str | None,
+        "For p-k-ad: table user,k, with users of the original, or of the release if no original is named.",
+    ),
+    option(
+        "--window W", int | None, "For kw-tad: judge the last W releases; default: all that are named.", min=1
+    ),
+    option(
+        "--all-edges",
+        bool,
+        "For k-degree: ask for all original edges, too, as --construction supergraph keeps them.",
+    ),
+    options.AS_JSON,
+    *FILES,
+)
+def verify(
+    releases: Sequence[str], mapping: Sequence[Path] | None, model: PeopleModel, as_json: bool, **asked: Any
+) -> int:
+    """Decide whether a release of a graph of people satisfies a model.
+
+    Exit code 0: it does; of a release alone, every part of the model that it tells of. 1: it does not, or that was not
+    decided. 2: bad usage or input.
+    """
+    from kgreason.cli import terminal
+    from kgreason.people.api import verify as verify_people
+    from kgreason.people.folder import read_published
+
+    mappings = mapping or []
+    check_releases(releases, mappings)
+    schemas: Sequence[Path | Schema] = original_schemas(asked["original"], asked, several=model == "kw-tad")
+    k, k_values = asked["k"], asked["k_values"]
+    _check(releases, model, schemas, mappings, asked)
+    unknown: list[Path | None] = [None] * len(releases)
+    places = zip(releases, schemas if mappings else unknown, mappings or unknown, strict=True)
+    with terminal.progress() as shown:
+        found = [read_published(Path(release), schema, place, shown) for release, schema, place in places]
+        levels = None if k_values is None else _levels(k_values, found[0], schemas, k)
+    one = k if levels is None else None
+    rest = {name: asked[name] for name in ("window", "all_edges")}
+    verdict = verify_people(found, model=model, k=one, levels=levels, **rest)
+    return print_verdict(verdict, terminal.people_rows, as_json=as_json)
+
+
+def _check(
+    releases: Sequence[str],
+    model: PeopleModel,
+    schemas: Sequence[Path | Schema],
+    mappings: Sequence[Path],
+    asked: Mapping[str, Any],
+) -> None:
+    k_values = asked["k_values"]
+    if model != "kw-tad" and len(releases) > 1:
+        hint = "name the release alone, and its original by --original; for a series say --model kw-tad"
+        raise CallError(f"{model} is of one release, and {len(releases)} are named", hint=hint)
+    if model != "p-k-ad" and k_values is not None:
+        raise CallError(
+            f"{model} has one k for all users", hint="leave out --k-values, or say --model p-k-ad"
+        )
+    if mappings and not schemas:
+        raise CallError(
+            "who is who is said, but not of which original",
+            hint="name it with --original",
+        )
+    if schemas and not mappings and k_values is None:
+        hint = "say --mapping FILE, or leave the original out to judge the release alone"
+        raise CallError("the original is named, but who is who is not said", hint=hint)
+    for flag, places in (("--original", schemas), ("--mapping", mappings)):
+        if places and len(places) != len(releases):
+            hint = f"repeat {flag} once for each release, in the same order"
+            raise CallError(
+                f"there are {len(releases)} releases, but {flag} stands {len(places)} times", hint=hint
+            )
+    if model != "k-degree" and asked["all_edges"]:
+        hint = "leave it out, or say --model k-degree"
+        raise CallError(f"--all-edges has no meaning with --model {model}", hint=hint)
+
+
+def _levels(file: str, release: Published, schemas: Sequence[Path | Schema], k: int | None) -> dict[str, int]:
+    """The k of each user of the original, or of the release if there is none named; `k` for those not in the table."""
+    from kgreason.people.anonymity_levels import read_levels
+    from kgreason.people.reading import read as read_people
+
+    if release.source is not None:
+        graph = release.source.graph
+    else:
+        graph = read_people(schemas[0]) if schemas else release.graph
+    return dict(zip(graph.labels.tolist(), read_levels(file, graph, k).tolist(), strict=True))
+
+
+@guarded
+@taking(
+    options.RELEASE,
+    options.mapping_file(Path, default=REQUIRED),
+    options.ORIGINAL_OF_PEOPLE,
+    options.AS_JSON,
+    *FILES,
+)
+def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: bool, **asked: Any) -> int:
+    """Measure what information a release of a graph of people keeps."""
+    from kgreason.cli.terminal import progress, rows, table
+    from kgreason.people import api
+    from kgreason.people.folder import read_published
+    from kgreason.people.report import utility_items
+
+    schema = the_schema(original, asked, "--original")
+    with progress() as shown:
+        found = read_published(Path(release), schema, mapping, shown)
+    assert found.source is not None
+    result = api.score(found.source.graph, found.graph, found.source.mapping)
+    if as_json:
+        print_json({"format": 1, **result.as_dict()})
+    else:
+        table(list(rows(utility_items(result))))
+    return 0
+
+
+app = group("Graphs of people: users with attributes, and relations between users.", anonymize, verify, score)
+app.add_typer(levels_app, name="generate-k")

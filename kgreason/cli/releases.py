@@ -1,0 +1,109 @@
+"""What commands on releases of every family share: folders to write, and what is printed of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from kgreason.cli.commands import print_json
+from kgreason.cli.options import Format, option
+from kgreason.cli.run import complain, tell
+
+FOLDERS = (
+    option("--release DIR", Path, "Folder to publish.", Path("release")),
+    option("--private DIR", Path, "Folder to keep secret.", Path("private")),
+    option("--force", bool, "Replace earlier releases in these folders."),
+)
+PLAIN_FORMAT = option(
+    "--format", Format | None, "Of the tables to publish: csv, tsv or parquet; default: that of the input."
+)
+
+
+def publish(
+    make: Callable[[Any], Any],
+    rows: Callable[[Any], Sequence[tuple[str, str]]],
+    *,
+    release: Path,
+    private: Path,
+    force: bool,
+    format: Format | None,
+    as_json: bool,
+    seeded: bool,
+    failed: str = "what does not hold",
+) -> tuple[Any, int]:
+    """Make a release, and print what came of it.
+
+    Parameters
+    ----------
+    make
+        Makes it, in the folders that it is given.
+    rows
+        What a table says of a result.
+    seeded
+        Whether its randomness can be repeated.
+    failed
+        What the private report tells if the guarantee does not hold.
+
+    Returns
+    -------
+    tuple
+        The result, and the exit code.
+    """
+    from kgreason.cli import terminal
+    from kgreason.release.publication import Folders, interrupted
+
+    folders = Folders(release, private, force, format)
+    for mended in folders.check():
+        tell(mended)
+    result = make(folders)
+    try:
+        if as_json:
+            print_json({**result.summary(), "release": str(release), "private": str(private)})
+        else:
+            published = f"{release}/"
+            if not result.holds:
+                published = f"nothing; {published} is marked UNVERIFIED"
+            elif seeded:
+                published = f"nothing; {published} was made with a seed"
+            stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in result.seconds.items())
+            took = ("time", f"{sum(result.seconds.values()):.1f} s ({stages})")
+            terminal.table(
+                [*rows(result), took, ("to publish", published), ("to keep secret", f"{private}/")]
+            )
+        if seeded:
+            tell("Made with --seed: anybody can compute it again, so it is not for publishing.", "warning")
+        if not result.holds:
+            complain(f"{private / 'report.json'} tells {failed}, and why.")
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(interrupted(folders)) from None
+    return result, int(not result.holds)
+
+
+def check_releases(releases: Sequence[str], mappings: Sequence[Path] = ()) -> None:
+    """Tell of releases that were not confirmed when they were made.
+
+    Raises
+    ------
+    ReleaseError
+        If a folder is being replaced.
+    """
+    from kgreason.base.atomic_files import check_settled
+
+    for folder in releases:
+        if (Path(folder) / "UNVERIFIED").exists():
+            tell(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", "warning")
+    for place in (*map(Path, releases), *mappings):
+        check_settled(place)
+
+
+def print_verdict(found: Any, rows: Callable[[Any], Sequence[tuple[str, str]]], *, as_json: bool) -> int:
+    """Print a verdict; returns the exit code."""
+    from kgreason.cli import terminal
+
+    if as_json:
+        print_json({"format": 1, **found.as_dict()})
+    else:
+        terminal.table([*rows(found)])
+        terminal.print_witnesses(found)
+    return int(not found.nothing_against)
