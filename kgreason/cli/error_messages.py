@@ -149,7 +149,8 @@ def _side_of_command(flag: str, context: Any) -> str | None:
     top = context.find_root()
     if context is not top and any(flag in p.opts for p in top.command.params):
         return f"it stands before the command: kgreason {flag} ... {context.info_name}"
-    command, path = top.command, []
+    command: Any = top.command
+    path: list[str] = []
     for word in running().words:
         if word in getattr(command, "commands", ()):
             command, path = command.commands[word], [*path, word]
