@@ -131,7 +131,7 @@ COMMANDS = [
         "degree",
     ),
     ("report FILE", "error"),
-    ("anonymize FILE --method k-degree -k 2 --release NEW --table", "error"),
+    ("people anonymize FILE --method k-degree -k 2 --release NEW --table", "error"),
     ("reason --rules bad.vada", "bad.vada:2"),
     ("check bad.vada --explain", "bad.vada:2"),
     ("generate er -n 5 -m 3 --out NEW.csv", "NEW"),

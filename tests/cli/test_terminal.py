@@ -89,25 +89,36 @@ def test_what_the_tour_says_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("anonymize -k 1", "'--k': Input should be greater than or equal to 2", "kgreason anonymize --help"),
         ("anonymize -x no", "'--x': 'no' is no number of vertices", "kgreason anonymize --help"),
         ("reason --rules", "option '--rules' requires an argument", "kgreason reason --help"),
-        ("anonymize own.csv", "extra argument(s) (own.csv)", "kgreason init own.csv writes rules"),
+        ("anonymize own.csv", "missing option '--rules'", "kgreason init own.csv writes rules"),
         ("anonymize own.csv --rules control.vada", "extra argument(s) (own.csv)", "--data [PRED=]own.csv"),
         ("reason own.csv --rules control.vada", "extra argument(s) (own.csv)", "--data [PRED=]own.csv"),
         ("risk own.csv --rules control.vada", "extra argument(s) (own.csv)", "--data [PRED=]own.csv"),
         ("reason own.csv", "missing option '--rules'", "kgreason init own.csv writes rules, and --rules"),
         ("explain own.csv p(a)", "missing option '--rules'", "kgreason init own.csv writes rules"),
         ("reason control.vada", "missing option '--rules'", "--rules control.vada"),
-        ("anonymize control.vada", "extra argument(s) (control.vada)", "rules go by an option: --rules control.vada"),
+        ("anonymize control.vada", "missing option '--rules'", "rules go by an option: --rules control.vada"),
         ("score own.csv release --rules control.vada --mapping x", "argument(s) (release)", "--data [PRED=]own.csv"),
-        ("score own.csv release --mapping x", "extra argument(s) (release)", "--data [PRED=]own.csv"),
-        ("attack own.csv release --mapping x", "extra argument(s) (release)", "--data [PRED=]own.csv"),
+        ("score own.csv release --mapping x", "missing option '--rules'", "kgreason init own.csv writes rules"),
+        ("attack own.csv release --mapping x", "missing option '--rules'", "kgreason init own.csv writes rules"),
         ("score release nothing --rules control.vada --mapping x", "extra argument(s) (nothing)", "score --help"),
         ("score release own.csv --rules control.vada --mapping x", "argument(s) (own.csv)", "--data [PRED=]own.csv"),
         ("risk own=own.csv --rules control.vada", "extra argument(s) (own=own.csv)", "--data [PRED=]own.csv"),
-        ("verify own=own.csv release --rules control.vada", "and 2 are named", "--data own=own.csv"),
+        ("verify own=own.csv release --rules control.vada", "extra argument(s) (release)", "--data [PRED=]own.csv"),
         ("init --data own.csv", "no such option: --data", "kgreason init --help"),
-        ("generate-k te own.csv --out k.csv", "extra argument(s) (own.csv)", "--data own.csv"),
-        ("verify own.csv release --rules control.vada", "one release is judged, and 2 are named", "--data own=own.csv"),
-        ("verify release own.csv --rules control.vada", "one release is judged, and 2 are named", "--data own=own.csv"),
+        ("generate-k te own.csv --out k.csv", "no such command 'generate-k'", "kgreason --help"),
+        ("generate school --out x", "no such command 'school'", "kgreason generate --help"),
+        ("people anonymise own.csv", "'anonymise'. Did you mean 'anonymize'?", "kgreason people --help"),
+        ("people anonymize own=own.csv", "own=own.csv is of rules, and none are named", "name own.csv alone"),
+        ("people anonymize", "no data are named", "name a schema (.toml), or files of triples"),
+        ("people verify release", "kgreason people verify: missing option '--model'", "kgreason people verify --help"),
+        ("people anonymize own.csv --data own.csv", "no such option: --data", "kgreason people anonymize --help"),
+        ("anonymize --method pckga", "'pckga' is not one of", "say kgreason people anonymize FILE --method pckga"),
+        ("anonymize --method links", "'links' is not one of", "say kgreason links anonymize FILE"),
+        ("verify release --model k-ad", "'k-ad' is not one of", "say kgreason people verify RELEASE --model k-ad"),
+        ("verify release --model links", "'links' is not one of", "say kgreason links verify RELEASE"),
+        ("attack release --model parts", "no such option: --model", "kgreason attack --help"),
+        ("verify own.csv release --rules control.vada", "extra argument(s) (release)", "--data [PRED=]own.csv"),
+        ("verify release own.csv --rules control.vada", "extra argument(s) (own.csv)", "--data [PRED=]own.csv"),
         ("attack release --truth own.csv --rules control.vada", "no such option: --truth", "kgreason attack --help"),
         ("reason --rules control.vada --data own.csv", "expected PRED=FILE", "as in own=own.csv"),
         ("check own.csv", "own.csv: this is a table, no rule file", "kgreason init own.csv"),
@@ -144,20 +155,22 @@ def released(here: Path) -> Path:
     (folder / "nodes.csv").write_text("id\nv1\nv2\n", encoding="utf-8")
     (here / "mapping.csv").write_text("original,released\na,v1\nb,v2\n", encoding="utf-8")
     (here / "empty").mkdir()
+    (here / "schemas.toml").mkdir()
+    (here / "schemas.toml" / "facts.csv").touch()
     (here / "people.toml").write_text('[[triples]]\nfiles = ["facts.csv"]\n', encoding="utf-8")
     return folder
 
 
-SCHEMA = "kgreason anonymize --method pckga --schema people.toml"
+SCHEMA = "kgreason people anonymize people.toml"
 THEIRS = "it is a folder; name a rule file in it, such as release/rules.vada"
 
 
 @pytest.mark.parametrize(
     ("words", "what", "hint"),
     [
-        ("verify release", "none are named", "say --rules release/rules.vada; releases of people"),
-        ("verify release --mapping mapping.csv", "none are named", "say --rules FILE; releases of people"),
-        ("verify nothing", "none are named", "say --rules FILE; releases of people"),
+        ("verify release", "missing option '--rules'", "say --rules FILE"),
+        ("verify release --mapping mapping.csv", "missing option '--rules'", "--rules FILE"),
+        ("verify nothing", "missing option '--rules'", "say --rules FILE"),
         (
             "verify release --rules release/rules.vada --mapping mapping.csv",
             "the original vertex 'v1' has no row",
@@ -170,8 +183,8 @@ THEIRS = "it is a folder; name a rule file in it, such as release/rules.vada"
         ),
         (
             "verify release --rules control.vada --schema people.toml",
-            "--schema has no meaning for the model kx-isomorphism",
-            "for a release of people name its --model, such as p-k-ad",
+            "no such option: --schema",
+            "kgreason verify --help lists what it takes",
         ),
         ("check people.toml", "people.toml: this is a schema, no rule file", SCHEMA),
         ("fmt people.toml", "people.toml: this is a schema, no rule file", SCHEMA),
@@ -188,9 +201,14 @@ THEIRS = "it is a folder; name a rule file in it, such as release/rules.vada"
         ),
         ("reason --rules nosuch", "cannot read nosuch", "the folder holds control.vada"),
         (
-            "anonymize --method pckga --schema release --release r --private p",
-            "release: this is a folder, no file",
-            "the folder holds nodes.csv, own.csv, rules.vada",
+            "people anonymize schemas.toml --release r --private p",
+            "schemas.toml: this is a folder, no file",
+            "the folder holds facts.csv",
+        ),
+        (
+            "people anonymize release --release r --private p",
+            "release: cannot be read: Is a directory",
+            "name a file that you may read",
         ),
         (
             "reason --rules control.vada --data own=empty",
@@ -426,9 +444,9 @@ def test_a_table_gets_no_lines_of_a_log(here: Path) -> None:
         ["generate", "er"],
         ["generate", "scale-free"],
         ["generate", "ownership"],
-        ["generate", "school"],
-        ["generate-k", "te", "--data", "own.csv", "--table"],
-        ["generate-k", "zipf", "--data", "own.csv", "--table"],
+        ["links", "generate"],
+        ["people", "generate-k", "te", "own.csv", "--table"],
+        ["people", "generate-k", "zipf", "own.csv", "--table"],
         ["risk", "--rules", "control.vada"],
     ],
 )
@@ -553,9 +571,12 @@ def test_paths_of_the_file_are_relative_to_it(here: Path, monkeypatch: pytest.Mo
         ("[anonymize]\nk = \n", 2, "no TOML", "write a section"),
         ("[anonymize]\nk = 2\n[anonymize.klone]\nk = 3\n", 3, "no section [anonymize.klone]", 'method = "klone"'),
         ("[anonymize]\nk = 2\nk = 3\n", 3, "this key is there already", "leave one of them out"),
-        ('[anonymize]\n# k\nk = "two"\n', 3, "'--k': Input should be a valid integer", "--help"),
-        ('[anonymize]\nmode = "exct"\n', 2, "'--mode': 'exct' is not one of", "did you mean exact?"),
-        ('[anonymize]\nrules = "control.vada"\nwindow = 4\n', 3, "--window has no meaning", "leave it out"),
+        ('[anonymize]\nrules = "a.vada"\n# k\nk = "two"\n', 4, "'--k': Input should be a valid integer", "--help"),
+        ('[anonymize]\nrules = "a.vada"\nmode = "exct"\n', 3, "'--mode': 'exct' is not one of", "did you mean exact?"),
+        ('[anonymize]\nrules = "control.vada"\nkeep-cuts = true\n', 3, "--keep-cuts has no meaning", "leave it out"),
+        ('[anonymize]\nrules = "control.vada"\nwindow = 4\n', 3, "anonymize has no option --window", "--help lists"),
+        ("[people.anonymise]\nk = 2\n", 1, "no command 'people anonymise'", "did you mean [people.anonymize]?"),
+        ("[people.anonymize]\nschema = 2\n", 2, "kgreason people anonymize has no option --schema", "--help lists"),
     ],
 )  # fmt: skip
 def test_mistakes_in_the_file_are_told_with_their_line(
@@ -567,6 +588,27 @@ def test_mistakes_in_the_file_are_told_with_their_line(
     assert f"kgreason.toml:{line}" in done.stderr
     assert what in done.stderr
     assert hint in done.stderr
+
+
+def test_options_of_people_come_from_the_file(here: Path) -> None:
+    (here / "facts.csv").write_text("".join(f"p{i},job,{'cook' if i % 2 else 'nurse'}\n" for i in range(8)))
+    (here / "people.toml").write_text(
+        '[[triples]]\nfiles = ["facts.csv"]\n[kinds]\ncategorical = ["job"]\n', encoding="utf-8"
+    )
+    text = '[people.anonymize]\ndata = ["people.toml"]\nk = 2\n[people.verify]\nmodel = "p-k-ad"\nk = 2\n'
+    text += 'original = ["people.toml"]\nmapping = ["private"]\n'
+    (here / "kgreason.toml").write_text(text, encoding="utf-8")
+    made = run("people", "anonymize", "--json")
+    assert made.exit_code == 0, made.output
+    assert json.loads(made.stdout)["guarantee"].startswith("p-k-ad with k = 2")
+    checked = run("people", "verify", "release", "--json")
+    assert checked.exit_code == 0, checked.output
+    assert json.loads(checked.stdout)["k"] == 2
+    (here / "kgreason.toml").write_text(text.replace("k = 2\n", "k = 2\nwindow = 4\n", 1), encoding="utf-8")
+    refused = run("people", "anonymize", "--force")
+    assert refused.exit_code == 2
+    assert "kgreason.toml:4: --window has no meaning with --method pckga" in refused.stderr
+    assert "leave it out" in refused.stderr
 
 
 @pytest.fixture
@@ -599,12 +641,15 @@ done
 def test_bash_completes(here: Path, shell: dict[str, str]) -> None:
     asked = {
         "kgreason anon": "anonymize",
-        "kgreason anonymize --method k-": "k-iso k-degree",
-        "kgreason verify --model paired": "paired-k-degree",
+        "kgreason anonymize --method k-": "k-iso",
+        "kgreason people anonymize --method k-": "k-degree",
+        "kgreason people ver": "verify",
+        "kgreason people verify --model paired": "paired-k-degree",
         "kgreason check con": "control.vada",
         "kgreason reason --rules control.vada --data o": "own=own.csv",
-        "kgreason anonymize --method ckga --data o": "own.csv",
-        "kgreason anonymize --rel": "--release --relations",
+        "kgreason anonymize --method klone --data o": "own.csv",
+        "kgreason anonymize --rel": "--release",
+        "kgreason people anonymize --rel": "--release --relations",
     }
     done = subprocess.run(
         ["bash", "--norc", "-c", BASH],
@@ -623,12 +668,13 @@ def test_other_shells_are_answered(shell: dict[str, str], here: Path, kind: str)
     """What their scripts ask for, as they ask it."""
     more = {
         "_KGREASON_COMPLETE": f"complete_{kind}",
-        "_TYPER_COMPLETE_ARGS": "kgreason anonymize --method k-",
+        "_TYPER_COMPLETE_ARGS": "kgreason people anonymize --method k-",
     }
     env = {**shell, **more, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     done = subprocess.run(["kgreason"], capture_output=True, text=True, cwd=here, env=env, check=True)
     assert "k-degree" in done.stdout
     assert "kguard" not in done.stdout
+    assert "pckga" not in done.stdout
 
 
 def test_completion_is_installed_for_the_shell_that_asks(shell: dict[str, str], tmp_path: Path) -> None:

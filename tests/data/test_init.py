@@ -268,10 +268,10 @@ def test_nested_columns_of_people_are_left_out(tmp_path: Path) -> None:
     [
         ("x\n1\n", "no two columns look like the ends", "?columns=1,2,3"),
         ("owner,company,share\n", "it has no rows", "name a table with rows"),
-        ("sex,age,town\n" + "m,40,Bonn\nf,50,Rome\n" * 9, "no two columns", "--method pckga --table"),
+        ("sex,age,town\n" + "m,40,Bonn\nf,50,Rome\n" * 9, "no two columns", "people anonymize --table"),
         ("PK\0\0", "this is no text, whatever its name says", "own.csv?format=parquet"),
         (",A,B,C,D,E\n" + "".join(f"{c},,,0.5,,\n" for c in "ABCDE"), "it looks like a matrix", "as a list"),
-        ("a,b,c,d,e,f,g\n" + "1,2,1,2,2,1,1\n2,1,2,2,1,1,1\n" * 9, "no two columns", "--method pckga --table"),
+        ("a,b,c,d,e,f,g\n" + "1,2,1,2,2,1,1\n2,1,2,2,1,1,1\n" * 9, "no two columns", "people anonymize --table"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_guessed_is_told(tmp_path: Path, text: str, what: str, hint: str) -> None:
@@ -300,8 +300,8 @@ def test_a_table_of_people_gets_a_schema(here: Path) -> None:
     assert found["tables"][0]["id"] == "name"
     assert found["kinds"]["numeric"] == ["age"]
     assert found["kinds"]["categorical"] == ["job", "city"]
-    assert "kgreason anonymize --method pckga --schema people.toml" in done.stdout
-    assert run("anonymize", "--method", "pckga", "--schema", "people.toml", "-k", 3, "-q").exit_code == 0
+    assert "kgreason people anonymize people.toml" in done.stdout
+    assert run("people", "anonymize", "people.toml", "-k", 3, "-q").exit_code == 0
 
 
 def test_nothing_is_overwritten(here: Path) -> None:

@@ -277,7 +277,7 @@ def test_no_attribute_of_people_is_left_out_without_its_reason(
     if why:
         assert said in done.stdout
         assert f"# C{said[1:]}." in schema
-    assert run("anonymize", "--method", "pckga", "--schema", "q.toml", "-k", 3, "-q").exit_code == 0
+    assert run("people", "anonymize", "q.toml", "-k", 3, "-q").exit_code == 0
     released = (here / "release" / "attributes.csv").read_text(encoding="utf-8")
     assert (",gone," in released) is (why is None)
 

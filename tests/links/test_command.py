@@ -64,25 +64,23 @@ def refused(*args: object) -> str:
 def table(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Triples of a small school, as a source with options."""
     path = tmp_path_factory.mktemp("school") / "school.csv"
-    ok("generate", "school", "--students", 30, "--classes", 6, "--groups", 6, "--seed", 3, "--out", path)
+    ok("links", "generate", "--students", 30, "--classes", 6, "--groups", 6, "--seed", 3, "--out", path)
     return f"{path}?header=true"
 
 
 def anonymize(place: Path, table: str, *args: object) -> Result:
     folders = ("--release", place / "release", "--private", place / "private")
-    return run("anonymize", "--method", "links", "--data", table, *MUTUAL, *folders, *args)
+    return run("links", "anonymize", table, *MUTUAL, *folders, *args)
 
 
 def of(table: str, place: Path) -> tuple[object, ...]:
-    given = (*MUTUAL, *SECRET, "--mapping", place / "private", "--model", "links")
-    return place / "release", "--data", table, *given
+    given = (*MUTUAL, *SECRET, "--mapping", place / "private")
+    return place / "release", "--original", table, *given
 
 
 def test_a_generated_school_has_a_row_for_each_shared_class(tmp_path: Path) -> None:
     out = tmp_path / "school.csv"
-    said = ok(
-        "generate", "school", "--students", 30, "--classes", 6, "--groups", 6, "--seed", 3, "--out", out
-    )
+    said = ok("links", "generate", "--students", 30, "--classes", 6, "--groups", 6, "--seed", 3, "--out", out)
     drawn = school(np.random.default_rng(3), students=30, classes=6, groups=6)
     rows = [line.split(",") for line in out.read_text(encoding="utf-8").splitlines()]
     assert rows[0] == ["user", "relation", "target"]
@@ -99,12 +97,12 @@ def test_a_generated_school_has_a_row_for_each_shared_class(tmp_path: Path) -> N
         n: f.total for n, f in drawn.graph.observed.items()
     }
     lonely = run(
-        *("generate", "school", "--students", 3, "--classes", 0, "--classes-each", 0),
+        *("links", "generate", "--students", 3, "--classes", 0, "--classes-each", 0),
         *("--groups-each", 0, "--leak", 0),
         *("--out", tmp_path / "alone.csv"),
     )
     assert "3 students without links" in lonely.stderr
-    full = refused("generate", "school", "--students", 100, "--classes", 1, "--out", tmp_path / "none.csv")
+    full = refused("links", "generate", "--students", 100, "--classes", 1, "--out", tmp_path / "none.csv")
     assert "cannot be picked" in full
 
 
@@ -131,12 +129,12 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
     assert report["verdict"]["holds"] is True
     links = report["links"]["classmates"]
     kept = {"intact": 1.0, "partial": 0.5, "cluster-edge": 1.0, "removed": 0.0}
-    judged = ok("verify", *of(table, tmp_path), *k)
+    judged = ok("links", "verify", *of(table, tmp_path), *k)
     counts = f"classmates {links['original']:,} -> {links['released']:,}"
     assert (counts in judged) == (strategy == "partial")  # of the others it follows from the strategy
     assert ("any share may be missing" in judged) == (strategy == "partial")
     if strategy == "partial":
-        assert "any share" not in ok("verify", *of(table, tmp_path), "--percent", 50)
+        assert "any share" not in ok("links", "verify", *of(table, tmp_path), "--percent", 50)
     if strategy in kept:
         assert links["released"] == int(links["original"] * kept[strategy])
     kept_of = f"{links['original']:,} original, {links['released']:,} released"
@@ -145,11 +143,10 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
     assert re.search(f"^verified +holds: {strategy}", judged, re.MULTILINE)
     told = json.loads(
         ok(
+            "links",
             "attack",
             public,
-            "--model",
-            "noisy-or",
-            "--data",
+            "--original",
             table,
             *MUTUAL,
             *SECRET,
@@ -169,14 +166,14 @@ def test_from_triples_to_an_attack(tmp_path: Path, table: str, strategy: Strateg
 
 def test_the_release_alone_is_judged(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET, "-k", 5).exit_code == 0
-    alone = ok("verify", tmp_path / "release", "--model", "links", "-k", 5)
+    alone = ok("links", "verify", tmp_path / "release", "-k", 5)
     assert "sensitive, mapping, labels, values, links: only the original could tell" in alone
-    named = ok("verify", tmp_path / "release", "--model", "links", *SECRET)
+    named = ok("links", "verify", tmp_path / "release", *SECRET)
     assert re.search("checked and kept +sensitive, files, clusters, simple", named)
-    more = run("verify", tmp_path / "release", "--model", "links", "-k", 9)
+    more = run("links", "verify", tmp_path / "release", "-k", 9)
     assert more.exit_code == 1
     assert "stand for fewer than 9 entities" in more.stdout
-    told = run("verify", tmp_path / "release", "--model", "links", "--sensitive", "classmates", "--json")
+    told = run("links", "verify", tmp_path / "release", "--sensitive", "classmates", "--json")
     assert told.exit_code == 1
     assert json.loads(told.stdout)["items"][0]["state"] == "fails"
 
@@ -187,7 +184,7 @@ def test_damage_to_the_folders_is_found(tmp_path: Path, table: str) -> None:
     head, first, *rest = file.read_text(encoding="utf-8").splitlines(keepends=True)
     *ends, count = first.rsplit(",", 1)
     file.write_text("".join([head, f"{ends[0]},{int(count) + 1}\n", *rest]), encoding="utf-8")
-    found = run("verify", *of(table, tmp_path), "-k", 5)
+    found = run("links", "verify", *of(table, tmp_path), "-k", 5)
     assert found.exit_code == 1
     assert re.search("^violated +links", found.stdout, re.MULTILINE)
     assert "more links than the entities have" in found.stdout
@@ -196,10 +193,10 @@ def test_damage_to_the_folders_is_found(tmp_path: Path, table: str) -> None:
     readme.write_text(
         readme.read_text(encoding="utf-8") + "Who is friends with whom was left out.\n", encoding="utf-8"
     )
-    found = run("verify", *of(table, tmp_path), "-k", 5)
+    found = run("links", "verify", *of(table, tmp_path), "-k", 5)
     assert found.exit_code == 1
     assert "  README.txt: not as it was written" in found.stdout
-    other = run("verify", *of(table, tmp_path), "--strategy", "constrained")
+    other = run("links", "verify", *of(table, tmp_path), "--strategy", "constrained")
     assert re.search("^violated +strategy", other.stdout, re.MULTILINE)
 
 
@@ -208,7 +205,7 @@ def test_what_names_the_secret_is_marked(tmp_path: Path) -> None:
     facts.write_text("a,knows,b\nb,knows,c\na,likes,c\na,note,Likes c\nb,note,none\n", encoding="utf-8")
     folders = ("--release", tmp_path / "release", "--private", tmp_path / "private")
     kinds = ("--relations", "knows,likes", "--attributes", "note", "--sensitive", "likes")
-    made = run("anonymize", "--method", "links", "--data", facts, *kinds, *folders)
+    made = run("links", "anonymize", facts, *kinds, *folders)
     assert made.exit_code == 1
     assert re.search("^verified +DOES NOT HOLD", made.stdout, re.MULTILINE)
     assert "nothing; " in made.stdout
@@ -217,7 +214,7 @@ def test_what_names_the_secret_is_marked(tmp_path: Path) -> None:
     assert (tmp_path / "release" / "README.txt").read_text(encoding="utf-8").startswith("UNVERIFIED")
     report = json.loads((tmp_path / "private" / "report.json").read_text(encoding="utf-8"))
     assert "Likes c" in str(report["verdict"]["items"][0]["witnesses"])
-    again = run("verify", tmp_path / "release", "--model", "links", "--sensitive", "likes")
+    again = run("links", "verify", tmp_path / "release", "--sensitive", "likes")
     assert again.exit_code == 1
 
 
@@ -271,14 +268,14 @@ def test_values_of_a_cluster_are_shared(tmp_path: Path) -> None:
     for strategy in STRATEGIES:
         place = tmp_path / strategy
         folders = ("--release", place / "release", "--private", place / "private")
-        asked = ("--data", facts, *kinds, "--sensitive", "likes", "--strategy", strategy, "-k", 3)
-        said = ok("anonymize", "--method", "links", *asked, *folders)
+        asked = (facts, *kinds, "--sensitive", "likes", "--strategy", strategy, "-k", 3)
+        said = ok("links", "anonymize", *asked, *folders)
         assert "by vac" in said
         found = read_released(place / "release").graph
         assert found.n == (2 if strategy in CLUSTERED else 6)
-        rest = (*kinds, "--sensitive", "likes", "--mapping", place / "private", "--model", "links")
-        assert "values" in ok("verify", place / "release", "--data", facts, *rest, "-k", 3)
-        assert run("verify", place / "release", "--data", facts, *rest, "-k", 4).exit_code == 1
+        rest = (*kinds, "--sensitive", "likes", "--mapping", place / "private")
+        assert "values" in ok("links", "verify", place / "release", "--original", facts, *rest, "-k", 3)
+        assert run("links", "verify", place / "release", "--original", facts, *rest, "-k", 4).exit_code == 1
 
 
 def test_links_under_rules(tmp_path: Path) -> None:
@@ -289,18 +286,18 @@ def test_links_under_rules(tmp_path: Path) -> None:
     under = ("--rules", rules)
     folders = ("--release", release, "--private", private)
     said = ok(
-        *("anonymize", "--method", "links", *under, "--data", f"own={own}?header=true"),
+        *("links", "anonymize", *under, f"own={own}?header=true"),
         *folders,
         *("--strategy", "intact"),
     )
     assert re.search("^left out +4 links of control, which is sensitive", said, re.MULTILINE)
     assert "control" not in "".join(p.read_text(encoding="utf-8") for p in release.iterdir())
     source = f"own={own}?header=true"
-    judged = ok("verify", release, "--data", source, *under, "--model", "links", "--mapping", private)
+    judged = ok("links", "verify", release, "--original", source, *under, "--mapping", private)
     assert "holds: intact" in judged
     told = json.loads(
         ok(
-            *("attack", release, "--model", "noisy-or", "--data", source, *under),
+            *("links", "attack", release, "--original", source, *under),
             *("--mapping", private, "--json"),
         )
     )
@@ -312,13 +309,13 @@ def test_links_under_rules(tmp_path: Path) -> None:
     )
     told = json.loads(
         ok(
-            *("attack", release, "--model", "noisy-or", "--data", source, *under),
+            *("links", "attack", release, "--original", source, *under),
             *("--other-rules", unsure, "--mapping", private, "--json"),
         )
     )
     assert told["thresholds"][0]["recall"] > told["thresholds"][3]["recall"]
     guessed = ("--rules", unsure, "--sensitive", "control", "--mapping", private)
-    noted = run("attack", release, "--model", "noisy-or", "--data", source, *guessed).stderr
+    noted = run("links", "attack", release, "--original", source, *guessed).stderr
     assert "as if all rules were certain, but @label gives 'owns' the probability 0.5" in noted
 
 
@@ -326,7 +323,7 @@ def test_an_adversary_with_rules_agrees_with_the_noisy_or(tmp_path: Path, table:
     assert anonymize(tmp_path, table, *SECRET, "--strategy", "partial").exit_code == 0
     rules = tmp_path / "adversary.vada"
     rules.write_text(ADVERSARY, encoding="utf-8")
-    attacked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET)
+    attacked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL, *SECRET)
     asked = (*attacked, "--mapping", tmp_path / "private", "--thresholds", "0.3,0.7")
     by_noise = ok(*asked, *NOISE)
     assert ok(*asked, "--rules", rules, "--leak", "0.2") == by_noise
@@ -341,7 +338,7 @@ def test_the_adversary_of_the_page_needs_no_annotations(tmp_path: Path, table: s
     for strategy in ("partial", "cluster-edge"):
         place = tmp_path / strategy
         assert anonymize(place, table, *SECRET, "--strategy", strategy).exit_code == 0
-        asked = ("attack", place / "release", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET)
+        asked = ("links", "attack", place / "release", "--original", table, *MUTUAL, *SECRET)
         drawn = ("--worlds", 3, "--seed", 1) if strategy == "cluster-edge" else ()
         asked = (*asked, "--mapping", place / "private", "--leak", "0.2", *drawn, "--rules")
         found = run(*asked, printed)
@@ -351,9 +348,12 @@ def test_the_adversary_of_the_page_needs_no_annotations(tmp_path: Path, table: s
 
 def test_the_example_is_the_school_that_the_page_says(tmp_path: Path) -> None:
     said = (
-        (ROOT / "docs" / "links.md").read_text(encoding="utf-8").split("`kgreason generate ")[1].split("`")[0]
+        (ROOT / "docs" / "links.md")
+        .read_text(encoding="utf-8")
+        .split("`kgreason links generate ")[1]
+        .split("`")[0]
     )
-    ok("generate", *said.replace("school.csv", str(tmp_path / "school.csv")).split())
+    ok("links", "generate", *said.replace("school.csv", str(tmp_path / "school.csv")).split())
     made = (tmp_path / "school.csv").read_bytes()
     assert made == (ROOT / "examples" / "school" / "school.csv").read_bytes()
 
@@ -371,10 +371,10 @@ def test_options_that_do_not_go_together_are_refused(
         ((*SECRET, "--percent", 40), "percentage", "partial"),
         ((*SECRET, "--strategy", "intact", "-k", 4), "changes nothing", "cluster-edge"),
         ((*SECRET, "-k", 31), "31", "lower k"),
-        ((*SECRET, "--tau", 0.5), "--tau has no meaning", "leave it out"),
-        ((*SECRET, "--trials", 3), "--trials has no meaning", "leave it out"),
-        ((*SECRET, "--mode", "published"), "--mode has no meaning", "leave it out"),
-        ((*SECRET, "--data", "own=own.csv"), "--data own=own.csv is of rules", "--rules"),
+        ((*SECRET, "--tau", 0.5), "no such option: --tau", "kgreason links anonymize --help"),
+        ((*SECRET, "--trials", 3), "no such option: --trials", "kgreason links anonymize --help"),
+        ((*SECRET, "--mode", "published"), "no such option: --mode", "kgreason links anonymize --help"),
+        ((*SECRET, "own=own.csv"), "own=own.csv is of rules", "--rules"),
         ((*SECRET, "--clustering", "nonsense"), "nonsense", ""),
     ]
     for args, what, hint in cases:
@@ -387,10 +387,11 @@ def test_options_that_do_not_go_together_are_refused(
     both = anonymize(tmp_path, table, "--rules", rules)
     assert "has no meaning" in both.stderr
     for option in (SECRET, ("--strategy", "intact"), ("--percent", 3), ("--clusters", table)):
-        for method in ("kguard", "ckga"):
-            found = run("anonymize", "--method", method, "--schema", "s.toml", *option)
-            assert found.exit_code == 2
-            assert "--method links" in found.stderr
+        for words in (
+            ("anonymize", "--method", "kguard", "--rules", rules),
+            ("people", "anonymize", "s.toml", "--method", "ckga"),
+        ):
+            assert f"no such option: {option[0]}" in refused(*words, *option)
     assert not (tmp_path / "release").exists()
 
 
@@ -407,8 +408,8 @@ def test_a_release_of_another_kind_is_recognized(tmp_path: Path, table: str) -> 
         (tmp_path / "a graph under rules" / name).write_text(text, encoding="utf-8")
     rules = tmp_path / "a graph under rules" / "rules.vada"
     judges = {
-        "links": ("verify", "--model", "links"),
-        "people": ("verify", "--model", "k-degree"),
+        "links": ("links", "verify"),
+        "people": ("people", "verify", "--model", "k-degree"),
         "a graph under rules": ("verify", "--rules", rules),
     }
     hints = {"links": "--model links", "people": "--model k-ad", "a graph under rules": "--rules"}
@@ -418,10 +419,14 @@ def test_a_release_of_another_kind_is_recognized(tmp_path: Path, table: str) -> 
                 said = refused(*judges[other], tmp_path / kind)
                 assert f"{kind}: this is a release of {kind}, not of {other}" in said
                 assert hints[kind] in said.split("help: ")[1]
-    known = ("--schema", tmp_path / "people" / "people.toml", "--mapping", tmp_path / "private")
-    assert "the share of links kept, in place of a score" in refused("score", tmp_path / "links", *known)
-    noisy = ("attack", tmp_path / "people", "--model", "noisy-or", "--mapping", tmp_path, *NOISE)
-    assert "this is a release of people, not of links" in refused(*noisy, "--data", table, *MUTUAL, *SECRET)
+    known = ("--original", tmp_path / "people" / "people.toml", "--mapping", tmp_path / "private")
+    assert "the share of links kept, in place of a score" in refused(
+        "people", "score", tmp_path / "links", *known
+    )
+    noisy = ("links", "attack", tmp_path / "people", "--mapping", tmp_path, *NOISE)
+    assert "this is a release of people, not of links" in refused(
+        *noisy, "--original", table, *MUTUAL, *SECRET
+    )
 
 
 @pytest.mark.parametrize(
@@ -429,11 +434,9 @@ def test_a_release_of_another_kind_is_recognized(tmp_path: Path, table: str) -> 
 )
 def test_one_relation_is_sensitive(tmp_path: Path, table: str, named: tuple[str, ...]) -> None:
     release, private = tmp_path / "release", tmp_path / "private"
-    judged = run(
-        "verify", *of(table, tmp_path)[:3], *MUTUAL, *named, "--mapping", private, "--model", "links"
-    )
+    judged = run("links", "verify", *of(table, tmp_path)[:3], *MUTUAL, *named, "--mapping", private)
     attacked = run(
-        *("attack", release, "--model", "noisy-or", "--data", table),
+        *("links", "attack", release, "--original", table),
         *(*MUTUAL, *named, *NOISE, "--mapping", private),
     )
     for found in (anonymize(tmp_path, table, *named), judged, attacked):
@@ -446,14 +449,14 @@ def test_one_relation_is_sensitive(tmp_path: Path, table: str, named: tuple[str,
 def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
     release, private = tmp_path / "release", tmp_path / "private"
-    judge = ("verify", "--model", "links")
-    assert "who is who is not said" in refused(*judge, release, "--data", table, *MUTUAL, *SECRET)
+    judge = ("links", "verify")
+    assert "who is who is not said" in refused(*judge, release, "--original", table, *MUTUAL, *SECRET)
     assert "of which original" in refused(*judge, release, "--mapping", private)
-    assert "-x has no meaning" in refused(*judge, release, "-x", 3)
-    assert "--sensitive has no meaning" in refused("verify", release, "--model", "k-ad", *SECRET)
-    assert "--percent has no meaning" in refused("verify", release, "--percent", 3, "--rules", "r.vada")
-    truth = ("--data", table, *MUTUAL)
-    to = ("attack", release, "--model", "noisy-or")
+    assert "no such option: -x" in refused(*judge, release, "-x", 3)
+    assert "no such option: --sensitive" in refused("people", "verify", release, "--model", "k-ad", *SECRET)
+    assert "no such option: --percent" in refused("verify", release, "--percent", 3, "--rules", "r.vada")
+    truth = ("--original", table, *MUTUAL)
+    to = ("links", "attack", release)
     assert "who is who" in refused(*to, *truth, *SECRET, *NOISE)
     known = (*to, "--mapping", private)
     assert "how the adversary infers" in refused(*known, *truth, *SECRET)
@@ -469,15 +472,13 @@ def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None
         *known, *truth, *SECRET, *NOISE, "--thresholds", "0.2,x"
     )
     assert "by noise, or by rules" in refused(*known, *truth, *SECRET, *NOISE, "--rules", "r.vada")
-    assert "--known has no meaning in attacks of links" in refused(
-        *known, *truth, *SECRET, *NOISE, "--known", 3
-    )
+    assert "no such option: --known" in refused(*known, *truth, *SECRET, *NOISE, "--known", 3)
     parts = ("attack", release, "--mapping", private)
-    assert "--leak has no meaning in attacks of parts" in refused(*parts, "--leak", 0.2)
-    assert "--model noisy-or" in refused(*parts)
+    assert "no such option: --leak" in refused(*parts, "--leak", 0.2)
+    assert "missing option '--rules'" in refused(*parts)
     assert "r.vada" in refused(*parts, "--rules", "r.vada")
     assert "no such release folder" in refused(
-        "attack", tmp_path / "none", *known[2:], *truth, *SECRET, *NOISE
+        "links", "attack", tmp_path / "none", *known[3:], *truth, *SECRET, *NOISE
     )
 
 
@@ -486,18 +487,18 @@ def test_options_without_effect_are_refused(tmp_path: Path, table: str) -> None:
     rules.write_text(ADVERSARY, encoding="utf-8")
     for strategy in ("intact", "partial", "constrained", "cluster-edge"):
         assert anonymize(tmp_path / strategy, table, *SECRET, "--strategy", strategy).exit_code == 0
-    judge = ("verify", "--model", "links")
-    attack = ("attack", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET, "--mapping")
+    judge = ("links", "verify")
+    attack = ("links", "attack", "--original", table, *MUTUAL, *SECRET, "--mapping")
     leave = "leave it out"
     alone = refused(*judge, tmp_path / "partial" / "release", "--percent", 50)
     assert "--percent has no meaning without the original" in alone
     assert "or name the original" in alone
     for strategy in ("intact", "constrained"):
-        found = refused(*judge, *of(table, tmp_path / strategy)[:-2], "--percent", 50)
+        found = refused(*judge, *of(table, tmp_path / strategy), "--percent", 50)
         assert f"percent decides nothing: {strategy}" in found
         assert leave in found
     for strategy in ("intact", "partial"):
-        for given in (of(table, tmp_path / strategy)[:-2], (tmp_path / strategy / "release",)):
+        for given in (of(table, tmp_path / strategy), (tmp_path / strategy / "release",)):
             found = refused(*judge, *given, "-k", 3)
             assert f"k decides nothing: {strategy} leaves entities as nodes" in found
             assert leave in found
@@ -533,7 +534,7 @@ def test_a_relation_of_the_release_is_not_inferred(tmp_path: Path, table: str) -
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
     rules = tmp_path / "adversary.vada"
     rules.write_text(ADVERSARY.replace("friends(", "groupmates("), encoding="utf-8")
-    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL)
+    asked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL)
     for infers in (("--noise", "classmates=0.4"), ("--rules", rules)):
         found = refused(*asked, "--sensitive", "groupmates", "--mapping", tmp_path / "private", *infers)
         assert "the release holds the relation 'groupmates' itself" in found
@@ -542,7 +543,7 @@ def test_a_relation_of_the_release_is_not_inferred(tmp_path: Path, table: str) -
 def test_rules_tell_what_they_leave_unread(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET, "--strategy", "intact").exit_code == 0
     rules = tmp_path / "adversary.vada"
-    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET)
+    asked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL, *SECRET)
     asked = (*asked, "--mapping", tmp_path / "private", "--rules", rules)
     rules.write_text(ADVERSARY[: ADVERSARY.rindex("@label")], encoding="utf-8")
     found = run(*asked)
@@ -557,7 +558,7 @@ def test_a_readme_that_leads_nowhere_is_refused(tmp_path: Path, table: str) -> N
     readme = tmp_path / "release" / "README.txt"
     readme.unlink()
     readme.symlink_to(tmp_path / "nowhere")
-    assert "a link that leads nowhere" in refused("verify", tmp_path / "release", "--model", "links", *SECRET)
+    assert "a link that leads nowhere" in refused("links", "verify", tmp_path / "release", *SECRET)
 
 
 # from Python
@@ -728,7 +729,7 @@ def test_the_rules_of_an_adversary_say_what_he_is_after(tmp_path: Path, table: s
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
     rules = tmp_path / "adversary.vada"
     rules.write_text('@sensitive("friends").' + ADVERSARY, encoding="utf-8")
-    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL)
+    asked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL)
     known = (*asked, "--mapping", tmp_path / "private", "--rules", rules, "--worlds", 3, "--seed", 1)
     assert ok(*known) == ok(*known, *SECRET)
     said = refused(*known, "--sensitive", "groupmates")
@@ -737,15 +738,15 @@ def test_the_rules_of_an_adversary_say_what_he_is_after(tmp_path: Path, table: s
 
 def test_of_removed_links_the_leak_alone_is_left(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET, "--strategy", "removed").exit_code == 0
-    known = ("--data", table, *MUTUAL, *SECRET, "--mapping", tmp_path / "private")
-    told = ok("attack", tmp_path / "release", "--model", "noisy-or", *known, "--leak", 0.3, "--json")
+    known = ("--original", table, *MUTUAL, *SECRET, "--mapping", tmp_path / "private")
+    told = ok("links", "attack", tmp_path / "release", *known, "--leak", 0.3, "--json")
     pairs = 30 * 29 // 2
     assert [one["predicted"] for one in json.loads(told)["thresholds"]] == [pairs, 0, 0, 0]
 
 
 def test_verify_tells_of_the_mark_of_a_failed_check(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
-    asked = ("verify", tmp_path / "release", "--model", "links", *SECRET)
+    asked = ("links", "verify", tmp_path / "release", *SECRET)
     assert "UNVERIFIED" not in run(*asked).stderr
     (tmp_path / "release" / "UNVERIFIED").touch()
     assert "is marked UNVERIFIED: it was not confirmed when it was made" in run(*asked).stderr
@@ -761,9 +762,9 @@ def test_a_sensitive_edge_needs_no_rule(tmp_path: Path, strategy: Strategy) -> N
         encoding="utf-8",
     )
     folders = ("--release", tmp_path / "release", "--private", tmp_path / "private")
-    asked = ("--method", "links", "--rules", tmp_path / "r.vada", "--strategy", strategy)
+    asked = ("--rules", tmp_path / "r.vada", "--strategy", strategy)
     k = ("-k", 2) if strategy in CLUSTERED else ()
-    said = ok("anonymize", *asked, *folders, *k)
+    said = ok("links", "anonymize", *asked, *folders, *k)
     assert "  1 links of knows, which is sensitive, and 1 of entities that are left out" in said
     graph = read_released(tmp_path / "release").graph
     assert set(graph.observed) == {"own"}
@@ -776,10 +777,8 @@ def test_nobody_is_released_of_whom_nothing_is_known(tmp_path: Path) -> None:
     named = ("--relations", "likes,owns", "--sensitive", "likes")
     folders = ("--release", tmp_path / "release", "--private", tmp_path / "private")
     said = ok(
-        "anonymize",
-        "--method",
         "links",
-        "--data",
+        "anonymize",
         tmp_path / "n.csv",
         *named,
         "--strategy",
@@ -790,13 +789,13 @@ def test_nobody_is_released_of_whom_nothing_is_known(tmp_path: Path) -> None:
     assert json.loads(said)["sensitive"] == {"name": "likes", "links": 0, "left_out": 2}
     for strategy in STRATEGIES:
         asked = ("--strategy", strategy, "--release", tmp_path / "r", "--private", tmp_path / "p")
-        told = refused("anonymize", "--method", "links", "--data", tmp_path / "m.csv", *named, *asked)
+        told = refused("links", "anonymize", tmp_path / "m.csv", *named, *asked)
         assert "nothing is known of anybody but likes" in told or "no relation" in told
 
 
 def test_other_rules_need_rules_of_the_truth(tmp_path: Path, table: str) -> None:
     assert anonymize(tmp_path, table, *SECRET).exit_code == 0
-    asked = ("attack", tmp_path / "release", "--model", "noisy-or", "--data", table, *MUTUAL, *SECRET)
+    asked = ("links", "attack", tmp_path / "release", "--original", table, *MUTUAL, *SECRET)
     known = (*asked, "--mapping", tmp_path / "private")
     for rules in ((), ("--rules", "r.vada")):
         assert "say his rules by --rules" in refused(*known, *rules, "--other-rules", "s.vada")

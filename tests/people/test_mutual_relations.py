@@ -251,10 +251,10 @@ def test_links_are_completed_by_their_reverse(tmp_path: Path) -> None:
 
 def test_mutual_relations_may_be_said_by_an_option(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,married,b\nb,met,c\n")
-    files = ["--data", str(tmp_path / "a.csv"), "--relations", "met", "--out", str(tmp_path / "k.csv")]
-    done = CliRunner().invoke(app, ["generate-k", "te", *files, "--mutual", "married"])
+    files = [str(tmp_path / "a.csv"), "--relations", "met", "--out", str(tmp_path / "k.csv")]
+    done = CliRunner().invoke(app, ["people", "generate-k", "te", *files, "--mutual", "married"])
     assert done.exit_code == 0, done.output
-    refused = CliRunner().invoke(app, ["generate-k", "te", *files])
+    refused = CliRunner().invoke(app, ["people", "generate-k", "te", *files])
     assert refused.exit_code != 0
     assert "--relations or --mutual" in " ".join(refused.output.split())
 

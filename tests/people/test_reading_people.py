@@ -839,7 +839,7 @@ def run(*arguments: str | Path) -> Any:
 @pytest.mark.parametrize("strategy", ["zipf", "te"])
 def test_the_command_writes_levels(tmp_path: Path, strategy: str) -> None:
     schema, out = EXAMPLE / "people.toml", tmp_path / "k.csv"
-    result = run("generate-k", strategy, "--schema", schema, "--out", out, "--range", "5-50-5")
+    result = run("people", "generate-k", strategy, schema, "--out", out, "--range", "5-50-5")
     assert result.exit_code == 0, result.output
     assert "60 users" in result.output
     assert set(read_levels(out, read_people(schema)).tolist()) <= set(range(5, 51, 5))
@@ -848,28 +848,28 @@ def test_the_command_writes_levels(tmp_path: Path, strategy: str) -> None:
 def test_the_command_takes_files(tmp_path: Path) -> None:
     out = tmp_path / "k.csv"
     lists = ("--relations", "follows,married", "--attributes", "speaks")
-    result = run("generate-k", "te", "--data", f"{EXAMPLE / 'facts.csv'}?header=true", *lists, "--out", out)
+    result = run("people", "generate-k", "te", f"{EXAMPLE / 'facts.csv'}?header=true", *lists, "--out", out)
     assert result.exit_code == 0, result.output
     table = f"{EXAMPLE / 'people.csv'}?id=name"
     numeric = ("--table", "--numeric", "age", "--out", out, "--force")
-    assert run("generate-k", "te", "--data", table, *numeric).exit_code == 0
+    assert run("people", "generate-k", "te", table, *numeric).exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "no data are named"),
-        (("--data", "a.csv", "--schema", "people.toml"), "the schema says what is read"),
-        (("--schema", "none.toml"), "there is no such file"),
+        (("a.csv", "people.toml"), "the schema says what is read"),
+        (("none.toml",), "there is no such file"),
         (
-            ("--schema", str(EXAMPLE / "people.toml"), "--range", "5-2-1"),
+            (str(EXAMPLE / "people.toml"), "--range", "5-2-1"),
             "levels cannot run from 5 to 2 by 1",
         ),
-        (("--schema", str(EXAMPLE / "people.toml"), "--range", "2-5"), "is no range LOW-HIGH-STEP"),
+        ((str(EXAMPLE / "people.toml"), "--range", "2-5"), "is no range LOW-HIGH-STEP"),
     ],
 )
 def test_the_command_says_what_is_wrong(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
-    result = run("generate-k", "te", *arguments, "--out", tmp_path / "k.csv")
+    result = run("people", "generate-k", "te", *arguments, "--out", tmp_path / "k.csv")
     assert result.exit_code == 2
     assert message in " ".join(result.output.split())
 
@@ -969,7 +969,7 @@ def test_a_graph_without_users_is_of_files_without_rows(tmp_path: Path, text: st
     assert read_people(schema_of_options([file], relations=["friend"]), notes).n == 0
     assert any(note.endswith(said) for note in notes.notes), notes.notes
     folders = ("--release", str(tmp_path / "release"), "--private", str(tmp_path / "private"))
-    asked = ("anonymize", "--method", "ckga", "--data", file, "--relations", "friend", *folders)
+    asked = ("people", "anonymize", file, "--method", "ckga", "--relations", "friend", *folders)
     refused = CliRunner().invoke(app, asked)
     assert refused.exit_code == 2
     assert said in refused.stderr

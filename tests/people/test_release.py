@@ -186,7 +186,7 @@ def test_one_value_for_all_costs_nothing() -> None:
 def test_the_command_writes_what_it_verified(tmp_path: Path) -> None:
     release, private = tmp_path / "release", tmp_path / "private"
     done = run(
-        *("anonymize", "--method", "pckga", "--schema", SCHEMA, "--k-values", LEVELS),
+        *("people", "anonymize", SCHEMA, "--method", "pckga", "--k-values", LEVELS),
         *("--release", release, "--private", private),
     )
     assert done.exit_code == 0, done.output
@@ -208,7 +208,7 @@ def test_the_command_writes_what_it_verified(tmp_path: Path) -> None:
     told = json.loads((private / "report.json").read_text(encoding="utf-8"))
     assert (told["removed"], told["verdict"]["holds"]) == ([], True)
     checked = run(
-        *("verify", release, "--model", "p-k-ad", "--schema", SCHEMA),
+        *("people", "verify", release, "--model", "p-k-ad", "--original", SCHEMA),
         *("--mapping", private, "--k-values", LEVELS),
     )
     assert checked.exit_code == 0, checked.output
@@ -217,7 +217,9 @@ def test_the_command_writes_what_it_verified(tmp_path: Path) -> None:
 def test_the_command_measures_a_release(tmp_path: Path) -> None:
     folders = Folders(tmp_path / "release", tmp_path / "private")
     result = anonymize_people(SCHEMA, k=3, folders=folders)
-    done = run("score", folders.release, "--schema", SCHEMA, "--mapping", folders.private, "--json")
+    done = run(
+        "people", "score", folders.release, "--original", SCHEMA, "--mapping", folders.private, "--json"
+    )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert told.pop("format") == 1
@@ -225,7 +227,7 @@ def test_the_command_measures_a_release(tmp_path: Path) -> None:
     assert told["changes"]["follows"]["original"] == 204
     assert re.search(
         r"AIL .* by values",
-        run("score", folders.release, "--schema", SCHEMA, "--mapping", folders.private).output,
+        run("people", "score", folders.release, "--original", SCHEMA, "--mapping", folders.private).output,
     )
     again = kgreason.people.score(result.original, result.release.graph, result.mapping)
     assert again.ail == pytest.approx(result.utility.ail)
@@ -264,7 +266,7 @@ def test_a_seed_is_repeatable_and_not_for_publishing(tmp_path: Path) -> None:
     texts = []
     for i in range(2):
         done = run(
-            *("anonymize", "--method", "pckga", "--schema", SCHEMA, "--seed", "7"),
+            *("people", "anonymize", SCHEMA, "--method", "pckga", "--seed", "7"),
             *("--release", tmp_path / f"r{i}", "--private", tmp_path / f"p{i}"),
         )
         assert done.exit_code == 0, done.output
@@ -279,7 +281,7 @@ def test_a_release_that_fails_is_marked(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(generalization, "united", lambda attribute, _: attribute)
     done = run(
-        *("anonymize", "--method", "ckga", "--schema", SCHEMA),
+        *("people", "anonymize", SCHEMA, "--method", "ckga"),
         *("--release", tmp_path / "r", "--private", tmp_path / "p"),
     )
     assert done.exit_code == 1
@@ -301,12 +303,12 @@ def test_triples_and_tables_without_a_schema(tmp_path: Path) -> None:
     facts.write_text("a,age,30\nb,age,31\na,knows,b\nb,job,cook\n", encoding="utf-8")
     where = ("-k", "2", "--release", tmp_path / "r", "--private", tmp_path / "p")
     said = ("--attributes", "job", "--numeric", "age", "--relations", "knows")
-    done = run("anonymize", "--data", facts, "--method", "ckga", "--dimensions", "2", *said, *where)
+    done = run("people", "anonymize", facts, "--method", "ckga", "--dimensions", "2", *said, *where)
     assert done.exit_code == 0, done.output
     table = tmp_path / "table.csv"
     table.write_text("name,age,job\na,30,cook\nb,31,nurse\n", encoding="utf-8")
     said = ("--table", "--numeric", "age", "--force")
-    done = run("anonymize", "--data", f"{table}?id=name", "--method", "pckga", *said, *where)
+    done = run("people", "anonymize", f"{table}?id=name", "--method", "pckga", *said, *where)
     assert done.exit_code == 0, done.output
     assert read_people(tmp_path / "r" / "people.toml").attributes.keys() == {"age", "job"}
 
@@ -337,7 +339,7 @@ def test_a_series_holds_over_its_window(tmp_path: Path) -> None:
     for i, span in enumerate(spans):
         after = () if i == 0 else ("--after", tmp_path / f"p{i - 1}")
         done = run(
-            *("anonymize", "--method", "ctkga", "--schema", snapshot(tmp_path / f"s{i}", *span), "-k", "2"),
+            *("people", "anonymize", snapshot(tmp_path / f"s{i}", *span), "--method", "ctkga", "-k", "2"),
             *("--release", releases[i], "--private", tmp_path / f"p{i}", *after, "--json"),
         )
         assert done.exit_code == 0, done.output
@@ -346,7 +348,7 @@ def test_a_series_holds_over_its_window(tmp_path: Path) -> None:
     graphs = [plain(read_people(folder / "people.toml")) for folder in releases]
     for first in (0, 1):
         assert k_w_tad(graphs[first : first + 3], 2)
-    assert run("verify", *releases, "--model", "kw-tad", "-k", "2", "--window", "3").exit_code == 0
+    assert run("people", "verify", *releases, "--model", "kw-tad", "-k", "2", "--window", "3").exit_code == 0
     stays = [set(a.users) & set(b.users) for a, b in pairwise(graphs)]
     assert all(len(labels) > 20 for labels in stays)  # who stays keeps his label
 
@@ -385,22 +387,23 @@ def test_a_release_changed_afterwards_is_found(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--method", "pckga"], "no data are named"),
-        (["--method", "pckga", "--schema", "no.toml"], "no.toml: there is no such file"),
-        (["--method", "cdga", "--schema", SCHEMA], "cdga makes degrees alike, not attributes"),
-        (["--method", "ckga", "--schema", SCHEMA, "--k-values", LEVELS], "ckga has one k for all users"),
-        (["--method", "ckga", "--schema", SCHEMA, "-x", "3"], "-x has no meaning with --method ckga"),
-        (["--method", "ckga", "--schema", SCHEMA, "--rules", "r.vada"], "--rules has no meaning"),
-        (["--method", "ckga", "--schema", SCHEMA, "--after", "p"], "makes single releases"),
-        (["--schema", SCHEMA], "--schema has no meaning with --method kguard"),
-        ([], "kguard protects what rules derive, and none are given"),
-        (["--method", "pckga", "--schema", SCHEMA, "--clustering", "kmeans"], "kmeans"),
-        (["--method", "pckga", "--schema", SCHEMA, "-k", "61"], "no user can be released"),
-        (["--method", "ctkga", "--schema", SCHEMA, "--after", "nowhere"], "nowhere"),
+        (["--method", "pckga", "no.toml"], "no.toml: there is no such file"),
+        (["--method", "cdga", SCHEMA], "cdga makes degrees alike, not attributes"),
+        (["--method", "ckga", SCHEMA, "--k-values", LEVELS], "ckga has one k for all users"),
+        (["--method", "ckga", SCHEMA, "-x", "3"], "no such option: -x"),
+        (["--method", "ckga", SCHEMA, "--rules", "r.vada"], "no such option: --rules"),
+        (["--method", "ckga", SCHEMA, "--after", "p"], "makes single releases"),
+        (["--schema", SCHEMA], "no such option: --schema"),
+        ([], "no data are named"),
+        (["--method", "kguard", SCHEMA], "'kguard' is not one of"),
+        (["--method", "pckga", SCHEMA, "--clustering", "kmeans"], "kmeans"),
+        (["--method", "pckga", SCHEMA, "-k", "61"], "no user can be released"),
+        (["--method", "ctkga", SCHEMA, "--after", "nowhere"], "nowhere"),
     ],
 )
 def test_bad_usage_says_what_to_do(tmp_path: Path, options: list[str | Path], message: str) -> None:
     where = ("--release", tmp_path / "r", "--private", tmp_path / "p")
-    done = run("anonymize", *options, *where)
+    done = run("people", "anonymize", *options, *where)
     assert done.exit_code == 2, done.output
     assert message in done.output
     assert "help:" in done.output or "no such file" in done.output
@@ -476,7 +479,7 @@ def test_a_figure_that_cannot_be_told_costs_no_release(
     assert not (tmp_path / "r" / "UNVERIFIED").exists()
     assert anonymize_people(SCHEMA, k=3, progress=told).utility is None
     where = ("--release", tmp_path / "r", "--private", tmp_path / "p", "--force")
-    done = run("anonymize", "--method", "pckga", "--schema", SCHEMA, *where)
+    done = run("people", "anonymize", SCHEMA, "--method", "pckga", *where)
     assert done.exit_code == 0, done.output
     assert re.search(r"lost +not measured", done.output)
 
@@ -600,11 +603,11 @@ def test_a_lost_private_folder_of_a_series_is_named(tmp_path: Path) -> None:
 def test_one_k_for_all_by_pckga_is_verified_by_it(tmp_path: Path) -> None:
     release, private = tmp_path / "r", tmp_path / "p"
     done = run(
+        "people",
         "anonymize",
+        SCHEMA,
         "--method",
         "pckga",
-        "--schema",
-        SCHEMA,
         "-k",
         "4",
         "--release",
@@ -614,9 +617,21 @@ def test_one_k_for_all_by_pckga_is_verified_by_it(tmp_path: Path) -> None:
     )
     assert re.search(r"verdict +holds: p-k-ad with k = 4", done.output)
     assert "finds at least 4 users" in (release / "README.txt").read_text(encoding="utf-8")
-    checked = run("verify", release, "--model", "p-k-ad", "-k", "4", "--schema", SCHEMA, "--mapping", private)
+    checked = run(
+        "people",
+        "verify",
+        release,
+        "--model",
+        "p-k-ad",
+        "-k",
+        "4",
+        "--original",
+        SCHEMA,
+        "--mapping",
+        private,
+    )
     assert checked.exit_code == 0, checked.output
-    assert run("verify", release, "--model", "p-k-ad", "-k", "30").exit_code == 1
+    assert run("people", "verify", release, "--model", "p-k-ad", "-k", "30").exit_code == 1
 
 
 def test_k_is_of_those_whom_the_table_leaves_out(tmp_path: Path) -> None:
@@ -629,9 +644,10 @@ def test_k_is_of_those_whom_the_table_leaves_out(tmp_path: Path) -> None:
     own = {label: 7 if label == "Ada Ivanova" else 2 for label in graph.labels}
     assert p_k_ad(plain(result.release.graph), {result.mapping[u]: k for u, k in own.items()})
     where = ("--release", tmp_path / "r", "--private", tmp_path / "p")
-    said = ("--schema", SCHEMA, "--k-values", levels, "-k", "2")
-    assert run("anonymize", "--method", "pckga", *said, *where).exit_code == 0
-    checked = run("verify", tmp_path / "r", "--model", "p-k-ad", *said, "--mapping", tmp_path / "p")
+    said = ("--k-values", levels, "-k", "2")
+    assert run("people", "anonymize", SCHEMA, "--method", "pckga", *said, *where).exit_code == 0
+    known = ("--original", SCHEMA, "--mapping", tmp_path / "p")
+    checked = run("people", "verify", tmp_path / "r", "--model", "p-k-ad", *said, *known)
     assert checked.exit_code == 0, checked.output
 
 
@@ -647,7 +663,7 @@ def test_k_is_of_those_whom_the_table_leaves_out(tmp_path: Path) -> None:
 )
 def test_options_without_meaning_are_refused(tmp_path: Path, options: list[str], message: str) -> None:
     where = ("--release", tmp_path / "r", "--private", tmp_path / "p")
-    done = run("anonymize", "--schema", SCHEMA, *options, *where)
+    done = run("people", "anonymize", SCHEMA, *options, *where)
     assert done.exit_code == 2
     assert message in done.output
 

@@ -195,8 +195,8 @@ def test_the_command_weighs_removal(tmp_path) -> None:
         "user,k\n" + "".join(f"{u},{k}\n" for u, k in FIGURE_1_LEVELS.items()), encoding="utf-8"
     )
     words = (
+        "people",
         "anonymize",
-        "--data",
         facts,
         "--method",
         "pckga",

@@ -49,7 +49,6 @@ def put(folder: Path, format: str) -> Path:
 def kinds(file: Path) -> list[str]:
     header = "" if file.suffix in (".parquet", ".txt") else "?header=true"
     return [
-        "--data",
         f"{file}{header}",
         "--numeric",
         "age",
@@ -72,7 +71,7 @@ def schema_beside(file: Path) -> Path:
 def test_people_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     monkeypatch.chdir(tmp_path)
     file = put(tmp_path, format)
-    made = run("anonymize", *kinds(file), "--method", "ckga", "-k", 2)
+    made = run("people", "anonymize", *kinds(file), "--method", "ckga", "-k", 2)
     assert made.exit_code == 0, made.output
     kept = format if format in FORMATS else "csv"
     tables = {f"{table}.{kept}" for table in ("users", "attributes", "relations")}
@@ -81,15 +80,15 @@ def test_people_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert all(table in readme for table in tables)
     for path in Path("release").iterdir():
         assert CANARY.encode() not in path.read_bytes()
-    pair = ["--schema", schema_beside(file), "--mapping", "private"]
-    judged = run("verify", "release", *pair, "--model", "k-ad", "-k", 2)
+    pair = ["--original", schema_beside(file), "--mapping", "private"]
+    judged = run("people", "verify", "release", *pair, "--model", "k-ad", "-k", 2)
     assert judged.exit_code == 0, judged.output
-    assert run("score", "release", *pair).exit_code == 0
+    assert run("people", "score", "release", *pair).exit_code == 0
     again = kgreason.people.read(Path("release"))
     there = read_published(Path("release")).graph
     assert again.n == there.n == 6
     assert {n: len(r) for n, r in again.relations.items()} == {n: len(r) for n, r in there.relations.items()}
-    assert run("anonymize", *kinds(file), "--method", "ckga", "-k", 2, "--force").exit_code == 0
+    assert run("people", "anonymize", *kinds(file), "--method", "ckga", "-k", 2, "--force").exit_code == 0
 
 
 @pytest.mark.parametrize("rows", [0, 3])
@@ -109,7 +108,7 @@ def test_columns_of_parquet_that_are_no_texts(tmp_path: Path, type: pa.DataType,
 def test_links_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     monkeypatch.chdir(tmp_path)
     file = put(tmp_path, format)
-    made = run("anonymize", *kinds(file), "--method", "links", "--sensitive", "likes", "-k", 2)
+    made = run("links", "anonymize", *kinds(file), "--sensitive", "likes", "-k", 2)
     assert made.exit_code == 0, made.output
     kept = format if format in FORMATS else "csv"
     tables = {f"{table}.{kept}" for table in ("nodes", "attributes", "links")}
@@ -117,12 +116,12 @@ def test_links_keep_the_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     for path in Path("release").iterdir():
         assert CANARY.encode() not in path.read_bytes()
     judged = run(
+        "links",
         "verify",
         "release",
         "--mapping",
         "private",
-        "--model",
-        "links",
+        "--original",
         *kinds(file),
         "--sensitive",
         "likes",
