@@ -468,3 +468,4 @@ class Links(_OfLinks, LinksSettings):
 for _each in (KGUARD, KLONE, KIso, CDGA, CKGA, PCKGA, CTKGA, KDegree, Links):
     # settings are frozen; parameters of estimators are set, as those of scikit-learn's are
     _each.__setattr__ = object.__setattr__  # type: ignore[method-assign]
+    _each.__delattr__ = object.__delattr__  # type: ignore[method-assign]

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_type_hints
 import typer
 
 from kgreason.base.memory import parse_size
-from kgreason.base.settings import documentation, ordered
+from kgreason.base.setting_fields import documentation, ordered
 from kgreason.cli.run import running
 from kgreason.cli.run_log import Log
 from kgreason.engine.limits import Limits

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.base.settings import check_ranges, configured, reported, setting
+from kgreason.base.setting_fields import check_ranges, configured, reported, setting
 from kgreason.isomorphism.arguments import anonymizable, attacked_sizes
 from kgreason.isomorphism.graph_input import graph_from, is_graph_like
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Settings

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kgreason.base.settings import setting
+from kgreason.base.setting_fields import setting
 from kgreason.release.run_settings import RunSettings
 
 Method = Literal["kguard", "klone", "k-iso"]

@@ -12,7 +12,7 @@ import numpy as np
 from kgreason.base.argument_checks import check_numbers, check_probabilities
 from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.base.settings import check_ranges, configured, reported, setting
+from kgreason.base.setting_fields import check_ranges, configured, reported, setting
 from kgreason.links.settings import CLUSTERED, THRESHOLDS, Settings, Strategy
 from kgreason.reasoning.api import Rules, load
 from kgreason.reasoning.arguments import check_data

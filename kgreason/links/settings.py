@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from kgreason.base.settings import setting
+from kgreason.base.setting_fields import setting
 from kgreason.release.run_settings import RunSettings
 
 Strategy = Literal["intact", "partial", "cluster-edge", "constrained", "removed"]
@@ -28,7 +25,13 @@ cluster and all of the other, or among the entities of one; which of them are li
 cluster has with an entity of the other; how many of them are linked, and which, is not told.""",
     "removed": """Nodes are entities. All links were left out.""",
 }
-Clusters = Mapping[str, object] | npt.NDArray[np.int64] | Path | str
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Clusters = Mapping[str, object] | npt.NDArray[np.int64] | Path | str
+else:
+    Clusters = Mapping[str, object] | Path | str
 """The name of the cluster of each entity, a table ``user,cluster`` of them, or numbers, int64, shape (n,)."""
 
 

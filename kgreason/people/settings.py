@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.base.settings import check_ranges, reported, setting
+from kgreason.base.setting_fields import check_ranges, reported, setting
 from kgreason.release.run_settings import RunSettings
 
 Mode = Literal["exact", "published"]

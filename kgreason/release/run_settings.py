@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kgreason.base.settings import setting
+from kgreason.base.setting_fields import setting
 from kgreason.release.publication import Folders
 
 

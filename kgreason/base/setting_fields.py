@@ -12,11 +12,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
 from functools import cache, wraps
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
-
-import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 
@@ -123,7 +121,7 @@ def check_ranges(settings: object) -> None:
         if value is None or (least is None and most is None):
             continue
         if most is None and isinstance(least, int):
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
             if not whole or value < least:
                 raise AnonymizationError(
                     f"{each.name} must be a whole number of at least {least}, not {value!r}"
@@ -141,7 +139,7 @@ def reported(settings: object, unused: Iterator[str] | tuple[str, ...] = ()) -> 
     return {
         each.name: getattr(settings, each.name)
         for each in ordered(settings)
-        if each.metadata.get("reported", True) and each.name not in left_out
+        if each.metadata.get("reported") and each.name not in left_out
     }
 
 
