@@ -13,8 +13,8 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter, signature
 from operator import attrgetter
@@ -24,9 +24,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from kgreason.base.errors import CallError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.isomorphism.settings import Mode
-from kgreason.links.settings import Strategy
-from kgreason.people.settings import Construction, LeftOut, Loss, Partition, Sequence
+from kgreason.isomorphism.settings import Kguard, Klone
+from kgreason.isomorphism.settings import KIso as KIsoSettings
+from kgreason.links.settings import Settings as LinksSettings
+from kgreason.people.settings import (
+    Cdga,
+    Ckga,
+    Ctkga,
+    Pckga,
+)
+from kgreason.people.settings import KDegree as KDegreeSettings
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -35,18 +42,15 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.graph_input import GraphData
     from kgreason.isomorphism.result import Anonymization, Score
     from kgreason.isomorphism.verification.verdict import Verdict
-    from kgreason.links.arguments import Clusters
     from kgreason.links.model import Original, Released
     from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification.verdict import LinksVerdict
-    from kgreason.people.api import Levels
     from kgreason.people.file_schema import Schema
     from kgreason.people.model import PeopleGraph
     from kgreason.people.result import PeopleAnonymization
     from kgreason.people.utility.attribute_utility import Utility
     from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.reasoning.api import Rules
-    from kgreason.release.publication import Folders
     from kgreason.release.report.report_data import Report
     from kgreason.release.verdicts import Examined
 
@@ -155,7 +159,8 @@ class Estimator(Generic[Data, Published]):
         """
         chosen = self.get_params() | ({"method": self._method} if self._method else {})
         anonymize = import_module(f"kgreason.{self._family}.api").anonymize
-        self.result_ = anonymize(data=X, progress=progress, **chosen)
+        given = (chosen.pop("rules"), X) if self._family == "isomorphism" else (X,)
+        self.result_ = anonymize(*given, progress=progress, **chosen)
         for name, where in self._found.items():
             setattr(self, name, attrgetter(where)(self.result_))
         return self
@@ -220,28 +225,16 @@ class _OfGraphs(_Graphs):
     _family = "isomorphism"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _UnderRules(_OfGraphs):
-    """Parameters of all methods under rules."""
-
     rules: Rules
-    _: KW_ONLY
-    k: int = 3
-    x: int | Iterable[int] = 4
-    trials: int = 10
-    max_subgraphs: int | None = None
-    seed: int | None = None
-    folders: Folders | None = None
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class KGUARD(_UnderRules):
+@dataclass(frozen=True, eq=False, repr=False)
+class KGUARD(_UnderRules, Kguard):
     """(k,x)-isomorphism by few additions: protects the connected parts of x vertices.
 
-    Parameters
-    ----------
-    rules, k, x, mode, trials, max_subgraphs, split, keep_cuts, seed, folders
-        As for `kgreason.anonymize`.
+    Parameters are those of `kgreason.anonymize` that have a meaning for the method.
 
     References
     ----------
@@ -258,21 +251,12 @@ class KGUARD(_UnderRules):
 
     _method = "kguard"
 
-    mode: Mode = "exact"
-    split: int | None = None
-    keep_cuts: bool = False
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class KLONE(_UnderRules):
+@dataclass(frozen=True, eq=False, repr=False)
+class KLONE(_UnderRules, Klone):
     """(k,x)-isomorphism for every x, by k - 1 copies of the whole graph.
 
-    Parameters
-    ----------
-    rules, k, trials, max_subgraphs, split, keep_cuts, seed, folders
-        As for `kgreason.anonymize`.
-    x
-        Numbers of vertices that are verified; all are protected.
+    Parameters are those of `kgreason.anonymize` that have a meaning for the method.
 
     References
     ----------
@@ -287,20 +271,12 @@ class KLONE(_UnderRules):
 
     _method = "klone"
 
-    split: int | None = None
-    keep_cuts: bool = False
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class KIso(_UnderRules):
+@dataclass(frozen=True, eq=False, repr=False)
+class KIso(_UnderRules, KIsoSettings):
     """k isomorphic blocks without edges between them: the baseline, which protects neither derived edges nor degrees.
 
-    Parameters
-    ----------
-    rules, k, trials, max_subgraphs, seed, folders
-        As for `kgreason.anonymize`.
-    x
-        Numbers of vertices of the parts of which δ is told; none is protected.
+    Parameters are those of `kgreason.anonymize` that have a meaning for the method.
 
     References
     ----------
@@ -336,28 +312,11 @@ class _OfPeople(_People):
     _found = MappingProxyType({**Estimator._found, "score_": "utility", "removed_": "removed"})
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class _Clustering(_OfPeople):
-    """Parameters of the methods that cluster users."""
-
-    mode: Mode = "exact"
-    clustering: str | None = None
-    tau: float = 1.0
-    omega: float = 0.01
-    epsilon: int | None = None
-    dimensions: int = 50
-    seed: int | None = None
-    folders: Folders | None = None
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class CDGA(_Clustering):
+@dataclass(frozen=True, eq=False, repr=False)
+class CDGA(_OfPeople, Cdga):
     """Paired k-degree anonymity of directed graphs without attributes: equal in- and out-degrees in each relation.
 
-    Parameters
-    ----------
-    k, mode, clustering, partition, tau, omega, epsilon, dimensions, seed, folders
-        As for `kgreason.people.anonymize`.
+    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
 
     References
     ----------
@@ -374,18 +333,12 @@ class CDGA(_Clustering):
 
     _method = "cdga"
 
-    k: int = 3
-    partition: Partition | None = None
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class CKGA(_Clustering):
+@dataclass(frozen=True, eq=False, repr=False)
+class CKGA(_OfPeople, Ckga):
     """k-attribute-degree anonymity: equal values and degrees, with one k for all users.
 
-    Parameters
-    ----------
-    k, mode, loss, alpha, clustering, partition, tau, omega, epsilon, dimensions, seed, folders
-        As for `kgreason.people.anonymize`.
+    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
 
     References
     ----------
@@ -403,22 +356,12 @@ class CKGA(_Clustering):
 
     _method = "ckga"
 
-    k: int = 3
-    loss: Loss = "adm"
-    alpha: float = 0.5
-    partition: Partition | None = None
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PCKGA(_Clustering):
+@dataclass(frozen=True, eq=False, repr=False)
+class PCKGA(_OfPeople, Pckga):
     """Personalized k-attribute-degree anonymity: equal values and degrees, with a k for each user.
 
-    Parameters
-    ----------
-    k, k_values, mode, loss, alpha, clustering, partition, tau, removal_price
-        As for `kgreason.people.anonymize`.
-    omega, epsilon, dimensions, seed, folders
-        As for it, too.
+    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
 
     References
     ----------
@@ -437,22 +380,12 @@ class PCKGA(_Clustering):
 
     _method = "pckga"
 
-    k: int | None = None
-    k_values: Levels | None = None
-    loss: Loss = "adm"
-    alpha: float = 0.5
-    partition: Partition | None = None
-    removal_price: float = 1.0
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class CTKGA(_Clustering):
+@dataclass(frozen=True, eq=False, repr=False)
+class CTKGA(_OfPeople, Ctkga):
     """k-attribute-degree anonymity over any w consecutive releases of a graph that changes.
 
-    Parameters
-    ----------
-    k, mode, loss, alpha, clustering, tau, omega, epsilon, dimensions, window, left_out, after, seed, folders
-        As for `kgreason.people.anonymize`.
+    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
 
     References
     ----------
@@ -469,22 +402,12 @@ class CTKGA(_Clustering):
 
     _method = "ctkga"
 
-    k: int = 3
-    loss: Loss = "adm"
-    alpha: float = 0.5
-    window: int = 3
-    left_out: LeftOut = "withhold"
-    after: Path | str | None = None
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class KDegree(_OfPeople):
+@dataclass(frozen=True, eq=False, repr=False)
+class KDegree(_OfPeople, KDegreeSettings):
     """Every degree that occurs in an undirected graph is that of k users at least.
 
-    Parameters
-    ----------
-    k, sequence, construction, tries, seed, folders
-        As for `kgreason.people.anonymize`.
+    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
 
     References
     ----------
@@ -501,13 +424,6 @@ class KDegree(_OfPeople):
 
     _method = "k-degree"
 
-    k: int = 3
-    sequence: Sequence = "dp"
-    construction: Construction = "relaxed"
-    tries: int = 100
-    seed: int | None = None
-    folders: Folders | None = None
-
 
 class _OfLinks(_Links):
     result_: LinksAnonymization
@@ -517,8 +433,8 @@ class _OfLinks(_Links):
     _found = MappingProxyType({**Estimator._found, "released_": "release.released", "score_": "utility"})
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class Links(_OfLinks):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Links(_OfLinks, LinksSettings):
     """A graph of links without its sensitive relation, made by one of five strategies.
 
     Parameters
@@ -547,11 +463,9 @@ class Links(_OfLinks):
     """
 
     rules: Rules | None = None
-    sensitive: str | None = None
-    strategy: Strategy = "cluster-edge"
-    k: int | None = None
-    percent: float | None = None
-    clustering: str | None = None
-    clusters: Clusters | None = None
-    seed: int | None = None
-    folders: Folders | None = None
+
+
+for _each in (KGUARD, KLONE, KIso, CDGA, CKGA, PCKGA, CTKGA, KDegree, Links):
+    # settings are frozen; parameters of estimators are set, as those of scikit-learn's are
+    _each.__setattr__ = object.__setattr__  # type: ignore[method-assign]
+    _each.__delattr__ = object.__delattr__  # type: ignore[method-assign]

@@ -105,15 +105,7 @@ def test_all_options_of_the_function_or_those_that_apply(name: str) -> None:
     )
     known = signature(of).parameters
     for option, parameter in signature(type(CASES[name][0])).parameters.items():
-        default = (
-            3
-            if (option, name) != ("k", "PCKGA")
-            and known[option].default is None
-            and option == "k"
-            and name != "Links"
-            else known[option].default
-        )
-        assert parameter.default == default, option
+        assert parameter.default == known[option].default, option
     if name == "Links":
         assert set(signature(Links).parameters) == set(known) - {"data", "progress"}
     if name == "KGUARD":

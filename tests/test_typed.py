@@ -30,7 +30,8 @@ from kgreason.links.verification.verdict import LinksVerdict
 from kgreason.people.utility.attribute_utility import Utility as PeopleUtility
 from kgreason.people.verification.verdict import PeopleVerdict
 from kgreason.isomorphism.utility.query_utility import QueryUtility, Utility
-from kgreason.isomorphism.verification.verdict import Delta, Item, Verdict
+from kgreason.isomorphism.verification.verdict import Delta, Verdict
+from kgreason.release.verdicts import Item
 from kgreason.links.attacks.disclosure import Disclosure
 from kgreason.isomorphism.attacks.attack_results import Attack
 from kgreason.isomorphism.risk.candidate_counts import Exposure
@@ -111,7 +112,7 @@ assert_type(guard.fit_transform(graph), kgreason.KnowledgeGraph)
 assert_type(guard.verdict_, Verdict)
 assert_type(guard.score_, kgreason.Score)
 assert_type(guard.mapping_, dict[str, str])
-assert_type(kgreason.report(guard), Report)
+assert_type(guard.report(), Report)
 assert_type(guard.set_params(k=4), kgreason.estimators.KGUARD)
 assert_type(kgreason.estimators.PCKGA(k=3).fit_transform(people), kgreason.people.PeopleGraph)
 assert_type(kgreason.estimators.KDegree(construction="supergraph").fit(people).verdict_, PeopleVerdict)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
-
-import numpy as np
 
 from kgreason.base.errors import AnonymizationError, CallError
 
@@ -18,7 +17,7 @@ def check_type(value: object, kinds: Any, what: str, hint: str) -> None:
 def check_numbers(**given: tuple[int | None, int]) -> None:
     """Refuse options that are no whole numbers or below their least value."""
     for name, (value, least) in given.items():
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
         if value is not None and not (whole and value >= least):
             raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
@@ -34,7 +33,7 @@ def check_probabilities(**given: object) -> None:
       help: give a number from 0 to 1, as 0.4
     """
     for name, value in given.items():
-        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        number = isinstance(value, Real) and not isinstance(value, bool)
         if not number or not 0 <= value <= 1:  # type: ignore[operator]
             what = f"{name} must be a probability, not {f'{value:g}' if number else repr(value)}"
             raise AnonymizationError(what, hint="give a number from 0 to 1, as 0.4")

@@ -136,7 +136,9 @@ def _of_another_family(error: Any, value: str) -> str | None:
 
     name = getattr(getattr(error, "param", None), "name", None)
     if value == "links" and name in ("method", "model"):
-        return "say kgreason links anonymize FILE" if name == "method" else "say kgreason links verify RELEASE"
+        return (
+            "say kgreason links anonymize FILE" if name == "method" else "say kgreason links verify RELEASE"
+        )
     if name == "method" and value in get_args(PeopleMethod):
         return f"say kgreason people anonymize FILE --method {value}"
     if name == "model" and value in get_args(PeopleModel):

@@ -28,7 +28,7 @@ from kgreason.cli.commands import (
 from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, taking
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
 from kgreason.cli.run import tell
-from kgreason.links.settings import THRESHOLDS, Strategy
+from kgreason.links.settings import THRESHOLDS, Settings, Strategy
 
 if TYPE_CHECKING:
     from kgreason.base.progress import Progress
@@ -41,36 +41,7 @@ SENSITIVE = option(
     list[str] | None,
     "The relation that must not be told; under rules, in place of the one that @sensitive names.",
 )
-SETTINGS = (
-    SENSITIVE,
-    option(
-        "--strategy",
-        Strategy,
-        "What is released of the observed links: all (intact), a share of them (partial), their numbers between "
-        "clusters of entities (cluster-edge), the largest number that two entities of these have (constrained), none "
-        "(removed).",
-        "cluster-edge",
-    ),
-    option(
-        "--percent",
-        float | None,
-        "Of partial: share that is left out of each relation.",
-        min=0,
-        max=100,
-        show_default="50",
-    ),
-    option(
-        "--clusters FILE",
-        str | None,
-        "Table user,cluster: which entities go together, in place of --clustering, which may also be random.",
-    ),
-)
-CLUSTERING = option(
-    "--clustering NAME",
-    str | None,
-    "How clusters are found: random, or a clustering of graphs of people, as vac, k-means, k-medoids, hdbscan.",
-    show_default="vac; random where there are no attributes",
-)
+SETTINGS = options.settings_options(Settings, sensitive=SENSITIVE)
 RULES = options.rules_file(
     Path | None, "Rule file (.vada) whose edges are observed; then data are PRED=FILE."
 )
@@ -104,9 +75,6 @@ ADVERSARY = (
     options.SOURCES,
     RULES,
     *SETTINGS,
-    CLUSTERING,
-    option("-k --k N", int, "Least number of entities of a cluster; 2 or more.", 3, min=2),
-    options.SEED,
     *FOLDERS,
     PLAIN_FORMAT,
     options.AS_JSON,
@@ -130,10 +98,7 @@ def anonymize(
     if rules is not None:
         refuse(context, names(*FILES), "under rules")
     sensitive = one_sensitive(asked["sensitive"])
-    chosen = {name: asked[name] for name in (*names(*SETTINGS), "clustering", "seed")} | {
-        "sensitive": sensitive
-    }
-    chosen["k"] = given(context, "k", asked["k"])
+    chosen = {name: asked[name] for name in names(*SETTINGS)} | {"sensitive": sensitive}
 
     def make(folders: Any) -> Any:
         schema = None if rules else the_schema(data, asked)

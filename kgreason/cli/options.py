@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_type_hints
 
 import typer
 
 from kgreason.base.memory import parse_size
+from kgreason.base.setting_fields import documentation, ordered
 from kgreason.cli.run import running
 from kgreason.cli.run_log import Log
 from kgreason.engine.limits import Limits
@@ -108,6 +109,37 @@ def option(
         default=False if type is bool else default,
         annotation=Annotated[type, given],
     )
+
+
+def settings_options(settings: type, **others: Option) -> tuple[Option, ...]:
+    """An option for each field of a settings dataclass: type, default, range and documentation are those of the field.
+
+    Parameters
+    ----------
+    others
+        Options of fields whose values the command line has in another form.
+    """
+    types, texts, found = get_type_hints(settings), documentation(settings), []
+    for each in ordered(settings):
+        about = each.metadata
+        if each.name in others:
+            found.append(others[each.name])
+        elif about["option"] != "":
+            flags = about["option"] or f"--{each.name.replace('_', '-')}"
+            ranged = {"min": about["least"], "max": about["most"], "show_default": about["shown"]}
+            more = {key: value for key, value in ranged.items() if value is not None}
+            said = f"{flags} {about['metavar'] or ''}"
+            kind = _read_as(types[each.name])
+            found.append(option(said, kind, texts[each.name], each.default, name=each.name, **more))
+    return tuple(found)
+
+
+def _read_as(kind: Any) -> Any:
+    """Type by which the command line reads a value: a path or a name where Python takes other objects, too."""
+    parts = get_args(kind)
+    if Path not in parts:
+        return kind
+    return Path | None if set(parts) == {Path, str, type(None)} else str | None
 
 
 def argument(name: str, type: Any, metavar: str, help: str, default: Any = REQUIRED, **more: Any) -> Option:
@@ -281,7 +313,7 @@ SOME_X = _x(range | None, f"{_KNOWN}: 1 to 8.", show_default="2..6")
 MAX_SUBGRAPHS = option(
     "--max-subgraphs N",
     int | None,
-    "Refuse graphs with more connected subgraphs of x vertices; default: 10^9, or 10^7 for published.",
+    "Refuse graphs with more connected subgraphs of x vertices; default: 10^9.",
     min=1,
 )
 SEED = option("--seed N", int | None, "Repeatable randomness: for experiments only.", min=0)

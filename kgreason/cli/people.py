@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kgreason.base.errors import CallError
 from kgreason.cli import options
-from kgreason.cli.commands import given, group, guarded, original_schemas, print_json, refuse, the_schema
+from kgreason.cli.commands import group, guarded, original_schemas, print_json, refuse, the_schema
 from kgreason.cli.levels import levels_app
 from kgreason.cli.options import FILES, REQUIRED, argument, names, option, taking
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
@@ -21,83 +20,13 @@ if TYPE_CHECKING:
     from kgreason.people.file_schema import Schema
     from kgreason.people.verification.verdict import Published
 
-_TYPES, _DEFAULTS = get_type_hints(Settings), {f.name: f.default for f in fields(Settings)}
-
-
-def _setting(said: str, help: str, **more: Any) -> options.Option:
-    """Declare an option by which `Settings` are chosen: type and default are those that stand there."""
-    name = said.split()[0].removeprefix("--").replace("-", "_")
-    return option(said, _TYPES[name], help, _DEFAULTS[name], **more)
-
-
-METHOD = _setting(
-    "--method",
-    "cdga makes degrees alike, ckga values, too, pckga with each user's own k, ctkga in a series of releases; k-degree "
-    "makes degrees of undirected graphs alike.",
-)
-MODE = _setting("--mode", "exact betters the clusters of the paper, published takes them as they are.")
-SETTINGS = (
-    option("--k-values FILE", str | None, "Table user,k: each user's own k, for pckga; default: -k for all."),
-    _setting(
-        "--loss", "Compare users by attributes and degrees (adm), or by truth of pairs of values (atdm)."
-    ),
-    _setting("--alpha P", "Share of attributes in the loss; the rest is of degrees.", min=0, max=1),
-    _setting(
-        "--clustering NAME",
-        "vac, degrees, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name.",
-        show_default="the method's own",
-    ),
-    _setting(
-        "--partition",
-        "How clusters are brought to enough users, and not too many.",
-        show_default="the method's own",
-    ),
-    _setting(
-        "--tau P",
-        "How far users whom clustering left over may be from those they join; less removes outliers. Not of pckga in "
-        "exact mode.",
-        min=0,
-        max=1,
-    ),
-    _setting(
-        "--removal-price P",
-        "Of pckga in exact mode: what a removed user costs, where 1 is all that can be lost of a user who stays; more "
-        "removes fewer.",
-    ),
-    _setting("--omega P", "Of merging: share of the invalid clusters looked at in each step.", min=0, max=1),
-    _setting("--epsilon N", "Of merging: most users of a cluster.", min=1, show_default="2k"),
-    _setting(
-        "--dimensions N", "Of the points that stand for users, and of the vectors of atdm's indicator.", min=1
-    ),
-    _setting(
-        "--window N", "Of ctkga: number of consecutive releases that an attacker may put together.", min=1
-    ),
-    _setting(
-        "--left-out",
-        "Of ctkga: leave users out with those of their likes who left, while these are too few (withhold), or let fake "
-        "users take the places of those who left (replace).",
-    ),
-    _setting("--sequence", "Of k-degree: degrees at the least cost (dp), or by a quick choice (greedy)."),
-    _setting(
-        "--construction",
-        "Of k-degree: change as few edges as possible (relaxed), keep all (supergraph), or make a new graph of which "
-        "degrees alone are kept (construct).",
-    ),
-    _setting(
-        "--tries N", "Of k-degree: how many sequences of degrees are tried until a graph has one.", min=1
-    ),
-    option("--after DIR", Path | None, "Of ctkga: private folder of the release before; none for the first."),
-)
+SETTINGS = options.settings_options(Settings)
 
 
 @guarded
 @taking(
     options.SOURCES,
-    METHOD,
-    MODE,
-    option("-k --k N", int, "Number of users that look the same; 2 or more.", 3, min=2),
     *SETTINGS,
-    options.SEED,
     *FOLDERS,
     PLAIN_FORMAT,
     options.AS_JSON,
@@ -118,13 +47,12 @@ def anonymize(
     from kgreason.people import api
 
     where = f"with --method {asked['method']}"
-    chosen = {name: asked[name] for name in (*names(METHOD, MODE, *SETTINGS), "seed")}
+    chosen = {name: asked[name] for name in names(*SETTINGS)}
     deciding = ("method", "mode", "loss", "clustering", "partition")
     settings = Settings(**{name: asked[name] for name in deciding})
     for name in settings.unused():
         other = settings.instead(name)
         refuse(context, (name,), where, f"say --{other.replace('_', '-')}" if other else "")
-    chosen["k"] = given(context, "k", asked["k"])
 
     def make(folders: Any) -> Any:
         schema = the_schema(data, asked)

@@ -12,52 +12,20 @@ from kgreason.cli.commands import guarded, load_rules, refuse, sources
 from kgreason.cli.options import names, option, taking
 from kgreason.cli.releases import FOLDERS, publish
 from kgreason.cli.run import complain
-from kgreason.isomorphism.settings import Method, Mode
+from kgreason.isomorphism.settings import Settings
 
 PUBLISHED_MAY_FAIL = (
     "The published KGUARD does not always protect every subgraph. The release is kept, marked UNVERIFIED: do not\n"
     "publish it. Without `--mode published` every subgraph is protected."
 )
-SETTINGS = (
-    options.X,
-    option("--trials N", int, "Draws of random weights; the most useful is kept.", 10, min=1),
-    options.MAX_SUBGRAPHS,
-    option(
-        "--split VERTICES",
-        int | None,
-        "Anonymize parts of about so many vertices in parallel and leave out the edges between them: for graphs too "
-        "large or too dense as a whole. The verdict says what is lost.",
-        min=1,
-    ),
-    option(
-        "--keep-cuts",
-        bool,
-        "With --split: keep the edges between parts, and copy their surroundings so that nothing is lost.",
-    ),
-)
+SETTINGS = options.settings_options(Settings, x=options.X)
 
 
 @guarded
 @taking(
     options.RULES,
     options.DATA,
-    option(
-        "--method",
-        Method,
-        "klone protects every x by k copies, kguard one x, or some, by far fewer additions; k-iso is the baseline: k "
-        "isomorphic blocks, which protect neither derived edges nor degrees.",
-        "kguard",
-    ),
-    option(
-        "--mode",
-        Mode,
-        "Of kguard: exact protects every subgraph, published is the paper with a lighter reading of line 11 of its "
-        "Algorithm 3.",
-        "exact",
-    ),
-    options.K,
     *SETTINGS,
-    options.SEED,
     *FOLDERS,
     option("--format", options.Format | None, "Of the tables to publish; default: that of the input."),
     options.AS_JSON,
@@ -82,7 +50,7 @@ def anonymize(
 
     if asked["split"] is None:
         refuse(context, ["keep_cuts"], "without --split", "say for instance --split 1000")
-    chosen = {name: asked[name] for name in ("method", "mode", "k", *names(*SETTINGS), "seed")}
+    chosen = {name: asked[name] for name in names(*SETTINGS)}
 
     def make(folders: Any) -> Any:
         program = load_rules(rules)

@@ -1,23 +1,73 @@
-"""Choices and limits of releases of graphs under rules."""
+"""Settings of anonymizations of graphs under rules: one dataclass per method, and one of all of them."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 
+from kgreason.base.setting_fields import setting
+from kgreason.release.run_settings import RunSettings
+
 Method = Literal["kguard", "klone", "k-iso"]
-
-
 Mode = Literal["exact", "published"]
-
-
 Model = Literal["kx-isomorphism", "k-iso"]
 
-
 MAX_SUBGRAPHS = 1_000_000_000  # by default more are refused: each takes time
-
-
 MAX_STORED = 10_000_000  # the same where they are stored
-
-
 MAX_VERTICES = 20_000_000  # larger releases are refused: at 64 bytes and more per vertex they fill memory
-
-
 MAX_EXAMINED = 20_000_000  # of larger graphs a random part is looked at to tell what they give away
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Attacked(RunSettings):
+    k: int = setting(3, option="-k --k", metavar="N", least=2, reported=False)
+    """Number of indistinguishable places, 2 or more."""
+    x: int | Iterable[int] = setting(4, option="-x --x", metavar="X|A..B", reported=False)
+    """Vertices of the connected subgraphs that an attacker knows, or several numbers, as in 2..4: 1 to 6 for kguard, up
+    to 8 to be verified. klone protects every number, k-iso none: it is told for how many of them the images exist."""
+    trials: int = setting(10, metavar="N", least=1)
+    """Draws of random weights; the most useful draw is kept."""
+    max_subgraphs: int | None = setting(None, metavar="N", least=1)
+    """Refuse graphs with more connected subgraphs of x vertices; default: 10^9, or 10^7 for published, which stores
+    them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Divided(_Attacked):
+    split: int | None = setting(None, metavar="VERTICES", least=1)
+    """Anonymize parts of about so many vertices in parallel and leave out the edges between them: for graphs too large
+    or too dense as a whole. The verdict says what is lost."""
+    keep_cuts: bool = setting(False)
+    """With split: keep the edges between parts, and copy their surroundings so that nothing is lost."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kguard(_Divided):
+    """Settings of KGUARD."""
+
+    mode: Mode = setting("exact")
+    """Of kguard: exact protects every subgraph; published is the paper with a lighter reading of line 11 of its
+    Algorithm 3, and may leave some subgraphs without images, which the verdict tells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Klone(_Divided):
+    """Settings of KLONE."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KIso(_Attacked):
+    """Settings of k-Iso."""
+
+
+METHODS: dict[Method, type] = {"kguard": Kguard, "klone": Klone, "k-iso": KIso}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Kguard, Klone, KIso):
+    """A method with its parameters."""
+
+    method: Method = setting("kguard")
+    """klone protects every x by k copies; kguard one x, or some, by far fewer additions; k-iso is the baseline: k
+    isomorphic blocks, which protect neither derived edges nor degrees."""

@@ -11,7 +11,8 @@ import numpy as np
 from kgreason.links.arguments import mapping_of
 from kgreason.links.folder import contents_of, form, read_released, write_links
 from kgreason.links.report import private_report
-from kgreason.links.result import Asked, LinksAnonymization
+from kgreason.links.result import LinksAnonymization
+from kgreason.links.settings import Settings
 from kgreason.links.verification.checker import verify_links
 from kgreason.links.verification.verdict import Source
 from kgreason.release.mapping import write_mapping
@@ -52,7 +53,7 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
     """
 
     original: Original
-    asked: Asked
+    asked: Settings
     clusters: Vertices | None
     format: str
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -11,39 +12,37 @@ import numpy as np
 from kgreason.base.argument_checks import check_numbers, check_probabilities
 from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.links.settings import CLUSTERED, THRESHOLDS, Strategy
+from kgreason.base.setting_fields import check_ranges, configured, reported, setting
+from kgreason.links.settings import CLUSTERED, THRESHOLDS, Settings, Strategy
 from kgreason.reasoning.api import Rules, load
 from kgreason.reasoning.arguments import check_data
 from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import Vertices
-    from kgreason.links.arguments import Clusters, Mapped
+    from kgreason.links.arguments import Mapped
     from kgreason.links.attacks.disclosure import Disclosure
     from kgreason.links.model import LinkGraph, Original, Released
     from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification.verdict import LinksVerdict
     from kgreason.people.file_schema import Schema
-    from kgreason.release.publication import Folders
 
     Release: TypeAlias = Released | Path | str
     Data: TypeAlias = Original | Schema | Path | str
 
 
-def anonymize(
-    data: Data | Mapping[str, Any] | None,
-    *,
-    rules: Rules | None = None,
-    sensitive: str | None = None,
-    strategy: Strategy = "cluster-edge",
-    k: int | None = None,
-    percent: float | None = None,
-    clustering: str | None = None,
-    clusters: Clusters | None = None,
-    seed: int | None = None,
-    folders: Folders | None = None,
-    progress: Progress = SILENT,
-) -> LinksAnonymization:
+@dataclass(frozen=True, kw_only=True)
+class Call(Settings):
+    """What `anonymize` takes besides the data."""
+
+    rules: Rules | None = setting(None, option="", reported=False)
+    """Rules whose edges are the observed links."""
+    progress: Progress = setting(SILENT, option="", reported=False)
+    """Is told the steps."""
+
+
+@configured(Call)
+def anonymize(data: Data | Mapping[str, Any] | None, call: Call) -> LinksAnonymization:
     """Make a version of a graph of links without its sensitive relation, and check it.
 
     Parameters
@@ -51,29 +50,6 @@ def anonymize(
     data
         A graph with its secret (`kgreason.links.read`, `kgreason.links.of_rules`), or the schema of one, or its file;
         with rules, a file or table for each predicate, as for `kgreason.reason`.
-    rules
-        Rules whose edges are the observed links.
-    sensitive
-        The relation that must not be told, where `data` is a schema; with rules, a predicate of theirs, by default the
-        one that ``@sensitive`` names.
-    strategy
-        ``"intact"``: all observed links stay. ``"partial"``: `percent` of each relation are left out at random.
-        ``"cluster-edge"``: clusters become nodes, with the numbers of links between them. ``"constrained"``: with the
-        largest number that two of their entities have. ``"removed"``: no links stay.
-    k
-        Least number of entities of a cluster; 3 by default, or the size of the smallest of `clusters`.
-    percent
-        Of ``"partial"``; 50 by default.
-    clustering
-        ``"random"``, ``"vac"`` (by values), or another of docs/links.md; by default ``"vac"``, or ``"random"`` where
-        there are no attributes. Entities that remain nodes are clustered only if they have attributes, whose values
-        those of a cluster then share.
-    clusters
-        Cluster of each entity, in place of a clustering: names, a table ``user,cluster``, or int64, shape (n,).
-    seed
-        For experiments only: a release that can be computed again must not be published.
-    folders
-        Where to write the release and its secret; what is then verified is what was written, read back.
 
     Raises
     ------
@@ -96,14 +72,15 @@ def anonymize(
     """
     from kgreason.links.anonymization import Links
     from kgreason.links.arguments import check_links
-    from kgreason.links.result import Asked
     from kgreason.people.reading import schema_of
     from kgreason.release import pipeline
     from kgreason.release.plain_tables import check_plain, plain_format
     from kgreason.release.report.sections import Run
 
-    check_links(strategy, percent, clustering, clusters)
-    check_numbers(k=(k, 1), seed=(seed, 0))
+    rules, sensitive, strategy, percent = call.rules, call.sensitive, call.strategy, call.percent
+    seed, folders, progress = call.seed, call.folders, call.progress
+    check_links(strategy, percent, call.clustering, call.clusters)
+    check_ranges(call)
     if folders is not None:
         check_plain(folders.format)
         check_folders(folders, progress)
@@ -118,11 +95,10 @@ def anonymize(
             hint="name files with other relations, or with values",
         )
     clock.lap("read")
-    found, how, least = _clustered(graph, strategy, k, clustering, clusters, rng, progress)
-    asked = Asked(
-        strategy, least, (50 if percent is None else percent) if strategy == "partial" else None, how
-    )
-    parameters = {"method": "links", **vars(asked)}
+    found, how, least = _clustered(graph, call, rng, progress)
+    share = (50 if percent is None else percent) if strategy == "partial" else None
+    asked = replace(call, k=least, percent=share, clustering=how)
+    parameters = {"method": "links", **reported(asked)}
     run = Run(parameters, seed, sampling=np.random.default_rng(seed))
     chosen = None if folders is None else folders.format
     format = chosen or plain_format(_kept(data, rules))
@@ -173,18 +149,13 @@ def _original(
 
 
 def _clustered(
-    graph: LinkGraph,
-    strategy: Strategy,
-    k: int | None,
-    clustering: str | None,
-    clusters: Clusters | None,
-    rng: np.random.Generator,
-    progress: Progress,
+    graph: LinkGraph, settings: Settings, rng: np.random.Generator, progress: Progress
 ) -> tuple[Vertices | None, str | None, int | None]:
     """Cluster of each entity, how they were found, and how many entities each has at least; none if none show."""
     from kgreason.links.anonymizers.clusters import clusters_of
     from kgreason.links.arguments import clusters_of as given
 
+    strategy, k, clustering, clusters = settings.strategy, settings.k, settings.clustering, settings.clusters
     valued = any(len(a) for a in graph.attributes.values())
     if strategy not in CLUSTERED and not valued:
         for name, value in (("clustering", clustering), ("clusters", clusters), ("k", k)):

@@ -16,11 +16,9 @@ from kgreason.language.vocabulary import suggest
 from kgreason.links.anonymizers.clusters import read_clusters
 from kgreason.links.folder import read_released
 from kgreason.links.model import LinkGraph, Original, Released
-from kgreason.links.settings import CLUSTERED, Strategy
+from kgreason.links.settings import CLUSTERED, Clusters, Strategy
 from kgreason.release.mapping import checked_numbers, names_of, numbers_of, read_mapping, whole_numbers
 
-Clusters = Mapping[str, object] | Vertices | Path | str
-"""The name of the cluster of each entity, a table ``user,cluster`` of them, or numbers, int64, shape (n,)."""
 Mapped = Mapping[str, str] | Vertices | Path | str
 """The released node of each entity: names, numbers, or the private folder."""
 

@@ -14,29 +14,7 @@ if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import Vertices
     from kgreason.links.anonymizers.strategies import LinksRelease
     from kgreason.links.model import LinkGraph, Original
-    from kgreason.links.settings import Strategy
-
-
-@dataclass(frozen=True)
-class Asked:
-    """How links are to be anonymized.
-
-    Attributes
-    ----------
-    strategy
-        What is released of them.
-    k
-        Least number of entities of a cluster; `None`: no clusters are made, for nothing of them would show.
-    percent
-        Of ``"partial"``: share of the links of each relation that is left out; else `None`.
-    clustering
-        How clusters are found; `None`: they were given, or there are none.
-    """
-
-    strategy: Strategy
-    k: int | None
-    percent: float | None = None
-    clustering: str | None = None
+    from kgreason.links.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -59,7 +37,7 @@ class LinksAnonymization(Result):
 
     original: Original
     release: LinksRelease
-    asked: Asked
+    asked: Settings
     clusters: Vertices | None
     verdict: LinksVerdict
 

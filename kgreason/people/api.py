@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast, get_args
 
@@ -12,8 +12,8 @@ import numpy as np
 from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, CallError, ReleaseError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.people.settings import Construction, LeftOut, Loss, Mode, Partition, PeopleMethod, PeopleModel
-from kgreason.people.settings import Sequence as DegreeSequence
+from kgreason.base.setting_fields import configured, reported, setting
+from kgreason.people.settings import Levels, PeopleModel, Settings
 from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:
@@ -21,67 +21,29 @@ if TYPE_CHECKING:
     from kgreason.people.folder import Mapped
     from kgreason.people.model import Counts, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
-    from kgreason.people.settings import Settings
     from kgreason.people.utility.attribute_utility import Utility
     from kgreason.people.verification.verdict import PeopleVerdict, Published
     from kgreason.release.publication import Folders
 
     Release: TypeAlias = PeopleGraph | Published | Path | str
 
-Levels = Mapping[str, int] | Path | str
+
+@dataclass(frozen=True, kw_only=True)
+class Call(Settings):
+    """What `anonymize` takes besides the data."""
+
+    progress: Progress = setting(SILENT, option="", reported=False)
+    """Is told the steps."""
 
 
-def anonymize(
-    data: PeopleGraph | Schema | Path | str,
-    *,
-    method: PeopleMethod = "pckga",
-    k: int | None = None,
-    k_values: Levels | None = None,
-    mode: Mode = "exact",
-    loss: Loss = "adm",
-    alpha: float = 0.5,
-    clustering: str | None = None,
-    partition: Partition | None = None,
-    tau: float = 1.0,
-    removal_price: float = 1.0,
-    omega: float = 0.01,
-    epsilon: int | None = None,
-    dimensions: int = 50,
-    window: int = 3,
-    left_out: LeftOut = "withhold",
-    sequence: DegreeSequence = "dp",
-    construction: Construction = "relaxed",
-    tries: int = 100,
-    after: Path | str | None = None,
-    seed: int | None = None,
-    folders: Folders | None = None,
-    progress: Progress = SILENT,
-) -> PeopleAnonymization:
+@configured(Call)
+def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnonymization:
     """Make an anonymous version of a graph of people, prove it, and score it.
 
     Parameters
     ----------
     data
         A graph, or the schema that says where it is, or its file.
-    method
-        ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"pckga"`` with a k for each
-        user, ``"ctkga"`` for a sequence of releases, ``"k-degree"`` for the degrees of an undirected graph.
-    k
-        How many users must look like each user, he included; at least 2, and 3 by default.
-    k_values
-        Of ``"pckga"``: each user's own k, at least 1; a mapping, or a table ``user,k``. `k`, if given, is of those whom
-        it does not name.
-    mode, loss, alpha, clustering, partition, tau, removal_price, omega, epsilon, dimensions, window, left_out
-        See `kgreason.people.settings.Settings`.
-    sequence, construction, tries
-        As these, of ``"k-degree"``.
-    after
-        Of ``"ctkga"``: the private folder of the release before; `None` for the first.
-    seed
-        For experiments only: a release that can be computed again must not be published. Without it the operating
-        system seeds the generator.
-    folders
-        Where to write the release and its secret; what is then verified and scored is what was written, read back.
 
     Raises
     ------
@@ -112,21 +74,14 @@ def anonymize(
     from kgreason.people.model import PeopleGraph
     from kgreason.people.reading import read as read_people
     from kgreason.people.reading import schema_of
-    from kgreason.people.settings import Settings
     from kgreason.release import pipeline
     from kgreason.release.plain_tables import check_plain, plain_format
     from kgreason.release.report.sections import Run
 
-    check_numbers(k=(k, 2), seed=(seed, 0), epsilon=(epsilon, 1), dimensions=(dimensions, 1))
-    check_numbers(window=(window, 1), tries=(tries, 1))
-    settings = Settings(
-        *(method, mode, loss, alpha, clustering, partition, tau, removal_price, omega, epsilon),
-        *(dimensions, window, left_out, sequence, construction, tries),
-    )
-    settings.refuse_unused()
-    chosen = {name: value for name, value in vars(settings).items() if name not in settings.unused()}
+    k, k_values, seed, folders, progress = call.k, call.k_values, call.seed, call.folders, call.progress
+    call.refuse_unused()
     own = "each user's own" if k_values is not None else k or 3
-    run = Run({**chosen, "k": own}, seed, sampling=np.random.default_rng(0))
+    run = Run({**reported(call, call.unused()), "k": own}, seed, sampling=np.random.default_rng(0))
     if folders is not None:
         check_plain(folders.format)
         check_folders(folders, progress)
@@ -141,14 +96,14 @@ def anonymize(
         data = schema_of(data)
         kept = data.format
     graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
-    levels = _levels(graph, k, k_values, settings)
+    levels = _levels(graph, k, k_values, call)
     if unprotected := int((levels == 1).sum()):
         progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
-    before = _before(after, settings, folders)
+    before = _before(call.after, call, folders)
     format = plain_format(kept) if folders is None or folders.format is None else folders.format
     clock.lap("read")
     family = People(
-        *(graph, settings, levels, before, k or 3, format),
+        *(graph, call, levels, before, k or 3, format),
         rng=rng,
         run=run,
         clock=clock,

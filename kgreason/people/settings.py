@@ -1,13 +1,17 @@
-"""How a graph of people is to be anonymized: the method, and what may be chosen of it."""
+"""Settings of anonymizations of graphs of people: one dataclass per method, and one of all of them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Real
+from pathlib import Path
 from typing import Literal, get_args
 
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.setting_fields import check_ranges, reported, setting
+from kgreason.release.run_settings import RunSettings
 
 Mode = Literal["exact", "published"]
 PeopleMethod = Literal["cdga", "ckga", "ctkga", "pckga", "k-degree"]
@@ -17,6 +21,8 @@ Construction = Literal["relaxed", "supergraph", "construct"]
 Loss = Literal["adm", "atdm"]
 LeftOut = Literal["withhold", "replace"]
 Partition = Literal["merge-split", "k-means", "k-medoids", "removal"]
+Levels = Mapping[str, int] | Path | str
+"""The k of each user: by label, or a table ``user,k``."""
 
 CLUSTERINGS = ("vac", "degrees", "merging", "k-means", "k-medoids", "hdbscan", "hdb-star")
 """Clusterings by name; besides them, the name of any clusterer of scikit-learn."""
@@ -39,69 +45,100 @@ OF_DEGREES = ("sequence", "construction", "tries")
 """What may be chosen of ``"k-degree"``, and of no other method."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """A method with its parameters.
+@dataclass(frozen=True, kw_only=True)
+class _People(RunSettings):
+    k: int | None = setting(None, option="-k --k", metavar="N", least=2, shown="3", reported=False)
+    """How many users must look like each user, the user included: 2 or more. With k_values, k is of the users whom they
+    do not name."""
 
-    Attributes
-    ----------
-    method
-        ``"cdga"`` for degrees alone, ``"ckga"`` for attributes and degrees with one k, ``"ctkga"`` for a sequence of
-        releases, ``"pckga"`` with a k for each user, ``"k-degree"`` for degrees of undirected graphs.
-    mode
-        ``"exact"`` betters the clusters by a search on the true loss (of ``"cdga"``: makes them by one);
-        ``"published"`` takes them as the papers make them. Degrees are made equal exactly in both.
-    loss
-        What users are compared by: ``"adm"``, values and degrees; ``"atdm"``, truth of pairs of values, and degrees.
-    alpha
-        Share of the attributes in the loss, 0 to 1; the rest is that of degrees.
-    clustering
-        One of `CLUSTERINGS` or a clusterer of scikit-learn; `None`: the method's own.
-    partition
-        How clusters are made valid; `None`: the method's own.
-    tau
-        How far, between the least and the largest distance, a user may be from those that he joins, 0 to 1; of the
-        clustering ``"merging"`` the largest loss of a merge. Of ``"pckga"`` in published mode; in exact mode
-        `removal_price` decides.
-    removal_price
-        Of ``"pckga"`` in exact mode, which removes a user if that lowers the sum of the losses of those who stay, each
-        between 0 and 1, and this price of each who does not. 1 is all that can be lost of a user: the sum is AIL.
-    omega
-        Of ``"cdga"``: share of the invalid clusters that is looked at in each step.
-    epsilon
-        Of ``"cdga"``: most users of a cluster; `None`: 2k.
-    dimensions
-        Of the points that stand for users where a clustering wants points, and of the vectors of the indicator.
-    window
-        Of ``"ctkga"``: number w of consecutive releases that an attacker may have.
-    left_out
-        Of ``"ctkga"``: users who stay while too few of those like them leave are left out with them (``"withhold"``),
-        or fake users take the places of those who left (``"replace"``).
-    sequence
-        Of ``"k-degree"``: how degrees are made anonymous, at the least cost (``"dp"``) or quickly (``"greedy"``).
-    construction
-        Of ``"k-degree"``: the graph with these degrees. ``"relaxed"``: degrees may fall, too, and as many edges as
-        possible are kept; ``"supergraph"``: all are kept; ``"construct"``: a new graph of about the same degrees.
-    tries
-        Of ``"k-degree"``: how many sequences of degrees are tried, each with more noise, until a graph has one.
-    """
 
-    method: PeopleMethod = "pckga"
-    mode: Mode = "exact"
-    loss: Loss = "adm"
-    alpha: float = 0.5
-    clustering: str | None = None
-    partition: Partition | None = None
-    tau: float = 1.0
-    removal_price: float = 1.0
-    omega: float = 0.01
-    epsilon: int | None = None
-    dimensions: int = 50
-    window: int = 3
-    left_out: LeftOut = "withhold"
-    sequence: Sequence = "dp"
-    construction: Construction = "relaxed"
-    tries: int = 100
+@dataclass(frozen=True, kw_only=True)
+class _Clustered(_People):
+    mode: Mode = setting("exact")
+    """exact betters the clusters by a search on the true loss (of cdga: makes them by one); published takes them as the
+    papers make them. Degrees are made equal exactly in both."""
+    clustering: str | None = setting(None, metavar="NAME", shown="the method's own")
+    """vac, degrees, merging, k-means, k-medoids, hdbscan, hdb-star, or a clusterer of scikit-learn by name."""
+    tau: float = setting(1.0, metavar="P", least=0.0, most=1.0)
+    """How far, between the least and the largest distance, users whom clustering left over may be from those whom they
+    join; less removes outliers. Of merging, the largest loss of a merge. Not of pckga in exact mode, where the removal
+    price decides."""
+    omega: float = setting(0.01, metavar="P", least=0.0, most=1.0)
+    """Of merging: share of the invalid clusters looked at in each step."""
+    epsilon: int | None = setting(None, metavar="N", least=1, shown="2k")
+    """Of merging: most users of a cluster."""
+    dimensions: int = setting(50, metavar="N", least=1)
+    """Of the points that stand for users where a clustering wants points, and of the vectors of atdm's indicator."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Partitioned(_Clustered):
+    partition: Partition | None = setting(None, shown="the method's own")
+    """How clusters are brought to enough users, and not too many."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Valued(_Clustered):
+    loss: Loss = setting("adm")
+    """Compare users by attributes and degrees (adm), or by truth of pairs of values, and degrees (atdm)."""
+    alpha: float = setting(0.5, metavar="P", least=0.0, most=1.0)
+    """Share of the attributes in the loss; the rest is that of degrees."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cdga(_Partitioned):
+    """Settings of CDGA."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ckga(_Valued, _Partitioned):
+    """Settings of CKGA."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pckga(_Valued, _Partitioned):
+    """Settings of PCKGA."""
+
+    k_values: Levels | None = setting(None, metavar="FILE", reported=False)
+    """Of pckga: each user's own k, at least 1; a table user,k, or a mapping."""
+    removal_price: float = setting(1.0, metavar="P")
+    """Of pckga in exact mode, which removes a user if that lowers the sum of the losses of those who stay, each between
+    0 and 1, and this price of each who does not. 1 is all that can be lost of a user; more removes fewer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ctkga(_Valued):
+    """Settings of CTKGA."""
+
+    window: int = setting(3, metavar="N", least=1)
+    """Of ctkga: number of consecutive releases that an attacker may put together."""
+    left_out: LeftOut = setting("withhold")
+    """Of ctkga: users who stay while too few of those like them leave are left out with them (withhold), or fake users
+    take the places of those who left (replace)."""
+    after: Path | str | None = setting(None, metavar="DIR", reported=False)
+    """Of ctkga: private folder of the release before; none for the first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KDegree(_People):
+    """Settings of k-degree anonymization."""
+
+    sequence: Sequence = setting("dp")
+    """Of k-degree: how degrees are made anonymous, at the least cost (dp) or quickly (greedy)."""
+    construction: Construction = setting("relaxed")
+    """Of k-degree: change as few edges as possible (relaxed), keep all (supergraph), or make a new graph of which
+    degrees alone are kept (construct)."""
+    tries: int = setting(100, metavar="N", least=1)
+    """Of k-degree: how many sequences of degrees are tried, each with more noise, until a graph has one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Cdga, Ckga, Pckga, Ctkga, KDegree):
+    """A method with its parameters."""
+
+    method: PeopleMethod = setting("pckga")
+    """cdga makes degrees alike; ckga values and degrees, with one k; pckga with a k for each user; ctkga in a series of
+    releases; k-degree makes the degrees of an undirected graph alike."""
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -118,21 +155,14 @@ class Settings:
                 raise AnonymizationError(
                     f"unknown {name} {value!r}", hint=f"choose {', '.join(names[:-1])} or {names[-1]}"
                 )
-        for name in ("alpha", "tau", "omega", "removal_price"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise AnonymizationError(f"{name} must be a number, not {value!r}")
-            if name != "removal_price" and not 0 <= float(value) <= 1:
-                raise AnonymizationError(f"{name} must lie between 0 and 1, not be {value!r}")
+        check_ranges(self)
+        if isinstance(self.removal_price, bool) or not isinstance(self.removal_price, Real):
+            raise AnonymizationError(f"removal_price must be a number, not {self.removal_price!r}")
         if not 0 < self.removal_price < math.inf:
             raise AnonymizationError(
                 f"removal_price must be above 0 and finite, not {self.removal_price!r}",
                 hint="1 is all that can be lost of a user; at the number of users nobody is removed who can stay",
             )
-        for name, least in (("epsilon", 1), ("dimensions", 1), ("window", 1), ("tries", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise AnonymizationError(f"{name} must be at least {least}, not {value!r}")
 
     @property
     def model(self) -> PeopleModel:
@@ -188,14 +218,13 @@ class Settings:
 
         Examples
         --------
-        >>> Settings("pckga").unused()[:5]
+        >>> Settings(method="pckga").unused()[:5]
         ('tau', 'omega', 'epsilon', 'dimensions', 'window')
-        >>> Settings("pckga").instead("tau")
+        >>> Settings(method="pckga").instead("tau")
         'removal_price'
         """
         if self.method not in OWN:
-            others = (f.name for f in fields(self) if f.name not in ("method", *OF_DEGREES))
-            return tuple(others)
+            return tuple(name for name in reported(self) if name not in ("method", *OF_DEGREES))
         own = self.filled()
         merging, by_degrees = own.clustering == "merging", own.clustering == "degrees"
         series = own.method == "ctkga"

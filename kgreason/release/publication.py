@@ -14,18 +14,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from kgreason.base.argument_checks import check_type
 from kgreason.base.atomic_files import Exchange, Side, mend, workspaces
 from kgreason.base.errors import ReleaseError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import Progress
-from kgreason.data.target_checks import check_format
 from kgreason.release.digests import ACCOUNT, not_of_account
-
-if TYPE_CHECKING:
-    pass
 
 _FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
 
@@ -73,6 +69,8 @@ class Folders:
         DataError
             If the format is none that kgreason writes, or the package that it needs is not installed.
         """
+        from kgreason.data.target_checks import check_format
+
         if self.format is not None:
             check_format(self.format)
         release, private = self.release.resolve(), self.private.resolve()

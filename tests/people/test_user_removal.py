@@ -237,7 +237,7 @@ OTHER = {
 }
 """Another value than the default of each option that methods with clusters have."""
 COMBINATIONS = [
-    Settings(method, mode, loss, clustering=clustering, partition=partition)
+    Settings(method=method, mode=mode, loss=loss, clustering=clustering, partition=partition)
     for method in ("cdga", "ckga", "pckga", "ctkga")
     for mode in ("exact", "published")
     for loss in ("adm", "atdm")
@@ -245,7 +245,7 @@ COMBINATIONS = [
     for partition in (None, "merge-split", "k-means", "k-medoids", "removal")
 ]
 SENSIBLE = [
-    s for s in COMBINATIONS if all(getattr(s, n) == getattr(Settings(s.method), n) for n in s.unused())
+    s for s in COMBINATIONS if all(getattr(s, n) == getattr(Settings(method=s.method), n) for n in s.unused())
 ]
 
 

@@ -14,19 +14,23 @@ from kgreason.isomorphism.anonymizers.klone import Klone, check_x
 from kgreason.isomorphism.anonymizers.split_keep import SplitKeep
 from kgreason.isomorphism.anonymizers.split_merge import SplitMerge
 from kgreason.isomorphism.definition import Anonymizer
-from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Method, Mode
+from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Settings
 
 
-def choose(
-    method: Method, mode: Mode, k: int, sizes: tuple[int, ...], trials: int, max_subgraphs: int | None
-) -> Anonymizer:
+def choose(settings: Settings, sizes: tuple[int, ...]) -> Anonymizer:
     """Choose the algorithm by its name.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of vertices of the attacked subgraphs, ascending.
 
     Raises
     ------
     AnonymizationError
         If there is none of this name, or it has no such mode.
     """
+    method, mode, k, trials = settings.method, settings.mode, settings.k, settings.trials
     if mode not in ("exact", "published"):
         raise AnonymizationError(f"unknown mode {mode!r}", hint="choose exact or published")
     if method in ("klone", "k-iso") and mode != "exact":
@@ -38,13 +42,13 @@ def choose(
     for x in sizes if method == "kguard" else ():
         check_x(x)
     if method == "kguard" and mode == "exact":
-        return Kguard(k, sizes, trials, max_subgraphs or MAX_SUBGRAPHS)
+        return Kguard(k, sizes, trials, settings.max_subgraphs or MAX_SUBGRAPHS)
     if method == "kguard":
         if len(sizes) > 1:
             raise AnonymizationError(
                 "the published KGUARD protects one x, not several", hint="leave --mode published out"
             )
-        return PublishedKguard(k, sizes[0], trials, max_subgraphs or MAX_STORED)
+        return PublishedKguard(k, sizes[0], trials, settings.max_subgraphs or MAX_STORED)
     raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard, klone or k-iso")
 
 

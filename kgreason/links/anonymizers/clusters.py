@@ -82,7 +82,7 @@ def _like(
         raise AnonymizationError(
             "there are neither attributes nor links to cluster entities by", hint="take random clusters"
         )
-    settings = Settings("ckga", clustering=clustering, partition="merge-split")
+    settings = Settings(method="ckga", clustering=clustering, partition="merge-split")
     work = Clustering(people, np.full(graph.n, k, dtype=np.int64), settings, rng, progress)
     found = work.valid(work.first())
     if clustering != "degrees":  # these are the best for links alone

@@ -1,0 +1,184 @@
+"""Settings of methods: dataclasses whose fields carry default, range and documentation.
+
+The command line's options, the keyword arguments of the Python functions, estimators, ``kgreason.toml``, the parameters
+in reports and the reference pages are read from these fields: a parameter is declared once.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, field, fields
+from functools import cache, wraps
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from kgreason.base.errors import AnonymizationError
+
+P = ParamSpec("P")
+S = TypeVar("S")
+D = TypeVar("D")
+R = TypeVar("R")
+
+
+def setting(
+    default: Any,
+    *,
+    metavar: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    shown: str | None = None,
+    option: str | None = None,
+    reported: bool = True,
+) -> Any:
+    """Declare a field of a settings dataclass; a docstring below it says what it means.
+
+    Parameters
+    ----------
+    metavar
+        What stands for the value on the command line.
+    least, most
+        Range of a number.
+    shown
+        What the command line shows as default.
+    option
+        Flags on the command line, by default the name with two hyphens; empty: the command line has none.
+    reported
+        Whether reports list it.
+    """
+    about = {
+        "metavar": metavar,
+        "least": least,
+        "most": most,
+        "shown": shown,
+        "option": option,
+        "reported": reported,
+    }
+    return field(default=default, metadata=about)
+
+
+@cache
+def documentation(settings: type) -> Mapping[str, str]:
+    """The docstring of each field, inherited ones included, in one line each.
+
+    Examples
+    --------
+    >>> documentation(int)
+    {}
+    """
+    found: dict[str, str] = {}
+    for part in reversed(settings.__mro__):
+        if hasattr(part, "__dataclass_fields__"):
+            found |= _docstrings(part.__module__).get(part.__name__, {})
+    return found
+
+
+@cache
+def _docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
+    """Docstrings of fields, by class, in one module."""
+    tree = ast.parse(Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8"))
+    found: dict[str, dict[str, str]] = {}
+    for each in tree.body:
+        if not isinstance(each, ast.ClassDef):
+            continue
+        for one, below in zip(each.body, each.body[1:], strict=False):
+            if (
+                isinstance(one, ast.AnnAssign)
+                and isinstance(one.target, ast.Name)
+                and isinstance(below, ast.Expr)
+            ):
+                text = " ".join(ast.literal_eval(below.value).split())
+                found.setdefault(each.name, {})[one.target.id] = text
+    return found
+
+
+def ordered(settings: Any) -> list[Field[Any]]:
+    """Fields of a settings class or object: those of the class first, then those of its bases, in their order.
+
+    Fields that only Python functions take are the last.
+    """
+    kind = settings if isinstance(settings, type) else type(settings)
+    known = {each.name: each for each in fields(kind)}
+    names = [name for part in kind.__mro__ for name in vars(part).get("__annotations__", {}) if name in known]
+    found = [known[name] for name in dict.fromkeys(names)]
+    return sorted(found, key=lambda each: each.metadata.get("option") == "")
+
+
+def check_ranges(settings: object) -> None:
+    """Refuse numbers out of the range of their field.
+
+    Raises
+    ------
+    AnonymizationError
+        Naming the first field.
+    """
+    for each in fields(settings):  # type: ignore[arg-type]
+        value = getattr(settings, each.name)
+        least, most = each.metadata.get("least"), each.metadata.get("most")
+        if value is None or (least is None and most is None):
+            continue
+        if most is None and isinstance(least, int):
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not whole or value < least:
+                raise AnonymizationError(
+                    f"{each.name} must be a whole number of at least {least}, not {value!r}"
+                )
+            continue
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise AnonymizationError(f"{each.name} must be a number, not {value!r}")
+        if (least is not None and not value >= least) or (most is not None and not value <= most):
+            raise AnonymizationError(f"{each.name} must lie between {least} and {most}, not be {value!r}")
+
+
+def reported(settings: object, unused: Iterator[str] | tuple[str, ...] = ()) -> dict[str, Any]:
+    """Values by name that a report lists, but for those without meaning."""
+    left_out = set(unused)
+    return {
+        each.name: getattr(settings, each.name)
+        for each in ordered(settings)
+        if each.metadata.get("reported") and each.name not in left_out
+    }
+
+
+def configured(settings: Callable[P, S]) -> Callable[[Callable[[D, S], R]], Callable[Concatenate[D, P], R]]:
+    """Give a function of data and settings the fields of the settings as keyword arguments.
+
+    Its signature and the section *Parameters* of its docstring list them.
+    """
+
+    def take(function: Callable[[D, S], R]) -> Callable[Concatenate[D, P], R]:
+        @wraps(function)
+        def call(data: D, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            return function(data, settings(*args, **kwargs))
+
+        describe(call, function, settings, 1)
+        return call
+
+    return take
+
+
+def describe(call: Any, function: Callable[..., Any], settings: Any, positional: int) -> None:
+    """Set signature and docstring of a function that takes the fields of settings as keyword arguments."""
+    own = list(inspect.signature(function).parameters.values())[:positional]
+    listed = sorted(ordered(settings), key=lambda each: bool(each.kw_only))
+    call.__signature__ = inspect.Signature(
+        [*own, *map(_parameter, listed)],
+        return_annotation=inspect.signature(function).return_annotation,
+    )
+    texts = documentation(settings)
+    lines = [f"    {each.name}\n        {texts[each.name]}" for each in listed if each.name in texts]
+    text = function.__doc__ or ""
+    head = "    Parameters\n    ----------\n"
+    if head in text:
+        before, after = text.split(head)
+        first, *rest = after.split("\n\n", 1)
+        call.__doc__ = before + head + first + "\n" + "\n".join(lines) + "".join(f"\n\n{one}" for one in rest)
+
+
+def _parameter(each: Field[Any]) -> inspect.Parameter:
+    default = inspect.Parameter.empty if each.default is MISSING else each.default
+    kind = inspect.Parameter.KEYWORD_ONLY if each.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(each.name, kind, default=default, annotation=each.type)
