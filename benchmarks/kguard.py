@@ -101,12 +101,13 @@ def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
     from kgreason.isomorphism.anonymizers.assembly import publish
     from kgreason.isomorphism.anonymizers.methods import choose
     from kgreason.isomorphism.arguments import anonymizable
+    from kgreason.isomorphism.settings import Settings
 
     rng = np.random.default_rng(SEED)
     program = kgreason.load(Path(rules))
     name, _, file = where.partition("=")
     graph = kgreason.read_graph(program, {name: file})
-    algorithm = choose(method, mode, K, X, 10, MAX_SUBGRAPHS)
+    algorithm = choose(Settings(method=method, mode=mode, k=K, trials=10, max_subgraphs=MAX_SUBGRAPHS), X)
     augmented = algorithm.augment(graph, anonymizable(program), rng, SILENT)
     release = publish(augmented, frozenset(graph.labels.tolist()), rng)
     score = kgreason.score(graph, release.graph, release.mapping, program)

@@ -259,7 +259,7 @@ def check_settled(place: Path) -> None:
                 both = f"{exchange.public.place} and {exchange.secret.place}"
                 raise ReleaseError(
                     f"a run that replaced {both} was killed before it had replaced both",
-                    hint="begin `kgreason anonymize` once more with these folders: it first finishes that (without "
+                    hint="make the release once more with these folders: that first finishes the replacement (without "
                     "--force it does nothing else)",
                 )
 

@@ -130,7 +130,7 @@ def check_ranges(settings: object) -> None:
         if isinstance(value, bool) or not isinstance(value, Real):
             raise AnonymizationError(f"{each.name} must be a number, not {value!r}")
         if (least is not None and not value >= least) or (most is not None and not value <= most):
-            raise AnonymizationError(f"{each.name} must lie between {least} and {most}, not be {value!r}")
+            raise AnonymizationError(f"{each.name} must lie between {least:g} and {most:g}, not be {value!r}")
 
 
 def reported(settings: object, unused: Iterator[str] | tuple[str, ...] = ()) -> dict[str, Any]:

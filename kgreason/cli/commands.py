@@ -193,7 +193,8 @@ def named(program: CheckedProgram, files: Sequence[str]) -> list[str]:
 
 def is_schema(text: str) -> bool:
     """Whether a word of the command line names a schema."""
-    return Path(text.partition("?")[0]).suffix == ".toml"
+    place = Path(text.partition("?")[0])
+    return place.suffix == ".toml" or place.is_dir()
 
 
 def the_schema(files: Sequence[str] | None, kinds: Mapping[str, Any], flag: str = "FILE") -> Schema:
@@ -229,8 +230,11 @@ def the_schema(files: Sequence[str] | None, kinds: Mapping[str, Any], flag: str 
     for text in files:
         predicate, equals, file = text.partition("=")
         if equals and predicate.isidentifier() and not Path(text).exists():
-            hint = f"say --rules FILE, or name {file} alone"
+            hint = f"kgreason anonymize and kgreason links take --rules FILE; or name {file} alone"
             raise CallError(f"{hidden(text)} is of rules, and none are named", hint=hint)
+        if Path(text).suffix == ".vada":
+            hint = f"kgreason anonymize and kgreason links take them: --rules {text}"
+            raise CallError(f"{text} is a rule file, which goes by an option", hint=hint)
     listed = {name: kinds[name] or () for name in names(*FILES) if name != "table"}
     found: dict[str, Any] = {
         name: [one for text in texts for one in text.split(",")] for name, texts in listed.items()

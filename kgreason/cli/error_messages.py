@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -120,13 +121,35 @@ def _next_step(error: Any, context: Any) -> str | None:
         named = [
             context.params.get(p.name) for p in context.command.params if p.param_type_name == "argument"
         ]
-        return _option_of([*found[1].split(), *map(str, named)], flags)
+        words = [*found[1].split(), *map(str, named)]
+        return _family_of(words, context) or _option_of(words, flags)
     param = getattr(error, "param", None)
     if type(error).__name__ == "MissingParameter" and param is not None and param.opts[0].startswith("--"):
-        known = (
-            _option_of([*running().words, *context.args], {"--rules"}) if "--rules" in param.opts else None
-        )
+        known = None
+        if "--rules" in param.opts:
+            given = running().words
+            alone = [w for before, w in pairwise(["", *given]) if not before.startswith("-") or "=" in before]
+            words = [word for word in (*alone, *context.args) if not word.startswith("-")]
+            known = _family_of(words, context) or _option_of(words, {"--rules"})
         return known or (f"say {param.opts[0]} {param.metavar}" if param.metavar else None)
+    return None
+
+
+def _family_of(words: Sequence[str], context: Any) -> str | None:
+    """The command for a schema or a release of another family, or the rules of a release."""
+    command = context.info_name
+    for word in words:
+        place = Path(word)
+        if place.suffix == ".toml" and place.is_file() and command == "anonymize":
+            return (
+                f"this is a schema: say kgreason people anonymize {word}, or kgreason links anonymize {word}"
+            )
+        for family in ("people", "links"):
+            if (place / f"{family}.toml").is_file():
+                return f"{word} is a release of {family}: say kgreason {family} {command} {word}"
+        alone = not {"--data", "--mapping"} & {each.partition("=")[0] for each in running().words}
+        if alone and (place / "rules.vada").is_file():
+            return f"say --rules {place / 'rules.vada'}"
     return None
 
 

@@ -49,6 +49,7 @@ ORIGINAL = option(
     "--original FILE",
     list[str] | None,
     "The original: its schema (.toml), or its files; under rules PRED=FILE. Repeatable.",
+    autocompletion=options.files_of_people,
 )
 ADVERSARY = (
     option(
@@ -346,7 +347,7 @@ def one_sensitive(given: Sequence[str] | None) -> str | None:
 
 
 def _program_of(rules: Path, data: Sequence[str] | None) -> CheckedProgram:
-    """Load rules whose facts may come from ``--data``."""
+    """Load rules whose facts may come from files that the command line names."""
     return load_rules(rules, given=[text.split("=", 1)[0] for text in data or ()])
 
 

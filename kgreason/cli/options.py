@@ -46,6 +46,14 @@ def tables_of_predicates(context: typer.Context, incomplete: str) -> list[str]:
     return [f"{name}={_shown(p, rest)}" for name in names for p in files]
 
 
+def files_of_people(context: typer.Context, incomplete: str) -> list[str]:
+    """Schemas and tables; under rules tables of their predicates."""
+    if context.params.get("rules"):
+        return tables_of_predicates(context, incomplete)
+    found = _beginning(incomplete)
+    return [_shown(p, incomplete) for p in found if p.is_file() and (p.suffix == ".toml" or is_data(p))]
+
+
 def _predicates(rules: Path) -> list[str]:
     try:
         text = rules.read_text(encoding="utf-8", errors="replace")
@@ -268,11 +276,13 @@ SOURCES = argument(
     "or user, or with --table tables with a line per user. Options follow a question mark, as in "
     "'facts.txt?header=true&skip=1'.",
     None,
+    autocompletion=files_of_people,
 )
 ORIGINAL_OF_PEOPLE = option(
     "--original FILE",
     list[str] | None,
     "The original: its schema (.toml), or its files, as anonymize takes them; repeatable.",
+    autocompletion=files_of_people,
 )
 FILES = (
     option("--attributes NAME,...", list[str] | None, "Attributes whose values are names."),

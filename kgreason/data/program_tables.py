@@ -25,7 +25,8 @@ from kgreason.data.raw_table import Raw
 from kgreason.data.source_options import normal
 from kgreason.data.sources import TABLES, Options, SourceSpec, sources_of
 from kgreason.data.value_conversion import Objects
-from kgreason.engine.relations.fact_tables import Codes, Kind, doubles
+from kgreason.engine.relations.fact_tables import Codes, doubles
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.rows import first_rows
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.language.check.checked_program import Bind, CheckedProgram, Query

@@ -333,7 +333,7 @@ Made by the strategy {strategy}{k}.
 {done}
 
 NOT PROTECTED: links that are not released can be guessed with some probability from what is; how well, the
-owner of the original finds out with `kgreason attack`.{more}
+owner of the original finds out with `kgreason links attack`.{more}
 
 Files
   {nodes}the nodes, and for how many entities each stands; labels are random

@@ -13,7 +13,8 @@ from kgreason.engine.plan.double_variables import VariableKinds, double_variable
 from kgreason.engine.plan.expression_kinds import join, kind_of
 from kgreason.engine.plan.placement import variables
 from kgreason.engine.plan.static_kinds import infer
-from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, decode
+from kgreason.engine.relations.fact_tables import Codes, Facts, decode
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.symbols import Symbols, key, whole
 from kgreason.engine.relations.value_columns import Function, coded, sought
 from kgreason.language.check.checked_program import Assign, CheckedAtom, Step, Stratum

@@ -18,7 +18,8 @@ from kgreason.engine.incremental.changing_relations import Deltas
 from kgreason.engine.incremental.maintenance import Anew, Updating, apart, together
 from kgreason.engine.limits import Limits, small
 from kgreason.engine.plan.expression_kinds import NAMES, join
-from kgreason.engine.relations.fact_tables import Facts, Kind, Table
+from kgreason.engine.relations.fact_tables import Facts, Table
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.seminaive.evaluation import prepare
 from kgreason.engine.statistics import Stats
 from kgreason.reasoning.api import Rules, load

@@ -134,7 +134,7 @@ def numbers_of(
     lacking = [label for label in labels if label not in said]
     if lacking and not partial:
         hint = (
-            "it is one of the release: rules in its folder read the release; --rules or --data must name the original"
+            "it is one of the release: rules and schemas in its folder read the release; name those of the original"
             if lacking[0] in number
             else f"the mapping must have a row original,released for every {who} of the original graph: is it cut off?"
         )

@@ -40,18 +40,19 @@ KINDS = {
     "people": (
         "people.toml",
         "people",
-        "verify takes it with the model that it was made for, as --model k-ad, and score with --schema",
+        "kgreason people verify takes it with the model that it was made for, as --model k-ad; kgreason people score "
+        "takes it as well",
     ),
     "links": (
         "links.toml",
         "links",
-        "verify takes it with --model links, attack with --model noisy-or; the share of links kept, in place of a "
-        "score, is told by anonymize and in its report.json",
+        "kgreason links verify and kgreason links attack take it; the share of links kept, in place of a score, is "
+        "told by anonymize and in its report.json",
     ),
     "rules": (
         "rules.vada",
         "a graph under rules",
-        "verify, score and attack take it with --rules and no --schema",
+        "kgreason verify, score and attack take it, with --rules",
     ),
 }
 """Of each kind of release the file that no other has, what it is of, and which commands it is for."""

@@ -168,18 +168,18 @@ THEIRS = "it is a folder; name a rule file in it, such as release/rules.vada"
 @pytest.mark.parametrize(
     ("words", "what", "hint"),
     [
-        ("verify release", "missing option '--rules'", "say --rules FILE"),
+        ("verify release", "missing option '--rules'", "say --rules release/rules.vada"),
         ("verify release --mapping mapping.csv", "missing option '--rules'", "--rules FILE"),
         ("verify nothing", "missing option '--rules'", "say --rules FILE"),
         (
             "verify release --rules release/rules.vada --mapping mapping.csv",
             "the original vertex 'v1' has no row",
-            "rules in its folder read the release; --rules or --data must name the original",
+            "rules and schemas in its folder read the release; name those of the original",
         ),
         (
             "score release --rules release/rules.vada --mapping mapping.csv",
             "the original vertex 'v1' has no row",
-            "rules in its folder read the release; --rules or --data must name the original",
+            "rules and schemas in its folder read the release; name those of the original",
         ),
         (
             "verify release --rules control.vada --schema people.toml",
@@ -207,8 +207,8 @@ THEIRS = "it is a folder; name a rule file in it, such as release/rules.vada"
         ),
         (
             "people anonymize release --release r --private p",
-            "release: cannot be read: Is a directory",
-            "name a file that you may read",
+            "release: this is a folder, no file",
+            "the folder holds",
         ),
         (
             "reason --rules control.vada --data own=empty",
@@ -695,7 +695,8 @@ SAYS_WHAT_CAN_BE = {
     "links.anonymizers.clusters": 1,
     "people.anonymizers.cdga_merging": 1,
     "people.anonymizers.methods": 1,
-    "people.settings": 3,
+    "people.settings": 1,
+    "base.setting_fields": 3,
     "base.argument_checks": 1,
     "people.verification.checker": 1,
     "links.attacks.disclosure": 1,

@@ -16,8 +16,9 @@ from kgreason.engine.plan.ir import Part
 from kgreason.engine.relations import hash_kernels
 from kgreason.engine.relations import relation as relation_module
 from kgreason.engine.relations import rows as rows_module
-from kgreason.engine.relations.fact_tables import Facts, Kind, doubles
+from kgreason.engine.relations.fact_tables import Facts, doubles
 from kgreason.engine.relations.keyed_relation import KeyedRelation
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import CHUNK, Slots
 from kgreason.engine.relations.symbols import Symbols

@@ -16,7 +16,7 @@ from kgreason.isomorphism.anonymizers.methods import choose
 from kgreason.isomorphism.anonymizers.weight_density import GRID
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.assessment import score
-from kgreason.isomorphism.settings import Method, Mode
+from kgreason.isomorphism.settings import Method, Mode, Settings
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_file, load_text
 from tests.graphs import build
@@ -43,7 +43,7 @@ def test_no_answer_is_lost_on_power_laws(
     rng = np.random.default_rng(seed)
     graph = scale_free(n, alpha, rng, economic=True)
     mode: Mode = "exact" if method == "klone" else "published"
-    algorithm = choose(method, mode, 3, (4,), 10, None)
+    algorithm = choose(Settings(method=method, mode=mode, k=3, trials=10), (4,))
     augmented = algorithm.augment(graph, rules(name), rng, SILENT)
     release = publish(augmented, frozenset(graph.labels.tolist()), rng)
     found = score(graph, release.graph, release.mapping, rules(name))
@@ -59,7 +59,9 @@ def test_one_and_two_cores_draw_the_same(name: str, monkeypatch: pytest.MonkeyPa
     found = []
     for number in (1, 2, 2):
         monkeypatch.setattr(cores, "cores", lambda number=number: number)
-        algorithm = choose("klone", "exact", 3, 4, 3, 10_000_000)
+        algorithm = choose(
+            Settings(method="klone", mode="exact", k=3, trials=3, max_subgraphs=10_000_000), (4,)
+        )
         found.append(algorithm.augment(graph, rules(name), np.random.default_rng(0), SILENT).graph)
     for other in found[1:]:
         for part in ("source", "target", "weight"):
@@ -81,7 +83,9 @@ def test_weights_that_no_rule_can_tell_apart_are_not_judged(monkeypatch: pytest.
         rules("reachability"),
         load_text('@edge("own"). @query("r"). r(X,Y) :- own(X,Y,_). r(X,Y) :- r(X,Z), own(Z,Y,_).'),
     ):
-        choose("klone", "exact", 3, 4, 10, 10_000_000).augment(graph, program, rng, SILENT)
+        choose(
+            Settings(method="klone", mode="exact", k=3, trials=10, max_subgraphs=10_000_000), (4,)
+        ).augment(graph, program, rng, SILENT)
 
 
 def test_originals_keep_all_sums_on_their_sides() -> None:

@@ -26,7 +26,7 @@ from kgreason.isomorphism.anonymizers.weight_density import GRID
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.arguments import anonymizable
 from kgreason.isomorphism.graph_input import read_graph
-from kgreason.isomorphism.settings import Method
+from kgreason.isomorphism.settings import Method, Settings
 from kgreason.language.check.program_checker import load_text
 from kgreason.reasoning.api import load
 from tests.needs import quick
@@ -129,7 +129,7 @@ def test_edges_between_copies_of_klone(name: str, program: str, monkeypatch: pyt
     monkeypatch.setattr(klone, "assemble", assembled)
     released = []
     for seed in range(2):
-        augmented = choose("klone", "exact", 3, (3,), 3, None).augment(
+        augmented = choose(Settings(method="klone", mode="exact", k=3, trials=3), (3,)).augment(
             graph, PROGRAMS[program], np.random.default_rng(seed), SILENT
         )
         weight = augmented.graph.relations["own"].weight
@@ -203,7 +203,11 @@ def test_values_of_synthetic_edges_where_sums_are_bounded(
     shares = []
     for seed in (1, 5, 6):
         rng = np.random.default_rng(seed)
-        released = choose(method, "exact", 3, (4,), 10, None).augment(graph, rules, rng, SILENT).graph
+        released = (
+            choose(Settings(method=method, mode="exact", k=3, trials=10), (4,))
+            .augment(graph, rules, rng, SILENT)
+            .graph
+        )
         _, place, count = np.unique(
             np.rint(released.relations["own"].weight * GRID), return_inverse=True, return_counts=True
         )
@@ -221,7 +225,9 @@ def test_edges_that_kguard_adds(name: str) -> None:
     weights, kinds = [], []
     for seed in range(36):
         rng = np.random.default_rng(seed)
-        released = choose("kguard", "exact", 3, (3,), 3, None).augment(graph, COMPARED, rng, SILENT)
+        released = choose(Settings(method="kguard", mode="exact", k=3, trials=3), (3,)).augment(
+            graph, COMPARED, rng, SILENT
+        )
         weight = released.graph.relations["own"].weight
         weights.append(features(weight, 1)[:, [0, 1, 4, 6]])
         kinds.append(np.arange(len(weight)) >= graph.m)
@@ -240,7 +246,9 @@ def test_ninety_nine_of_a_hundred_ones(method: Method) -> None:
     ones = np.zeros(2)
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        augmented = choose(method, "exact", 3, (3,), 3, None).augment(graph, COMPARED, rng, SILENT)
+        augmented = choose(Settings(method=method, mode="exact", k=3, trials=3), (3,)).augment(
+            graph, COMPARED, rng, SILENT
+        )
         weight = augmented.graph.relations["own"].weight
         ones += [(weight[: graph.m] == 1).mean(), (weight[graph.m :] == 1).mean()]
     assert (ones / 6 < 0.02).all()

@@ -412,7 +412,7 @@ def test_a_release_of_another_kind_is_recognized(tmp_path: Path, table: str) -> 
         "people": ("people", "verify", "--model", "k-degree"),
         "a graph under rules": ("verify", "--rules", rules),
     }
-    hints = {"links": "--model links", "people": "--model k-ad", "a graph under rules": "--rules"}
+    hints = {"links": "kgreason links verify", "people": "--model k-ad", "a graph under rules": "--rules"}
     for kind in judges:
         for other in judges:
             if kind != other:

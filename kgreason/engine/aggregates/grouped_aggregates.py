@@ -11,8 +11,9 @@ from kgreason.engine.expressions.scalars import Refusal
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.static_kinds import COLLECTING
 from kgreason.engine.relations import hash_kernels
-from kgreason.engine.relations.fact_tables import Kind, doubles
+from kgreason.engine.relations.fact_tables import doubles
 from kgreason.engine.relations.keyed_relation import NO_RANKS
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.rows import CHUNK, Keys, Rows, grown
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.language.check.checked_program import Aggregation

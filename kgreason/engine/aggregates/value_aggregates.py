@@ -23,7 +23,8 @@ from kgreason.engine.expressions.scalars import (
 from kgreason.engine.plan.expression_kinds import COLLECTIONS, kind_of, remedy
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.static_kinds import COLLECTING
-from kgreason.engine.relations.fact_tables import Codes, Kind, decode
+from kgreason.engine.relations.fact_tables import Codes, decode
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Symbols, key, rank, to_doubles
 from kgreason.engine.relations.value_columns import encoded

@@ -26,7 +26,8 @@ from kgreason.engine.expressions.scalars import (
 from kgreason.engine.plan.double_variables import VariableKinds, gives_double
 from kgreason.engine.plan.expression_kinds import join, kind_of
 from kgreason.engine.plan.placement import variables
-from kgreason.engine.relations.fact_tables import Codes, Kind, decode
+from kgreason.engine.relations.fact_tables import Codes, decode
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.symbols import Symbols, to_doubles
 from kgreason.engine.relations.value_columns import (
     Compiled,

@@ -12,7 +12,7 @@ from kgreason.base.errors import EvaluationError
 from kgreason.engine.expressions.builtin_functions import SCALARS, call, call_user, matches
 from kgreason.engine.expressions.scalars import LARGEST, SMALLEST, Refusal, checked
 from kgreason.engine.plan.expression_kinds import NUMBERS, RESULTS, join_all
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.engine.relations.value_columns import Compiled, Function, Values, dtype
 from kgreason.language.functions import Signature, plain_name, signature

@@ -17,7 +17,8 @@ from kgreason.engine.limits import Costly
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.expression_kinds import join
 from kgreason.engine.plan.static_kinds import Kinds
-from kgreason.engine.relations.fact_tables import Codes, Facts, Kind, Table, any_codes, converted, decode
+from kgreason.engine.relations.fact_tables import Codes, Facts, Table, any_codes, converted, decode
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, first_rows
 from kgreason.engine.relations.symbols import Symbols, key

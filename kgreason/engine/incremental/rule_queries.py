@@ -12,7 +12,7 @@ from kgreason.engine.incremental.changing_relations import Change, Store, distin
 from kgreason.engine.limits import JOINED, Limits, Work
 from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_rule
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.seminaive.operators import Batches

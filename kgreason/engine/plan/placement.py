@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kgreason.engine.plan.ir import AntiJoin, Invent, Join, Line, Operator, Project, plain
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.checked_program import Aggregation, Assign, Filter
 from kgreason.language.check.expressions import LOGIC, ORDERS
 from kgreason.language.check.expressions import variables as occurrences

@@ -22,7 +22,7 @@ from kgreason.engine.plan.ir import (
 from kgreason.engine.plan.placement import place_early, prune_columns
 from kgreason.engine.plan.separable_strata import separable
 from kgreason.engine.plan.static_kinds import Kinds
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.checked_program import Assign, CheckedProgram, CheckedRule, Stratum
 from kgreason.language.syntax.syntax_tree import Constant
 

@@ -22,7 +22,7 @@ from itertools import product
 from kgreason.engine.plan.ir import Separable, Steps, Threshold
 from kgreason.engine.plan.placement import variables
 from kgreason.engine.plan.static_kinds import Kinds
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.checked_program import (
     Assign,
     CheckedAtom,

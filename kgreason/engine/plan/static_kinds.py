@@ -25,7 +25,8 @@ from kgreason.engine.plan.expression_kinds import (
 )
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.placement import variables
-from kgreason.engine.relations.fact_tables import Facts, Kind
+from kgreason.engine.relations.fact_tables import Facts
+from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.checked_program import (
     Aggregation,
     Assign,

@@ -11,7 +11,7 @@ from kgreason.engine.expressions.scalars import Refusal, described, make_set, nu
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan.ir import Part
 from kgreason.engine.relations import hash_kernels
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, Slots, chunks, grown
 from kgreason.engine.relations.symbols import Symbols, rank

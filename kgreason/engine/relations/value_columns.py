@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import EvaluationError, InexactError
-from kgreason.engine.relations.fact_tables import Codes, Kind, any_codes, as_doubles, dates, decode, doubles
+from kgreason.engine.relations.fact_tables import Codes, any_codes, as_doubles, dates, decode, doubles
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Symbols, whole
 from kgreason.language.check.checked_program import CheckedAtom

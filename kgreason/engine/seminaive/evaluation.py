@@ -18,8 +18,9 @@ from kgreason.engine.plan import ir
 from kgreason.engine.plan.planner import compile_program
 from kgreason.engine.plan.separable_strata import factored
 from kgreason.engine.plan.static_kinds import Kinds, Position, infer
-from kgreason.engine.relations.fact_tables import Facts, Kind, Table
+from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.engine.relations.keyed_relation import KeyedRelation
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.relations.symbols import Symbols

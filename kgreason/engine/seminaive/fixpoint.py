@@ -21,7 +21,7 @@ from kgreason.base.progress import Progress
 from kgreason.engine.chase.nulls import Nulls
 from kgreason.engine.limits import Limits
 from kgreason.engine.plan import ir
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.seminaive.rule_evaluation import Aggregating, Plain, Rule

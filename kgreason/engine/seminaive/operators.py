@@ -18,7 +18,7 @@ from kgreason.engine.aggregates.value_aggregates import misfit
 from kgreason.engine.expressions.compiled_expressions import Inventor, Scope
 from kgreason.engine.plan import ir
 from kgreason.engine.relations import index_kernels
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.relation import Index, Relation
 from kgreason.engine.relations.rows import CHUNK, Rows
 from kgreason.language.check.checked_program import Aggregation, CheckedAtom, CheckedRule

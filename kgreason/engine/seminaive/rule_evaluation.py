@@ -20,7 +20,8 @@ from kgreason.engine.plan import ir
 from kgreason.engine.plan.double_variables import gives_double
 from kgreason.engine.plan.ir import plain
 from kgreason.engine.plan.placement import inputs
-from kgreason.engine.relations.fact_tables import Kind, decode
+from kgreason.engine.relations.fact_tables import decode
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows, chunks
 from kgreason.engine.seminaive.operators import Batches, Looking

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kgreason.engine.expressions.compiled_expressions import CODED, Inventor, Scope, coded, has_skolem
 from kgreason.engine.plan import ir
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.relation import Relation
 from kgreason.engine.relations.rows import Rows
 from kgreason.engine.relations.symbols import Symbols

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.engine.plan.ir import Separable, Steps, Threshold
-from kgreason.engine.relations.fact_tables import Kind
+from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.rows import Rows, first_rows
 from kgreason.engine.separable import walk_kernels
 
