@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kgreason.links.model import LinkGraph, Original, Released
     from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.people.attacks.known_users import UserAttacks
     from kgreason.people.model import Attribute, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
     from kgreason.people.verification.verdict import PeopleVerdict
@@ -277,6 +278,22 @@ def _(found: Attacks) -> View:
     title = f"Attacks on a release, k = {found.k}, x = {', '.join(map(str, found.x))}"
     items: list[Item | str] = [attacks_table(found), "print(...) tells what the columns mean", *found.notes]
     return View(title, items, state, words[state])
+
+
+@shows("kgreason.people.attacks.known_users.UserAttacks")
+def _(found: UserAttacks) -> View:
+    from kgreason.people.attacks.known_users import HEAD
+
+    state: State = "holds" if found.holds else "fails"
+    table = Table(
+        "", HEAD, tuple(map(found.row, found.seen)), "more candidates are better, and fewer unique users"
+    )
+    return View(
+        "Attacks on a release of people",
+        [table, "print(...) tells what the columns mean"],
+        state,
+        found.state,
+    )
 
 
 @shows("kgreason.links.attacks.disclosure.Disclosure")

@@ -1,4 +1,4 @@
-"""Commands on graphs of people: anonymize, verify, score, generate-k."""
+"""Commands on graphs of people: anonymize, verify, attack, score, generate-k."""
 
 from __future__ import annotations
 
@@ -208,5 +208,40 @@ def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: 
     return 0
 
 
-app = group("Graphs of people: users with attributes, and relations between users.", anonymize, verify, score)
+@guarded
+@taking(
+    options.RELEASE,
+    options.mapping_file(Path, default=REQUIRED),
+    options.ORIGINAL_OF_PEOPLE,
+    option("-k --k N", int | None, "How many candidates each user asks for.", min=1, show_default="3"),
+    option("--k-values FILE", str | None, "Table user,k: how many candidates each user asks for."),
+    options.AS_JSON,
+    *FILES,
+)
+def attack(release: str, mapping: Path, original: Sequence[str] | None, as_json: bool, **asked: Any) -> int:
+    """Look for each user in a release by values and numbers of links, as attackers may know them.
+
+    Exit code 0: each user has as many candidates as asked for, against what the release shows of the user. 1: some have
+    fewer. 2: bad usage or input.
+    """
+    from kgreason.cli.terminal import progress
+    from kgreason.people import api
+    from kgreason.people.folder import read_published
+
+    schema = the_schema(original, asked, "--original")
+    with progress() as shown:
+        found = read_published(Path(release), schema, mapping, shown)
+    assert found.source is not None
+    k, k_values = asked["k"], asked["k_values"]
+    attacks = api.attack(found.source.graph, found.graph, found.source.mapping, k=k, k_values=k_values)
+    if as_json:
+        print_json(attacks.as_dict())
+    else:
+        print(attacks)
+    return int(not attacks.holds)
+
+
+app = group(
+    "Graphs of people: users with attributes, and relations between users.", anonymize, verify, attack, score
+)
 app.add_typer(levels_app, name="generate-k")

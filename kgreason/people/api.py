@@ -1,4 +1,4 @@
-"""Functions on graphs of people: anonymize, verify, score."""
+"""Functions on graphs of people: anonymize, verify, attack, score."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kgreason.people.settings import Levels, PeopleModel, Settings
 from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:
+    from kgreason.people.attacks.known_users import UserAttacks
     from kgreason.people.file_schema import Schema
     from kgreason.people.folder import Mapped
     from kgreason.people.model import Counts, PeopleGraph
@@ -140,14 +141,19 @@ def _before(after: Path | str | None, settings: Settings, folders: Folders | Non
 
 
 def _levels(graph: PeopleGraph, k: int | None, k_values: Levels | None, settings: Settings) -> Counts:
+    if k_values is not None and settings.method != "pckga":
+        raise AnonymizationError(
+            f"{settings.method} has one k for all users", hint="leave out the k of each, or take pckga"
+        )
+    return _own_k(graph, k, k_values)
+
+
+def _own_k(graph: PeopleGraph, k: int | None, k_values: Levels | None) -> Counts:
+    """The k of each user, int64, shape (n,)."""
     from kgreason.people.anonymity_levels import read_levels
 
     if k_values is None:
         return np.full(graph.n, 3 if k is None else k, dtype=np.int64)
-    if settings.method != "pckga":
-        raise AnonymizationError(
-            f"{settings.method} has one k for all users", hint="leave out the k of each, or take pckga"
-        )
     if not isinstance(k_values, Mapping):
         return read_levels(k_values, graph, k)
     if unknown := sorted(map(str, set(k_values) - set(graph.labels))):
@@ -272,6 +278,50 @@ def score(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Util
 
     numbers = source_of(released, original, mapping).mapping
     return measure(original, released, np.maximum(numbers, -1), rng=np.random.default_rng(0))
+
+
+def attack(
+    original: PeopleGraph,
+    released: PeopleGraph,
+    mapping: Mapped,
+    *,
+    k: int | None = None,
+    k_values: Levels | None = None,
+) -> UserAttacks:
+    """Look for each user of an original in its release, by what attackers may know of the user.
+
+    Parameters
+    ----------
+    mapping
+        As for `verify`.
+    k, k_values
+        How many candidates each user asks for; 3 by default. As for `anonymize`.
+
+    Raises
+    ------
+    AnonymizationError, ReleaseError
+        If the mapping does not fit the graphs, or a k is missing.
+
+    References
+    ----------
+    PCKGA, section 3, on what an attacker knows of a user.
+
+    Examples
+    --------
+    >>> from kgreason.people.model import PeopleGraph
+    >>> jobs = [("Ken", "job", "clerk"), ("Mary", "job", "clerk"), ("Tom", "job", "nurse"), ("Jane", "job", "cook")]
+    >>> graph = PeopleGraph.from_triples(["Ken", "Mary", "Tom", "Jane"], jobs)
+    >>> result = anonymize(graph, k=2)
+    >>> found = attack(graph, result.release.graph, result.release.mapping, k=2)
+    >>> found.holds, found.seen[0].before.unique
+    (True, 2)
+    """
+    from kgreason.people.attacks.known_users import attack_users
+    from kgreason.people.folder import source_of
+
+    check_numbers(k=(k, 1))
+    numbers = np.maximum(source_of(released, original, mapping).mapping, -1)
+    return attack_users(original, released, numbers, _own_k(original, k, k_values))
 
 
 def _check_asked(model: object, k: int | None, personal: bool, window: int | None) -> None:

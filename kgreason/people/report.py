@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgreason.base.progress import SILENT, Progress
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
+from kgreason.people.attacks.known_users import EMPTY, STANDS, candidates_of_users, links_of
 from kgreason.people.claim import OF_DEGREES, PROMISES, UNPROTECTED, Claim
-from kgreason.people.model import Attribute, Links, PeopleGraph, attribute, distinct_links
-from kgreason.people.verification.information import degrees, information, values
+from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.verdict import PeopleVerdict
-from kgreason.release.report.candidate_tables import Seen, as_shown, by_classes, risk_items
+from kgreason.release.report.candidate_tables import risk_items
 from kgreason.release.report.charts import Series, series_charts, values_chart
 from kgreason.release.report.report_data import Chart, Figure, Item, Report, Section, Table
 from kgreason.release.report.sections import (
@@ -54,8 +54,6 @@ NAMED = 20  # removed users
 MOST = 12  # values of an attribute that have a bar of their own
 MANY = 20  # attributes, and relations, that are drawn
 REST = "others"
-STANDS = ", as they stand"
-"""What kinds of knowledge end with that are of what a graph shows, be it true or not."""
 
 
 def _promised(claim: Claim) -> str:
@@ -74,7 +72,7 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
     original, release, verdict = result.original, result.release, result.verdict
     released, claim, seeded = release.graph, Claim.of(result), run.seed is not None
     progress.step("Writing the report")
-    seen = list(_seen_of_users(original, released, release.mapping))
+    seen = list(candidates_of_users(original, released, release.mapping))
     stands = [one for one in seen if one.knowledge.endswith(STANDS)]
     others = [one for one in seen if one not in stands]
     graphs = as_graph(original), as_graph(released, original)
@@ -267,7 +265,7 @@ def _series(graph: PeopleGraph, like: PeopleGraph) -> dict[str, Series]:
     """Numbers of links of the relations of `like`."""
     found = {}
     for name in sorted(like.relations)[:MANY]:
-        links = _links(graph, name)
+        links = links_of(graph, name)
         sides = [("links", "degree", links.source)]
         if not like.relations[name].mutual:
             sides = [("links out", "out-degree", links.source), ("links in", "in-degree", links.target)]
@@ -275,11 +273,6 @@ def _series(graph: PeopleGraph, like: PeopleGraph) -> dict[str, Series]:
             counts = np.bincount(ends, minlength=graph.n)
             found[f"{name}: {what}"] = Series(what, counts, "users", term)
     return found
-
-
-def _links(graph: PeopleGraph, name: str) -> Links:
-    none = np.empty(0, dtype=np.int64)
-    return graph.relations.get(name, Links(none, none))
 
 
 def value_charts(
@@ -297,11 +290,6 @@ def value_charts(
             yield values_chart(f"Values of {name}", name, after, numbers[1], "entries", "")
         else:
             yield _categories(name, new or EMPTY, old)
-
-
-EMPTY = Attribute(
-    "categorical", np.empty(0, dtype=object), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-)
 
 
 def _categories(name: str, new: Attribute, old: Attribute | None) -> Chart:
@@ -328,51 +316,11 @@ def _shares(attribute: Attribute) -> dict[str, float]:
     }
 
 
-def _seen_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
-    """What is seen of users who are known as the graph shows them, and as they truly are."""
-    both, n = beside(original, released), original.n
-    kinds = [("numbers of links", degrees)] if original.relations else []
-    if original.attributes:
-        kinds.append(("values", values))
-    if len(kinds) == 2:
-        kinds.append(("values and numbers of links", information))
-    for name, classes in kinds:
-        found = classes(both)
-        yield by_classes(f"true {name}", found[:n], found[n:], mapping)
-    for name, classes in kinds:
-        yield as_shown(f"{name}{STANDS}", classes(original), classes(released), mapping)
-
-
-def beside(one: PeopleGraph, other: PeopleGraph) -> PeopleGraph:
-    """Two graphs as one; users of the second come after those of the first.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
-    >>> beside(graph, graph).attributes["age"].user.tolist()
-    [0, 1]
-    """
-    n = one.n + other.n
-    labels = np.arange(n).astype(str).astype(object)
-    attributes, relations = {}, {}
-    for name in {**one.attributes, **other.attributes}:
-        ours, theirs = one.attributes.get(name, EMPTY), other.attributes.get(name, EMPTY)
-        user = np.concatenate([ours.user, theirs.user + one.n])
-        texts = np.concatenate([ours.domain[ours.value], theirs.domain[theirs.value]])
-        attributes[name] = attribute("categorical", user, texts)
-    for name in {**one.relations, **other.relations}:
-        first, second = _links(one, name), _links(other, name)
-        source = np.concatenate([first.source, second.source + one.n])
-        target = np.concatenate([first.target, second.target + one.n])
-        relations[name] = distinct_links(n, source, target)
-    return PeopleGraph(labels, attributes, relations)
-
-
 def as_graph(graph: PeopleGraph, like: PeopleGraph | None = None) -> KnowledgeGraph:
     """The links alone, for pictures; a mutual one is drawn once. Relations are those of `like`."""
     relations = {}
     for name in (like or graph).relations:
-        links = _links(graph, name)
+        links = links_of(graph, name)
         once = links.source < links.target if links.mutual else np.ones(len(links), dtype=np.bool_)
         relations[name] = Relation(links.source[once], links.target[once], None, ("source", "target"))
     return KnowledgeGraph(graph.labels.copy(), relations)

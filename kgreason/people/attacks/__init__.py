@@ -1,0 +1,1 @@
+"""Attackers on releases of graphs of people."""

@@ -1,0 +1,200 @@
+"""Attackers who know values and numbers of links of single users, and the users of a release who fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgreason.base.printable import Displayed
+from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.model import Counts, Links, PeopleGraph, attribute, distinct_links
+from kgreason.people.verification.information import degrees, information, values
+from kgreason.release.report.candidate_tables import Seen, as_shown, by_classes
+
+if TYPE_CHECKING:
+    pass
+
+from typing import TYPE_CHECKING
+
+from kgreason.people.model import Attribute
+
+if TYPE_CHECKING:
+    pass
+
+
+STANDS = ", as they stand"
+"""What kinds of knowledge end with that are of what a graph shows, be it true or not."""
+
+
+def candidates_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
+    """What is seen of users who are known as the graph shows them, and as they truly are."""
+    both, n = beside(original, released), original.n
+    kinds = [("numbers of links", degrees)] if original.relations else []
+    if original.attributes:
+        kinds.append(("values", values))
+    if len(kinds) == 2:
+        kinds.append(("values and numbers of links", information))
+    for name, classes in kinds:
+        found = classes(both)
+        yield by_classes(f"true {name}", found[:n], found[n:], mapping)
+    for name, classes in kinds:
+        yield as_shown(f"{name}{STANDS}", classes(original), classes(released), mapping)
+
+
+def beside(one: PeopleGraph, other: PeopleGraph) -> PeopleGraph:
+    """Two graphs as one; users of the second come after those of the first.
+
+    Examples
+    --------
+    >>> graph = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
+    >>> beside(graph, graph).attributes["age"].user.tolist()
+    [0, 1]
+    """
+    n = one.n + other.n
+    labels = np.arange(n).astype(str).astype(object)
+    attributes, relations = {}, {}
+    for name in {**one.attributes, **other.attributes}:
+        ours, theirs = one.attributes.get(name, EMPTY), other.attributes.get(name, EMPTY)
+        user = np.concatenate([ours.user, theirs.user + one.n])
+        texts = np.concatenate([ours.domain[ours.value], theirs.domain[theirs.value]])
+        attributes[name] = attribute("categorical", user, texts)
+    for name in {**one.relations, **other.relations}:
+        first, second = links_of(one, name), links_of(other, name)
+        source = np.concatenate([first.source, second.source + one.n])
+        target = np.concatenate([first.target, second.target + one.n])
+        relations[name] = distinct_links(n, source, target)
+    return PeopleGraph(labels, attributes, relations)
+
+
+HEAD = (
+    "an attacker knows",
+    "smallest",
+    "median",
+    "unique",
+    "fewer than k",
+    "highest risk",
+    "average",
+    "misled",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class UserAttacks(Displayed):
+    """What attackers who know single users find in a release.
+
+    Attributes
+    ----------
+    seen
+        Candidates before and after, for each kind of knowledge; from little knowledge to much.
+    k
+        How many candidates each user of the original asks for, int64, shape (n,).
+    """
+
+    seen: tuple[Seen, ...]
+    k: Counts
+
+    def __repr__(self) -> str:
+        return f"<UserAttacks: {len(self.seen)} kinds of knowledge; {self.state}>"
+
+    def short(self, seen: Seen) -> int:
+        """Users who are found among fewer candidates than they ask for."""
+        after = seen.after
+        return 0 if after is None else int((after.right & (after.candidates < self.k)).sum())
+
+    @property
+    def promised(self) -> tuple[Seen, ...]:
+        """Knowledge against which every model of people promises candidates: what the release shows of a user."""
+        return tuple(one for one in self.seen if one.knowledge.endswith(STANDS))
+
+    @property
+    def holds(self) -> bool:
+        """Whether each user keeps as many candidates as asked for, against what the release shows of the user."""
+        return not any(map(self.short, self.promised))
+
+    @property
+    def state(self) -> str:
+        """What was found, in one sentence."""
+        if self.holds:
+            return "every user has as many candidates as asked for"
+        return f"{max(map(self.short, self.promised)):,} users have fewer candidates than asked for"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"format": 1, "holds": self.holds, "attacks": [self._told(one) for one in self.seen]}
+
+    def _told(self, seen: Seen) -> dict[str, Any]:
+        sides = {"before": seen.before, "after": seen.after}
+        figures = ("fewest", "median", "unique", "highest", "average", "misled")
+        return {
+            "knowledge": seen.knowledge,
+            "promised": seen in self.promised,
+            "fewer_than_k": self.short(seen),
+            **{
+                side: {name: getattr(sight, name) for name in figures}
+                for side, sight in sides.items()
+                if sight is not None
+            },
+        }
+
+    def __str__(self) -> str:
+        rows = [HEAD, *map(self.row, self.seen)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, "", *LEGEND, "", self.state])
+
+    def row(self, seen: Seen) -> tuple[str, ...]:
+        """Cells below `HEAD`: before and after the anonymization."""
+        before, after = seen.before, seen.after
+        assert before is not None
+        assert after is not None
+        fewer = int((before.right & (before.candidates < self.k)).sum())
+        return (
+            seen.knowledge,
+            f"{before.fewest:,} -> {after.fewest:,}",
+            f"{before.median:,.0f} -> {after.median:,.0f}",
+            f"{before.unique:,} -> {after.unique:,}",
+            f"{fewer:,} -> {self.short(seen):,}",
+            f"{before.highest:.3f} -> {after.highest:.3f}",
+            f"{before.average:.3f} -> {after.average:.3f}",
+            f"{after.misled:.1%}",
+        )
+
+
+LEGEND = (
+    "smallest, median  users of the graph who fit the knowledge of a user: before -> after the anonymization",
+    "unique            users who are the only candidate",
+    "fewer than k      users who are among fewer candidates than they ask for",
+    "risk, average     probability to pick the right candidate, at most and on average",
+    "misled            users who are not among the candidates in the release",
+    "as they stand     the attacker knows what the release shows of a user, which is the worst case",
+)
+
+
+def attack_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices, k: Counts) -> UserAttacks:
+    """Look for each user by values and numbers of links: the true ones, and those that the release shows.
+
+    Parameters
+    ----------
+    mapping
+        Original user u is released user ``mapping[u]``, int64, shape (n,), -1 removed.
+    k
+        How many candidates each user asks for, int64, shape (n,).
+    """
+    return UserAttacks(tuple(candidates_of_users(original, released, mapping)), k)
+
+
+def links_of(graph: PeopleGraph, name: str) -> Links:
+    """Links of a relation, none if the graph lacks it."""
+    none = np.empty(0, dtype=np.int64)
+    return graph.relations.get(name, Links(none, none))
+
+
+EMPTY = Attribute(
+    "categorical", np.empty(0, dtype=object), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+)
