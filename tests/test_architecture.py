@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -275,3 +277,35 @@ def test_names_of_files_are_unique() -> None:
     assert [
         sorted(found) for found in shared.values() if len({room(name) for name in found}) < len(found)
     ] == []
+
+
+LOADED = """
+import sys
+from kgreason.__main__ import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print("\\n".join(sorted(name for name in sys.modules if name.split(".")[0] == "kgreason")), file=sys.stderr)
+"""
+
+
+def loaded(folder: Path, *words: str) -> list[str]:
+    """Modules of kgreason that a command imports."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *words], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stderr.split()
+
+
+def test_commands_load_what_they_need(ownership: Path) -> None:
+    reason = loaded(ownership, "reason", "--rules", "control.vada", "--quiet")
+    assert len(reason) <= 140
+    assert [
+        m for m in reason if within(m, *(f"kgreason.{r}" for r in (*SLICES, "release", "reporting")))
+    ] == []
+    anonymize = loaded(
+        ownership, "anonymize", "--rules", "control.vada", "-x", "2", "--trials", "1", "--quiet"
+    )
+    assert len(anonymize) <= 250
+    assert [m for m in anonymize if within(m, "kgreason.people", "kgreason.links")] == []

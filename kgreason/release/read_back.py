@@ -17,8 +17,6 @@ import numpy as np
 
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.data.format_list import read_table
-from kgreason.data.formats.duckdb_files import duckdb_tables
-from kgreason.data.formats.sqlite import sqlite_tables
 from kgreason.data.predicate_rows import keyed
 from kgreason.data.raw_table import BLOCK, decoded, open_bytes, read_block
 from kgreason.data.sources import SourceSpec
@@ -160,6 +158,14 @@ def check_files(folder: Path, kind: str, files: Collection[str]) -> None:
             raise DataError(str(path), f"this is {what}", hint=unchanged)
 
 
+def _tables_of(file: Path, format: str) -> Iterable[str]:
+    """Names of the tables of a database; only the library in use is imported."""
+    from kgreason.data.formats.duckdb_files import duckdb_tables
+    from kgreason.data.formats.sqlite import sqlite_tables
+
+    return (sqlite_tables if format == "sqlite" else duckdb_tables)(file)
+
+
 def check_folder(folder: Path, edges: Sequence[str]) -> None:
     """Refuse a release folder with tables that nobody looks at, or without its vertices.
 
@@ -184,7 +190,7 @@ def check_folder(folder: Path, edges: Sequence[str]) -> None:
             raise _unknown(str(path), table_of(path.name))
     for stored in {stored.file: stored for stored in tables.values() if stored.format in DATABASES}.values():
         file = folder / stored.file
-        for table in (sqlite_tables if stored.format == "sqlite" else duckdb_tables)(file):
+        for table in _tables_of(file, stored.format):
             if table.lower() not in {NODES, *(predicate.lower() for predicate in edges)}:
                 raise _unknown(str(file), table)
 
