@@ -62,7 +62,7 @@ def blocks(path: Path) -> Iterator[Block]:
             marks = {}
         elif (own := comment.split("\n")[0]) in OWN:
             yield Block(own, comment.removeprefix(own) + "\n", line, {}, False)
-        else:
+        elif not comment.startswith("settings: "):  # the site lists them there
             name, _, value = comment.partition(": ")
             if name not in MARKS or not value:
                 raise PageError(f"{path.name}:{line}: not a mark: {comment}")

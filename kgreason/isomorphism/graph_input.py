@@ -10,8 +10,7 @@ from kgreason.base.errors import CallError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.isomorphism.arguments import check_relations
 from kgreason.language.check.checked_program import CheckedProgram
-from kgreason.reasoning.api import Rules, load
-from kgreason.reasoning.arguments import check_data
+from kgreason.reasoning.api import Rules, check_data, load
 
 if TYPE_CHECKING:
     import networkx as nx

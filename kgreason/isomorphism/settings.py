@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kgreason.base.setting_fields import setting
-from kgreason.release.run_settings import RunSettings
+from kgreason.release.publication import RunSettings
 
 Method = Literal["kguard", "klone", "k-iso"]
 Mode = Literal["exact", "published"]

@@ -14,8 +14,7 @@ from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.base.setting_fields import check_ranges, configured, reported, setting
 from kgreason.links.settings import CLUSTERED, THRESHOLDS, Settings, Strategy
-from kgreason.reasoning.api import Rules, load
-from kgreason.reasoning.arguments import check_data
+from kgreason.reasoning.api import Rules, check_data, load
 from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:

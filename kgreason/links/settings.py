@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from kgreason.base.setting_fields import setting
-from kgreason.release.run_settings import RunSettings
+from kgreason.release.publication import RunSettings
 
 Strategy = Literal["intact", "partial", "cluster-edge", "constrained", "removed"]
 CLUSTERED: tuple[Strategy, ...] = ("cluster-edge", "constrained")  # whose nodes are clusters, not entities

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.setting_fields import check_ranges, reported, setting
-from kgreason.release.run_settings import RunSettings
+from kgreason.release.publication import RunSettings
 
 Mode = Literal["exact", "published"]
 PeopleMethod = Literal["cdga", "ckga", "ctkga", "pckga", "k-degree"]

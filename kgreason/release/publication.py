@@ -21,6 +21,7 @@ from kgreason.base.atomic_files import Exchange, Side, mend, workspaces
 from kgreason.base.errors import ReleaseError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import Progress
+from kgreason.base.setting_fields import setting
 from kgreason.release.digests import ACCOUNT, not_of_account
 
 _FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
@@ -245,9 +246,18 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 def check_folders(folders: object, progress: Progress) -> None:
     """Refuse what are no folders, and folders that a release must not be written to; tell what was mended there."""
-    from kgreason.release.publication import Folders
-
     hint = 'say folders=kgreason.Folders("release", "private")'
     check_type(folders, Folders, "folders are of type Folders", hint)
     for mended in cast(Folders, folders).check():
         progress.note(mended)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """What an anonymization takes whatever its method."""
+
+    seed: int | None = setting(None, metavar="N", least=0, reported=False)
+    """Repeatable randomness, for experiments only: a release that can be computed again must not be published. Without
+    a seed, the operating system seeds the generator."""
+    folders: Folders | None = setting(None, option="", reported=False)
+    """Where to write the release and its secret; what is then verified and scored is what was written, read back."""

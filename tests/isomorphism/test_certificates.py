@@ -26,7 +26,7 @@ from kgreason.isomorphism.result import Anonymization
 from kgreason.isomorphism.verification.certified_images import faults_of_copies, repeated
 from kgreason.isomorphism.verification.verdict import Certificate, Donors
 from kgreason.release.digests import Fault
-from kgreason.release.shared_conditions import files
+from kgreason.release.verdicts import files
 from tests.examples import inputs
 
 CONTROL = resource("rules", "control.vada")

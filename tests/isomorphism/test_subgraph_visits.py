@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kgreason.graph.induced.situations import Cells, Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.pairs import Pairs
+from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.verification import population
 from kgreason.isomorphism.verification import subgraph_visits as visit_kernels
 from kgreason.isomorphism.verification import subgraph_visits as visits

@@ -18,7 +18,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.graph.pairs import Pairs
+from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.anonymizers.assembly import publish
 from kgreason.isomorphism.anonymizers.klone import Klone
 from kgreason.isomorphism.verification import image_kernels as kernels

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from kgreason.graph.induced.situations import Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.pairs import Pairs, looked_up
-from kgreason.graph.refinement import paired
+from kgreason.graph.refinement import Pairs, looked_up, paired
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]

@@ -32,7 +32,7 @@ from kgreason.isomorphism.verification import conditions
 from kgreason.isomorphism.verification.conditions import labels, lost_edges, standing_weights
 from kgreason.isomorphism.verification.verdict import Edits, Verdict
 from kgreason.language.check.checked_program import CheckedProgram
-from kgreason.release import shared_conditions as shared
+from kgreason.release import verdicts as shared
 from kgreason.release.verdicts import Item, listing
 
 NAMED = 5

@@ -32,7 +32,7 @@ from kgreason.isomorphism.verification.subgraph_visits import ENDLESS
 from kgreason.isomorphism.verification.verdict import Certificate, Delta, Verdict
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
-from kgreason.release import shared_conditions as shared
+from kgreason.release import verdicts as shared
 from kgreason.release.verdicts import Item, judged, listing
 
 __all__ = ["Verdict", "check_parameters", "count_attacked", "delta", "verify", "verify_alone"]

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.language.check.checked_program import CheckedProgram
-from kgreason.release.shared_conditions import no_label_kept
-from kgreason.release.verdicts import SHOWN, Item, judged, listing
+from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
 
 
 def _kept_edges(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.pairs import Pairs
+from kgreason.graph.refinement import Pairs
 from kgreason.isomorphism.verification.adjacency import Adjacency, Bonds
 from kgreason.isomorphism.verification.isomorphism_classes import Classes, Form, scrambled
 from kgreason.language.check.checked_program import CheckedProgram

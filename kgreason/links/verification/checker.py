@@ -26,8 +26,7 @@ from kgreason.links.verification.verdict import LinksVerdict, Nodes, Source
 from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.information import shared
 from kgreason.people.verification.information import values as classes_of_values
-from kgreason.release.shared_conditions import no_label_kept
-from kgreason.release.verdicts import SHOWN, Item, judged, listing
+from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
 
 Doubles = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)

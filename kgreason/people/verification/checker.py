@@ -24,8 +24,7 @@ from kgreason.people.utility.undirected_structure import NONE, linked
 from kgreason.people.verification import conditions
 from kgreason.people.verification.information import degrees, history, information, shared, shared_by_anyone
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
-from kgreason.release.shared_conditions import no_label_kept
-from kgreason.release.verdicts import SHOWN, Item, judged, listing
+from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
 
 DEGREES = "degrees"
 INFORMATION = "values and degrees"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.verdict import Published, Rows, Source
-from kgreason.release import shared_conditions as shared
+from kgreason.release import verdicts as shared
 from kgreason.release.mapping import REMOVED, UNLISTED
 from kgreason.release.verdicts import SHOWN, Item, judged
 
