@@ -38,8 +38,8 @@ from kgreason.language.values import Null as Null
 from kgreason.reasoning.api import explain as explain
 from kgreason.reasoning.api import load as load
 from kgreason.reasoning.api import reason as reason
+from kgreason.reasoning.changes import Changes as Changes
 from kgreason.reasoning.reasoner import Reasoner as Reasoner
-from kgreason.reasoning.results import Changes as Changes
 from kgreason.reasoning.results import Reasoned as Reasoned
 from kgreason.release.publication import Folders as Folders
 from kgreason.reporting import report as report

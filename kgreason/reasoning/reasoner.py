@@ -23,16 +23,8 @@ from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.seminaive.evaluation import prepare
 from kgreason.engine.statistics import Stats
 from kgreason.reasoning.api import Rules, check_data, check_limits, load, output_names
-from kgreason.reasoning.results import (
-    ByPredicate,
-    Changes,
-    Difference,
-    Outputs,
-    Reasoned,
-    Row,
-    compared,
-    no_output,
-)
+from kgreason.reasoning.changes import ByPredicate, Changes, Difference, Outputs, Row, compared
+from kgreason.reasoning.results import Reasoned, no_output
 
 if TYPE_CHECKING:
     from kgreason.base.errors import Diagnostic
