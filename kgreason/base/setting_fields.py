@@ -14,7 +14,7 @@ from dataclasses import MISSING, Field, field, fields
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, get_args, get_origin
 
 from kgreason.base.errors import AnonymizationError
 
@@ -107,15 +107,45 @@ def ordered(settings: Any) -> list[Field[Any]]:
     return sorted(found, key=lambda each: each.metadata.get("option") == "")
 
 
-def check_ranges(settings: object) -> None:
-    """Refuse numbers out of the range of their field.
+def types(settings: type) -> Mapping[str, Any]:
+    """Type of each field that the command line has."""
+    found: dict[str, Any] = {}
+    for part in reversed(settings.__mro__):
+        known = vars(sys.modules[part.__module__])
+        for name, text in vars(part).get("__annotations__", {}).items():
+            field_of = getattr(part, "__dataclass_fields__", {}).get(name)
+            if field_of is not None and field_of.metadata.get("option", "") != "":
+                found[name] = eval(text, known) if isinstance(text, str) else text
+    return found
+
+
+@cache
+def _choices(settings: type) -> Mapping[str, tuple[object, ...]]:
+    """What a field may be, for those whose type lists it."""
+    found: dict[str, tuple[object, ...]] = {}
+    for name, kind in types(settings).items():
+        parts = [kind] if get_origin(kind) is Literal else get_args(kind)
+        listed = [one for part in parts if get_origin(part) is Literal for one in get_args(part)]
+        if listed:
+            found[name] = (*listed, *([None] if type(None) in parts else []))
+    return found
+
+
+def check_ranges(settings: Any) -> None:
+    """Refuse numbers out of the range of their field, and values that its type does not list.
 
     Raises
     ------
     AnonymizationError
         Naming the first field.
     """
-    for each in fields(settings):  # type: ignore[arg-type]
+    for name, known in _choices(type(settings)).items():
+        value = getattr(settings, name)
+        if value not in known:
+            texts = [str(one) for one in known if one is not None]
+            hint = f"choose {', '.join(texts[:-1])} or {texts[-1]}"
+            raise AnonymizationError(f"unknown {name} {value!r}", hint=hint)
+    for each in fields(settings):
         value = getattr(settings, each.name)
         least, most = each.metadata.get("least"), each.metadata.get("most")
         if value is None or (least is None and most is None):

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args
 
 import typer
 
 from kgreason.base.memory import parse_size
-from kgreason.base.setting_fields import documentation, ordered
+from kgreason.base.setting_fields import documentation, ordered, types
 from kgreason.cli.run import running
 from kgreason.cli.run_log import Log
 from kgreason.engine.limits import Limits
@@ -127,7 +127,7 @@ def settings_options(settings: type, **others: Option) -> tuple[Option, ...]:
     others
         Options of fields whose values the command line has in another form.
     """
-    types, texts, found = get_type_hints(settings), documentation(settings), []
+    kinds, texts, found = types(settings), documentation(settings), []
     for each in ordered(settings):
         about = each.metadata
         if each.name in others:
@@ -137,7 +137,7 @@ def settings_options(settings: type, **others: Option) -> tuple[Option, ...]:
             ranged = {"min": about["least"], "max": about["most"], "show_default": about["shown"]}
             more = {key: value for key, value in ranged.items() if value is not None}
             said = f"{flags} {about['metavar'] or ''}"
-            kind = _read_as(types[each.name])
+            kind = _read_as(kinds[each.name])
             found.append(option(said, kind, texts[each.name], each.default, name=each.name, **more))
     return tuple(found)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.setting_fields import check_ranges, reported, setting
@@ -41,8 +41,6 @@ MODELS: dict[str, PeopleModel] = {
     "k-degree": "k-degree",
 }
 """What each method promises."""
-OF_DEGREES = ("sequence", "construction", "tries")
-"""What may be chosen of ``"k-degree"``, and of no other method."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,20 +139,6 @@ class Settings(Cdga, Ckga, Pckga, Ctkga, KDegree):
     releases; k-degree makes the degrees of an undirected graph alike."""
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("method", self.method, get_args(PeopleMethod)),
-            ("mode", self.mode, get_args(Mode)),
-            ("loss", self.loss, get_args(Loss)),
-            ("left_out", self.left_out, get_args(LeftOut)),
-            ("partition", self.partition, (None, *get_args(Partition))),
-            ("sequence", self.sequence, get_args(Sequence)),
-            ("construction", self.construction, get_args(Construction)),
-        ):
-            if value not in known:
-                names = [str(n) for n in known if n is not None]
-                raise AnonymizationError(
-                    f"unknown {name} {value!r}", hint=f"choose {', '.join(names[:-1])} or {names[-1]}"
-                )
         check_ranges(self)
         if isinstance(self.removal_price, bool) or not isinstance(self.removal_price, Real):
             raise AnonymizationError(f"removal_price must be a number, not {self.removal_price!r}")
@@ -223,8 +207,10 @@ class Settings(Cdga, Ckga, Pckga, Ctkga, KDegree):
         >>> Settings(method="pckga").instead("tau")
         'removal_price'
         """
+        mine = {each.name for each in fields(METHODS[self.method])}
+        foreign = tuple(name for name in reported(self) if name not in mine and name != "method")
         if self.method not in OWN:
-            return tuple(name for name in reported(self) if name not in ("method", *OF_DEGREES))
+            return foreign
         own = self.filled()
         merging, by_degrees = own.clustering == "merging", own.clustering == "degrees"
         series = own.method == "ctkga"
@@ -244,13 +230,20 @@ class Settings(Cdga, Ckga, Pckga, Ctkga, KDegree):
             "omega": merging,
             "epsilon": merging,
             "dimensions": pointed or (valued and own.loss == "atdm"),
-            "window": series,
-            "left_out": series,
-            "partition": not series,
         }
-        return (*(name for name, has in meaning.items() if not has), *OF_DEGREES)
+        return (*(name for name, has in meaning.items() if not has and name in mine), *foreign)
 
     def instead(self, name: str) -> str | None:
         """What decides, with this method, what an option without meaning decides with others."""
         other = {"tau": "removal_price", "removal_price": "tau"}.get(name)
         return other if other not in self.unused() else None
+
+
+METHODS: dict[PeopleMethod, type] = {
+    "cdga": Cdga,
+    "ckga": Ckga,
+    "pckga": Pckga,
+    "ctkga": Ctkga,
+    "k-degree": KDegree,
+}
+"""Settings of each method: what is in none of them has no meaning for it."""

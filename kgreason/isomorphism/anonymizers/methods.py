@@ -31,25 +31,21 @@ def choose(settings: Settings, sizes: tuple[int, ...]) -> Anonymizer:
         If there is none of this name, or it has no such mode.
     """
     method, mode, k, trials = settings.method, settings.mode, settings.k, settings.trials
-    if mode not in ("exact", "published"):
-        raise AnonymizationError(f"unknown mode {mode!r}", hint="choose exact or published")
     if method in ("klone", "k-iso") and mode != "exact":
         raise AnonymizationError("only KGUARD has modes", hint="leave --mode out, or the method")
     if method == "klone":
         return Klone(k, trials)
     if method == "k-iso":
         return KIso(k, trials)
-    for x in sizes if method == "kguard" else ():
+    for x in sizes:
         check_x(x)
-    if method == "kguard" and mode == "exact":
+    if mode == "exact":
         return Kguard(k, sizes, trials, settings.max_subgraphs or MAX_SUBGRAPHS)
-    if method == "kguard":
-        if len(sizes) > 1:
-            raise AnonymizationError(
-                "the published KGUARD protects one x, not several", hint="leave --mode published out"
-            )
-        return PublishedKguard(k, sizes[0], trials, settings.max_subgraphs or MAX_STORED)
-    raise AnonymizationError(f"unknown method {method!r}", hint="choose kguard, klone or k-iso")
+    if len(sizes) > 1:
+        raise AnonymizationError(
+            "the published KGUARD protects one x, not several", hint="leave --mode published out"
+        )
+    return PublishedKguard(k, sizes[0], trials, settings.max_subgraphs or MAX_STORED)
 
 
 def divide(
