@@ -139,7 +139,8 @@ def check_ranges(settings: Any) -> None:
     AnonymizationError
         Naming the first field.
     """
-    for name, known in _choices(type(settings)).items():
+    kind: Any = type(settings)
+    for name, known in _choices(kind).items():
         value = getattr(settings, name)
         if value not in known:
             texts = [str(one) for one in known if one is not None]
