@@ -51,11 +51,6 @@ def anonymize(
     context: typer.Context,
     rules: Path,
     data: list[str] | None,
-    release: Path,
-    private: Path,
-    force: bool,
-    format: options.Format | None,
-    as_json: bool,
     **asked: Any,
 ) -> int:
     """Make an anonymous version of a graph under rules, and prove that it is.
@@ -75,15 +70,7 @@ def anonymize(
             return api.anonymize(program, sources(data), **chosen, folders=folders, progress=shown)
 
     result, code = publish(
-        make,
-        terminal.anonymization_rows,
-        release=release,
-        private=private,
-        force=force,
-        format=format,
-        as_json=as_json,
-        seeded=asked["seed"] is not None,
-        failed="which subgraphs are not protected",
+        make, terminal.anonymization_rows, asked, failed="which subgraphs are not protected"
     )
     if asked["method"] == "kguard" and asked["mode"] == "published" and not result.verdict["images"].holds:
         complain(PUBLISHED_MAY_FAIL)

@@ -85,11 +85,6 @@ def anonymize(
     context: typer.Context,
     data: Sequence[str] | None,
     rules: Path | None,
-    release: Path,
-    private: Path,
-    force: bool,
-    format: options.Format | None,
-    as_json: bool,
     **asked: Any,
 ) -> int:
     """Leave a sensitive relation out, and as much of what tells of it as a strategy says; and prove it."""
@@ -108,17 +103,7 @@ def anonymize(
             read = sources(data) if program is not None else _named(schema, sensitive)
             return api.anonymize(read, rules=program, **chosen, folders=folders, progress=shown)
 
-    _, code = publish(
-        make,
-        terminal.anonymized_links_rows,
-        release=release,
-        private=private,
-        force=force,
-        format=format,
-        as_json=as_json,
-        seeded=asked["seed"] is not None,
-    )
-    return code
+    return publish(make, terminal.anonymized_links_rows, asked)[1]
 
 
 @guarded

@@ -35,11 +35,6 @@ SETTINGS = options.settings_options(Settings)
 def anonymize(
     context: typer.Context,
     data: Sequence[str] | None,
-    release: Path,
-    private: Path,
-    force: bool,
-    format: options.Format | None,
-    as_json: bool,
     **asked: Any,
 ) -> int:
     """Make an anonymous version of a graph of people, and prove that it is."""
@@ -59,17 +54,7 @@ def anonymize(
         with terminal.progress() as shown:
             return api.anonymize(schema, **chosen, folders=folders, progress=shown)
 
-    _, code = publish(
-        make,
-        terminal.anonymized_people_rows,
-        release=release,
-        private=private,
-        force=force,
-        format=format,
-        as_json=as_json,
-        seeded=asked["seed"] is not None,
-    )
-    return code
+    return publish(make, terminal.anonymized_people_rows, asked)[1]
 
 
 @guarded

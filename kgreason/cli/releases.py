@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +23,19 @@ PLAIN_FORMAT = option(
 def publish(
     make: Callable[[Any], Any],
     rows: Callable[[Any], Sequence[tuple[str, str]]],
-    *,
-    release: Path,
-    private: Path,
-    force: bool,
-    format: Format | None,
-    as_json: bool,
-    seeded: bool,
+    asked: Mapping[str, Any],
     failed: str = "what does not hold",
 ) -> tuple[Any, int]:
-    """Make a release, and print what came of it.
+    """Make a release, and print the result.
 
     Parameters
     ----------
     make
-        Makes it, in the folders that it is given.
+        Makes the release in the folders that it is given.
     rows
-        What a table says of a result.
-    seeded
-        Whether its randomness can be repeated.
+        Rows of the table of a result.
+    asked
+        Values of options: those of `FOLDERS`, the format, the seed, and whether the result is printed as JSON.
     failed
         What the private report tells if the guarantee does not hold.
 
@@ -53,12 +47,13 @@ def publish(
     from kgreason.cli import terminal
     from kgreason.release.publication import Folders, interrupted
 
-    folders = Folders(release, private, force, format)
+    release, private, seeded = asked["release"], asked["private"], asked["seed"] is not None
+    folders = Folders(release, private, asked["force"], asked["format"])
     for mended in folders.check():
         tell(mended)
     result = make(folders)
     try:
-        if as_json:
+        if asked["as_json"]:
             print_json({**result.summary(), "release": str(release), "private": str(private)})
         else:
             published = f"{release}/"
