@@ -122,7 +122,7 @@ def unchecked(rules: str, where: str, method: Any, mode: Any) -> dict[str, Any]:
 def cells(name: str, run: str, found: Run) -> list[str]:
     """One line of the table."""
     report, fidelity, utility = found.report, found.report["fidelity"], found.report["utility"]
-    delta, figures, telling = report["verdict"]["delta"], report["figures"], report["telling"]
+    delta, figures, detection = report["verdict"]["delta"], report["figures"], report["detection"]
     vertices, edges = found.added
     weights = list(fidelity["weights"].values())
     return [
@@ -131,7 +131,7 @@ def cells(name: str, run: str, found: Run) -> list[str]:
         *(count(report["original"]["vertices"]), count(report["original"]["edges"])),
         *(count(vertices), count(edges), number(utility["u"]), number(utility["u_symmetric"])),
         *(number(fidelity["degree"]), number(weights[0] if weights else None)),
-        *(number(fidelity["vertices_added_percent"]), number(telling["auc"])),
+        *(number(fidelity["vertices_added_percent"]), number(detection["auc"])),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Anonymizers as objects in the manner of scikit-learn, which is imported only by who uses it.
+"""Anonymizers with the scikit-learn estimator interface; scikit-learn itself is imported only when needed.
 
 Examples
 --------
@@ -60,21 +60,22 @@ Published = TypeVar("Published")
 
 
 class Estimator(Generic[Data, Published]):
-    """An anonymizer with its parameters, which `sklearn.base.clone`, `ParameterGrid` and `Pipeline` take.
+    """Base class of anonymizers, compatible with `sklearn.base.clone`, `ParameterGrid` and `Pipeline`.
 
-    Parameters are those of ``__init__``, kept as given and checked by ``fit``; what was found has names that end with
-    an underscore. An anonymizer makes one release of one graph, so there is no ``transform`` of other data:
-    ``fit_transform`` returns the release, and in a `sklearn.pipeline.Pipeline` an anonymizer is the last step. No class
-    inherits from `sklearn.base.BaseEstimator`, and scikit-learn's ``check_estimator`` does not apply: data are graphs.
+    The parameters are those of ``__init__``; they are stored unchanged and checked by ``fit``. Fitted attributes end
+    with an underscore. An anonymizer makes one release of one graph, so there is no ``transform`` for other data:
+    ``fit_transform`` returns the release, and in a `sklearn.pipeline.Pipeline` an anonymizer is the last step. The
+    classes do not inherit from `sklearn.base.BaseEstimator`, and ``check_estimator`` of scikit-learn does not apply,
+    because the data are graphs.
 
     Attributes
     ----------
     result_
-        What the function of `kgreason` returned that the estimator stands for.
+        Result of the corresponding function of `kgreason`.
     released_, verdict_, score_
-        Of it what is to be published, what the checker found, and what the release is worth.
+        The graph to publish, the checker's verdict, and the utility of the release.
     mapping_
-        Released label of each original one: the secret.
+        Released label of each original label; secret.
     """
 
     result_: Any
@@ -94,22 +95,22 @@ class Estimator(Generic[Data, Published]):
         return {name: parameter for name, parameter in found.items() if name != "self"}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """Parameters by name.
+        """Return the parameters by name.
 
         Parameters
         ----------
         deep
-            Without effect: no parameter is an estimator.
+            Ignored: no parameter is an estimator.
         """
         return {name: getattr(self, name) for name in sorted(self._parameters())}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change parameters; what was found before stays until `fit` is called.
+        """Set parameters; fitted attributes stay until the next `fit`.
 
         Raises
         ------
         CallError
-            If there is no such parameter; then none is changed.
+            If a parameter does not exist; then none is changed.
         """
         known = self._parameters()
         for name in parameters:
@@ -126,7 +127,6 @@ class Estimator(Generic[Data, Published]):
         return self
 
     def __repr__(self) -> str:
-        """Parameters that are not the defaults."""
         shown = []
         for name, parameter in self._parameters().items():
             value = getattr(self, name, parameter.default)
@@ -139,23 +139,25 @@ class Estimator(Generic[Data, Published]):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def fit(self, X: Data | None = None, y: None = None, *, progress: Progress = SILENT) -> Self:  # noqa: ARG002
-        """Anonymize a graph, verify and score the release.
+        """Anonymize a graph, verify the release and compute its score.
 
         Parameters
         ----------
         X
-            The data, as the function of `kgreason` takes them. Under rules a file or table for each predicate, a graph,
-            or a table of edges; `None`: the data that the rules name. Of people and links a graph, or a schema
-            (`kgreason.people.schema` of tables), or its file.
+            The data, in the form that the corresponding function of `kgreason` takes. For (k,x)-isomorphism and
+            k-isomorphism:
+            a file or table per predicate, a graph, or a table of edges; `None`: the data named by the rules. For people
+            and
+            links: a graph, a schema (`kgreason.people.schema` of tables), or a schema file.
         y
-            Without effect; there for scikit-learn.
+            Ignored; present for compatibility with scikit-learn.
         progress
-            Is told the steps.
+            Receives the steps.
 
         Raises
         ------
         ProgramError, DataError, EvaluationError, AnonymizationError
-            As that function.
+            As the corresponding function.
         """
         chosen = self.get_params() | ({"method": self._method} if self._method else {})
         anonymize = import_module(f"kgreason.{self._family}.api").anonymize
@@ -168,11 +170,11 @@ class Estimator(Generic[Data, Published]):
     def fit_transform(
         self, X: Data | None = None, y: None = None, *, progress: Progress = SILENT
     ) -> Published:
-        """`fit`, and return what is to be published; whether it may be, `verdict_` tells."""
+        """Call `fit` and return the graph to publish; `verdict_` says whether it may be published."""
         return self.fit(X, y, progress=progress).released_
 
     def report(self) -> Report:
-        """The report of the release; secret, for it tells of the original.
+        """Report on the release; secret, since it describes the original graph.
 
         Raises
         ------
@@ -232,9 +234,9 @@ class _UnderRules(_OfGraphs):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KGUARD(_UnderRules, Kguard):
-    """(k,x)-isomorphism by few additions: protects the connected parts of x vertices.
+    """(k,x)-isomorphism with few additions: protects connected subgraphs of x vertices.
 
-    Parameters are those of `kgreason.anonymize` that have a meaning for the method.
+    The parameters are those of `kgreason.anonymize` that apply to the method.
 
     References
     ----------
@@ -254,9 +256,9 @@ class KGUARD(_UnderRules, Kguard):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KLONE(_UnderRules, Klone):
-    """(k,x)-isomorphism for every x, by k - 1 copies of the whole graph.
+    """(k,x)-isomorphism for every x by k - 1 copies of the whole graph.
 
-    Parameters are those of `kgreason.anonymize` that have a meaning for the method.
+    The parameters are those of `kgreason.anonymize` that apply to the method.
 
     References
     ----------
@@ -274,9 +276,9 @@ class KLONE(_UnderRules, Klone):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KIso(_UnderRules, KIsoSettings):
-    """k isomorphic blocks without edges between them: the baseline, which protects neither derived edges nor degrees.
+    """k isomorphic blocks without edges between them; a baseline that protects neither derived edges nor degrees.
 
-    Parameters are those of `kgreason.anonymize` that have a meaning for the method.
+    The parameters are those of `kgreason.anonymize` that apply to the method.
 
     References
     ----------
@@ -294,14 +296,14 @@ class KIso(_UnderRules, KIsoSettings):
 
 
 class _OfPeople(_People):
-    """Anonymizers of graphs of people.
+    """Base class of anonymizers of graphs of people.
 
     Attributes
     ----------
     score_
-        What information is lost; `None` if that could not be measured.
+        Information loss; `None` if it could not be measured.
     removed_
-        Who is not released.
+        Users that are not released.
     """
 
     result_: PeopleAnonymization
@@ -314,9 +316,9 @@ class _OfPeople(_People):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CDGA(_OfPeople, Cdga):
-    """Paired k-degree anonymity of directed graphs without attributes: equal in- and out-degrees in each relation.
+    """=
 
-    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
+    The parameters are those of `kgreason.people.anonymize` that apply to the method.
 
     References
     ----------
@@ -336,9 +338,9 @@ class CDGA(_OfPeople, Cdga):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CKGA(_OfPeople, Ckga):
-    """k-attribute-degree anonymity: equal values and degrees, with one k for all users.
+    """k-attribute-degree anonymity: equal values and degrees, with the same k for all users.
 
-    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
+    The parameters are those of `kgreason.people.anonymize` that apply to the method.
 
     References
     ----------
@@ -359,9 +361,9 @@ class CKGA(_OfPeople, Ckga):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PCKGA(_OfPeople, Pckga):
-    """Personalized k-attribute-degree anonymity: equal values and degrees, with a k for each user.
+    """Personalized k-attribute-degree anonymity: equal values and degrees, with a separate k for each user.
 
-    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
+    The parameters are those of `kgreason.people.anonymize` that apply to the method.
 
     References
     ----------
@@ -383,9 +385,9 @@ class PCKGA(_OfPeople, Pckga):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CTKGA(_OfPeople, Ctkga):
-    """k-attribute-degree anonymity over any w consecutive releases of a graph that changes.
+    """k-attribute-degree anonymity over any w consecutive releases of a changing graph.
 
-    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
+    The parameters are those of `kgreason.people.anonymize` that apply to the method.
 
     References
     ----------
@@ -405,9 +407,9 @@ class CTKGA(_OfPeople, Ctkga):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KDegree(_OfPeople, KDegreeSettings):
-    """Every degree that occurs in an undirected graph is that of k users at least.
+    """k-degree anonymity of undirected graphs: every degree that occurs is shared by at least k users.
 
-    Parameters are those of `kgreason.people.anonymize` that have a meaning for the method.
+    The parameters are those of `kgreason.people.anonymize` that apply to the method.
 
     References
     ----------
@@ -435,7 +437,7 @@ class _OfLinks(_Links):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Links(_OfLinks, LinksSettings):
-    """A graph of links without its sensitive relation, made by one of five strategies.
+    """Anonymization of a graph of links by one of five strategies; the sensitive relation is removed.
 
     Parameters
     ----------
@@ -445,7 +447,7 @@ class Links(_OfLinks, LinksSettings):
     Attributes
     ----------
     score_
-        The share of the links that is kept (better is 1).
+        Share of the links that is kept; 1 is best.
 
     References
     ----------
@@ -466,6 +468,6 @@ class Links(_OfLinks, LinksSettings):
 
 
 for _each in (KGUARD, KLONE, KIso, CDGA, CKGA, PCKGA, CTKGA, KDegree, Links):
-    # settings are frozen; parameters of estimators are set, as those of scikit-learn's are
+    # settings are frozen, but parameters of scikit-learn estimators can be set
     _each.__setattr__ = object.__setattr__  # type: ignore[method-assign]
     _each.__delattr__ = object.__delattr__  # type: ignore[method-assign]

@@ -1,7 +1,7 @@
-"""What notebooks show of results: the figures, tables and conditions of reports, as HTML that goes into any page.
+"""HTML views of results in notebooks: figures, tables and conditions, as in reports.
 
-Everything that is not kgreason's own is escaped; styles stand at the elements, so that nothing of the page around is
-changed, and no colour is set but that of badges: text is as the page has it, light or dark.
+All text from data is escaped. Styles are inline, so the surrounding page is not affected. Only badges set colours;
+other text follows the light or dark theme of the page.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ MORE = ".verdict, .release (to publish), .mapping (secret) and kgreason.report(.
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of text that are shown as they are."""
+    """Preformatted lines of text."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class View:
-    """What a notebook shows of a result.
+    """View of a result in a notebook.
 
     Attributes
     ----------
     title
         One line.
     items
-        Items as in a report, sentences, and lines of text.
+        Report items, sentences and preformatted lines.
     state, words
-        Of the badge below the title; `None`: there is none.
+        State and text of the badge below the title; `None`: no badge.
     """
 
     title: str
@@ -92,14 +92,14 @@ VIEWS: dict[str, Callable[[Any], View]] = {}
 
 
 def html(result: object) -> str:
-    """The view of a result as one ``<div>``; of a report its page, in a frame."""
+    """Render a result as one ``<div>``; a report as its page in an iframe."""
     if isinstance(result, Report):
         return f'<iframe srcdoc="{escape(page(result))}" style="width:100%;height:40em;border:0"></iframe>'
     return rendered(view(result))
 
 
 def rendered(found: View) -> str:
-    """A view as HTML.
+    """Render a view as HTML.
 
     Examples
     --------
@@ -111,13 +111,13 @@ def rendered(found: View) -> str:
 
 
 def view(result: object) -> View:
-    """What is shown of a result, by its class or a class that it inherits from."""
+    """Find the view of a result by its class or one of its base classes."""
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(result).__mro__)
     return next(VIEWS[name] for name in names if name in VIEWS)(result)
 
 
 def shows(name: str) -> Callable[[Callable[[Any], View]], Callable[[Any], View]]:
-    """Register the view of a class by its full name: to show one result does not import all others."""
+    """Register the view of a class by its full name, which avoids importing the modules of all results."""
 
     def register(make: Callable[[Any], View]) -> Callable[[Any], View]:
         VIEWS[name] = make
@@ -211,7 +211,7 @@ def _(found: LinksAnonymization) -> View:
 
 
 def _rest(found: Anonymization | PeopleAnonymization | LinksAnonymization) -> Iterator[Item | str]:
-    """Conditions that do not hold (the verdict itself shows all), times, and where there is more."""
+    """Conditions that do not hold (the verdict lists all), run times, and where to find more."""
     from kgreason.release.report.sections import findings
 
     if found.verdict.holds:
@@ -339,7 +339,7 @@ def _first(title: str, names: Sequence[str], rows: Iterable[Sequence[Any]], coun
 
 
 def _text(value: Any) -> str:
-    """Strings bare, numbers short, all else as the language writes it."""
+    """Strings without quotes, short numbers, other values in the syntax of the language."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -398,7 +398,7 @@ def _attributes(attributes: Mapping[str, Attribute]) -> Table | str:
 
 
 def _values(attribute: Attribute, user: int) -> str:
-    """Values of a user, whose entries are together."""
+    """Values of a user; the attribute's entries are grouped by user."""
     first, last = np.searchsorted(attribute.user, (user, user + 1))
     return ", ".join(attribute.domain[attribute.value[first:last]].tolist())
 

@@ -1,4 +1,4 @@
-"""Reports of results, for every family."""
+"""Reports of results for every family."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from kgreason.release.report.report_data import Report
 
 @singledispatch
 def report(result: object, progress: Progress = SILENT) -> Report:  # noqa: ARG001
-    """Report on an anonymization: what was protected, at what price, from whom (docs/report.md).
+    """Report on an anonymization: what is protected, at what cost, against which attackers (docs/report.md).
 
-    The report names original vertices: it is secret.
+    The report names original vertices and is therefore secret.
 
     Parameters
     ----------
     result
-        What `kgreason.anonymize`, `kgreason.people.anonymize` or `kgreason.links.anonymize` returns.
+        Result of `kgreason.anonymize`, `kgreason.people.anonymize` or `kgreason.links.anonymize`.
 
     Raises
     ------
     CallError
-        If it is something else.
+        For any other object.
     """
     raise CallError(
         f"a report is of the result of anonymize, not of type {type(result).__name__}",
@@ -54,7 +54,7 @@ def _(result: LinksAnonymization, progress: Progress = SILENT) -> Report:
 
 
 def report_page(report: Report) -> str:
-    """Write a report as one HTML page that needs neither a network nor another file.
+    """Render a report as one self-contained HTML page.
 
     Examples
     --------

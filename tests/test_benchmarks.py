@@ -136,7 +136,7 @@ def test_what_cannot_be_measured_is_said(
         "figures": {"subgraphs": 2_000_000, "classes": 12},
         "utility": {"u": 0.0, "u_symmetric": 0.5},
         "fidelity": fidelity,
-        "telling": {"auc": None},
+        "detection": {"auc": None},
     }
     monkeypatch.setattr(table, "measure", measure)
     monkeypatch.setattr(table.Generated, "source", lambda *_: "file")

@@ -187,7 +187,7 @@ VIEWS: dict[str, tuple[Callable[[], Any], str, tuple[str, ...]]] = {
     ),
     "Score": (
         lambda: anonymized().score,
-        "<Score: U 0.000, U△ .*; told: .*>",
+        "<Score: U 0.000, U△ .*; detection: .*>",
         ("major", "better is 0", "better is 0.5"),
     ),
     "Utility": (lambda: anonymized().score.utility, "<Utility: U 0.000, U△ .*; queries: major>", ("lost",)),

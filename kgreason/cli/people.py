@@ -198,7 +198,13 @@ def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: 
     options.RELEASE,
     options.mapping_file(Path, default=REQUIRED),
     options.ORIGINAL_OF_PEOPLE,
-    option("-k --k N", int | None, "How many candidates each user asks for.", min=1, show_default="3"),
+    option(
+        "-k --k N",
+        int | None,
+        "How many candidates each user asks for.",
+        min=1,
+        show_default="as the release says",
+    ),
     option("--k-values FILE", str | None, "Table user,k: how many candidates each user asks for."),
     options.AS_JSON,
     *FILES,
@@ -211,13 +217,19 @@ def attack(release: str, mapping: Path, original: Sequence[str] | None, as_json:
     """
     from kgreason.cli.terminal import progress
     from kgreason.people import api
+    from kgreason.people.claim import Claim
     from kgreason.people.folder import read_published
+    from kgreason.release.folder_contents import said
 
     schema = the_schema(original, asked, "--original")
     with progress() as shown:
         found = read_published(Path(release), schema, mapping, shown)
     assert found.source is not None
     k, k_values = asked["k"], asked["k_values"]
+    if k is None and k_values is None and (claim := Claim.found(said(Path(release)))) is not None:
+        if claim.k is None:
+            raise CallError("each user of this release has an own k", hint="say --k-values FILE, or -k N")
+        k = claim.k
     attacks = api.attack(found.source.graph, found.graph, found.source.mapping, k=k, k_values=k_values)
     if as_json:
         print_json(attacks.as_dict())

@@ -1,4 +1,4 @@
-"""The kinds of the columns of a predicate over all its sources, their values as codes, and what is odd about cells."""
+"""Column types of a predicate over all its sources, encoding of values, and notes on suspicious cells."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from kgreason.language.values import EXACT
 
 _FEW = 3
 _LONG = re.compile(r"^[+-]?[1-9][0-9]{18,}$")
-_PART = 100  # one in so many cells is few, too
-_DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the language writes \$ before a brace, JSON does not know it
+_PART = 100  # at most one in so many cells counts as few
+_DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the rule language escapes \$ before a brace; JSON does not allow it
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 Fresh = Callable[[int], Codes]
@@ -41,10 +41,10 @@ Fresh = Callable[[int], Codes]
 
 
 def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
-    """Kind of the values at each position over all its sources; `None` if no source has a value.
+    """Kind of the values at each position over all sources; `None` if no source has a value.
 
-    Integers meet doubles as doubles; anything that meets text, and truth values that meet numbers, are text. What meets
-    labelled nulls stays as it is.
+    Integers and doubles combine to doubles; text and anything else, or truth values and numbers, to text. Values next to
+    labelled nulls keep their kinds.
     """
     found = []
     for position, kind in enumerate(shape.kinds):
@@ -59,7 +59,7 @@ def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
 
 def _seen(table: Selected, position: int) -> Kind | None:
     """Inferred kind of a column; `None` without values."""
-    if not table.columns:  # an empty file has not even columns
+    if not table.columns:  # empty file without columns
         return None
     column = table.present(position)
     if not len(column):
@@ -83,19 +83,19 @@ def typed(
     symbols: Symbols,
     fresh: Fresh,
 ) -> tuple[Codes, ...]:
-    """Code the columns of a selection.
+    """Encode the columns of a selection.
 
     Parameters
     ----------
     kinds
-        Of the values at each position.
+        Kind of the values at each position.
     nulls
-        Positions that hold labelled nulls beside values: their codes are of `Kind.ANY`.
+        Positions with labelled nulls next to values; encoded as `Kind.ANY`.
 
     Raises
     ------
     DataError
-        At the first value that is not of its kind.
+        At the first value that does not have the kind of its column.
     """
     columns: dict[int, Codes] = {}
     for position, kind in enumerate(kinds):
@@ -122,7 +122,7 @@ def _coded(table: Selected, position: int, kind: Kind, shape: Shape, symbols: Sy
         return interned(_collections(column, kind), symbols)
     if kind is Kind.STRING:
         return _strings([column], symbols)[0]
-    if kind is Kind.ANY:  # the column holds labelled nulls in this or another source
+    if kind is Kind.ANY:  # the column has labelled nulls in some source
         own = _seen(table, position)
         if own is None or own is Kind.ANY:
             return interned([whole(v) for v in column], symbols)
@@ -136,7 +136,7 @@ def _coded(table: Selected, position: int, kind: Kind, shape: Shape, symbols: Sy
 
 
 def _check_exact(column: Column, found: npt.NDArray[np.float64]) -> None:
-    """Refuse integers that no double equals where nobody asked for doubles; `CastError` at the first."""
+    """Raise `CastError` at the first integer not representable as a double, unless doubles were requested."""
     large = np.flatnonzero(np.abs(found) >= EXACT)
     cells = column.take(as_arrow(large)).to_pylist() if len(large) else []
     for row, cell in zip(large.tolist(), cells, strict=True):
@@ -146,7 +146,7 @@ def _check_exact(column: Column, found: npt.NDArray[np.float64]) -> None:
 
 
 def _strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
-    """Code text columns; together, for the vertices of two columns are mostly the same ones."""
+    """Encode text columns together, since the vertices of two columns mostly coincide."""
     texts = []
     for column in columns:
         bare = not isinstance(column, Objects) and not pa.types.is_timestamp(column.type)
@@ -156,7 +156,7 @@ def _strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
 
 
 def _collections(column: Column, kind: Kind) -> list[Any]:
-    """Lists or sets of a column without missing cells; text holds them as JSON does, sets in braces too."""
+    """Lists or sets of a column without missing cells; text is parsed as JSON, with sets also in braces."""
     if not isinstance(column, Objects) and not is_text(column):
         raise CastError(0, text(column[0].as_py()), EXPECTED[kind])
     values = [_collection(v, row, kind) for row, v in enumerate(column.to_pylist())]
@@ -164,7 +164,7 @@ def _collections(column: Column, kind: Kind) -> list[Any]:
         return [tuple(v) for v in values]
     mixed = [
         {int, float} <= {type(e) for e in v} for v in values
-    ]  # where integers meet doubles, all are doubles
+    ]  # if integers and doubles are mixed, all become doubles
     return [
         frozenset(float(e) if some and type(e) is int else e for e in v)
         for v, some in zip(values, mixed, strict=True)
@@ -189,12 +189,12 @@ def _collection(value: Any, row: int, kind: Kind) -> Any:
 
 
 def interned(values: Sequence[Any], symbols: Symbols) -> Codes:
-    """Codes of values of any type, as columns of kind ANY, LIST and SET hold them."""
+    """Codes of values of any type, for columns of kind ANY, LIST and SET."""
     return np.fromiter((symbols.intern(v) for v in values), dtype=np.int64, count=len(values))
 
 
 def _misfit(table: Selected, shape: Shape, position: int, error: CastError) -> Exception:
-    """Error of a value that is not of the kind of its column, with what to do about it."""
+    """Error for a value that does not have the kind of its column, with a hint."""
     raw, name = table.raw, table.names[position]
     row = int(table.rows[table.place(position, error.row)])
     several = f" ({error.count:,} such cells)" if error.count > 1 else ""
@@ -261,7 +261,7 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
     where = f"row {row + 1}" if line is None else f"line {line}"
     others = f" (and {len(odd) - 1:,} other{'s' * (len(odd) > 2)})" if len(odd) > 1 else ""
     mark = value.strip()
-    # a name among integers occurs once; marks for missing values occur more often
+    # a name among integers occurs once; markers of missing values occur more often
     once = sum(column[int(cell)].as_py().strip() == mark for cell in odd) == 1
     word = any(c.isalpha() for c in mark) and not text_conversion.ABSENT.fullmatch(mark)
     if (
@@ -294,7 +294,7 @@ def _said(table: Selected, shape: Shape, position: int) -> str | None:
 
 
 def _other_point(column: Column, decimal: str) -> str | None:
-    """The first number with the other decimal point in a column that holds nothing but such numbers and plain ones."""
+    """First number with the other decimal separator, if the column holds only such and plain numbers."""
     if not is_text(column) or not len(column):
         return None
     own, other = (
@@ -309,7 +309,7 @@ def _other_point(column: Column, decimal: str) -> str | None:
 
 
 def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Rows of the few cells that are no numbers; digits with leading zeros, or many beyond 18, are names."""
+    """Rows of the few non-numeric cells; digits with leading zeros, or more than 18 digits, are names."""
     none = np.empty(0, dtype=np.intp)
     if not is_text(column) or not len(column) or text_conversion.infer(column, decimal) is not Kind.STRING:
         return none
@@ -320,7 +320,7 @@ def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[
     )
     most = min(max(_FEW, len(column) // _PART), len(column) // 2)
     if np.count_nonzero(~text_conversion.fits(column.slice(0, 2 * most + 1), plain)) > most:
-        return none  # as of most columns of names a part tells
+        return none  # early exit: most name columns are decided by a sample
     numbers = text_conversion.fits(column, plain)
     odd = np.flatnonzero(~numbers)
     few = len(odd) <= most
@@ -337,12 +337,12 @@ def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[
 
 
 def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, ...]:
-    """Notes about cells that may have another meaning: names with blanks around them, percentages among numbers.
+    """Notes about ambiguous cells: names with surrounding blanks, percentages among plain numbers.
 
     Parameters
     ----------
     kinds
-        Of the values at each position.
+        Kind of the values at each position.
     """
     if not table.columns:
         return ()
@@ -374,7 +374,7 @@ def _padded(table: Selected, position: int) -> str | None:
 
 
 def _percentages(table: Selected, position: int, shape: Shape) -> str | None:
-    """Note about a column that mixes percentages and plain numbers without an option that says which is meant."""
+    """Note about a column that mixes percentages and plain numbers without the option ``percent``."""
     column = table.present(position)
     stated = position in shape.percent or (table.percent and position == shape.arity - 1)
     if stated or not is_text(column):

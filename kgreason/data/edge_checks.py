@@ -1,4 +1,4 @@
-"""Edges as they are read: reversed, scaled, without loops; checks of their weights and of the names of columns."""
+"""Edges as read: reversal, scaling, self-loop removal, and checks of weights and column names."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _HALF = float(np.finfo(np.float64).max) / 2
 
 @dataclass(frozen=True)
 class Rows:
-    """Typed rows, each with its place in the table it was read from.
+    """Typed rows with their position in the source table.
 
     Attributes
     ----------
     columns
         Codes, one array per column.
     raw
-        The table read.
+        The source table.
     rows
-        Row of `raw` each comes from, int64.
+        Row number in `raw`, int64.
     """
 
     columns: tuple[Codes, ...]
@@ -46,17 +46,17 @@ class Rows:
         return len(self.rows)
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Rows:
-        """Keep the marked rows."""
+        """Keep the rows selected by a mask."""
         return Rows(tuple(c[keep] for c in self.columns), self.raw, self.rows[keep])
 
 
 def loopless(rows: Rows) -> Rows:
-    """Leave out edges from a vertex to itself."""
+    """Remove self-loops."""
     return rows.take(rows.columns[0] != rows.columns[1])
 
 
 def both_ways(rows: Rows, options: Options) -> Rows:
-    """Append the reverse of the undirected edges (of all, with `symmetric`), loops excepted."""
+    """Append the reverse of undirected edges (of all edges with `symmetric`), except self-loops."""
     undirected = rows.raw.undirected
     if options.symmetric is False or (options.symmetric is None and undirected is None):
         return rows
@@ -70,7 +70,7 @@ def both_ways(rows: Rows, options: Options) -> Rows:
 
 
 def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float64]:
-    """Bring weights to [0,1]; where all are equal, ``minmax`` makes them 1.
+    """Scale weights to [0,1]; if all are equal, ``minmax`` maps them to 1.
 
     Examples
     --------
@@ -88,13 +88,13 @@ def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float
         top = float(size.max())
         return size / top if top else size
     if np.abs(weights).max() > _HALF:
-        weights = weights / 2  # what lies between the least and the greatest is a double, too
+        weights = weights / 2  # avoids overflow of max - min
     low, high = float(weights.min()), float(weights.max())
     return np.ones_like(weights) if low == high else (weights - low) / (high - low)
 
 
 class Written(NamedTuple):
-    """Weights of the edges of one predicate that stand in the rule file, with the place of each."""
+    """Weights of the edges of one predicate written in the rule file, with their locations."""
 
     weights: Weights
     spans: Sequence[str]
@@ -103,17 +103,17 @@ class Written(NamedTuple):
 def check_range(
     edge: str, parts: Sequence[Rows], written: Written, progress: Progress, *, strict: bool
 ) -> None:
-    """See whether all weights are in [0,1].
+    """Check that all weights are in [0,1].
 
     Parameters
     ----------
     strict
-        Whether another weight is an error; else its number is noted.
+        Raise an error for a weight outside [0,1]; else report the number of such weights.
 
     Raises
     ------
     DataError
-        At the first weight outside.
+        At the first weight outside [0,1], if `strict`.
     """
     outside, error, value = 0, None, 0.0
     for rows in (*parts, None):
@@ -138,7 +138,7 @@ def check_range(
 
 
 def _error(rows: Rows, odd: npt.NDArray[np.int64]) -> DataError:
-    """Error that points at the first of the rows whose weights are outside."""
+    """Error at the first row with a weight outside [0,1]."""
     raw, weights = rows.raw, rows.columns[2].view(np.float64)
     first = weights[odd[0]]
     shown = f"{first * 100:g} percent" if raw.percent else f"{first:g}"
@@ -170,7 +170,7 @@ def _remedy(weights: Weights, *, memory: bool, percent: bool) -> str:
 
 
 def tell_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> None:
-    """Say how many pairs of vertices have several weights; the rows of `columns` are distinct."""
+    """Report the number of vertex pairs with several weights; rows of `columns` are distinct."""
     source, target = columns[:2]
     numbers = np.sort(source * (target.max(initial=0) + 1) + target)
     same = numbers[1:] == numbers[:-1]
@@ -186,7 +186,7 @@ def tell_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> No
 def tell_sums(
     edge: str, bound: float | None, target: Codes, weights: Weights, symbols: Symbols, progress: Progress
 ) -> None:
-    """Say where the weights of incoming edges sum to more than ``@incoming_sum`` allows."""
+    """Report vertices whose incoming weights sum to more than ``@incoming_sum`` allows."""
     if bound is None or not len(target):
         return
     sums = np.bincount(target, weights=weights)
@@ -205,12 +205,12 @@ def tell_sums(
 
 @dataclass(frozen=True)
 class Titles:
-    """Names of the columns of a predicate, in a table.
+    """Column names of a predicate in a table.
 
     Attributes
     ----------
     doubtful
-        They may be data.
+        Whether they may be data.
     """
 
     names: tuple[str, ...]
@@ -219,7 +219,7 @@ class Titles:
 
 
 def published(found: Sequence[Titles], arity: int) -> tuple[str, ...]:
-    """Take the first names that are names beyond doubt; weights, which are shares, are not called percentages.
+    """First undoubted column names; a percentage column of weights is renamed to ``share``.
 
     Examples
     --------
@@ -236,12 +236,12 @@ def published(found: Sequence[Titles], arity: int) -> tuple[str, ...]:
 
 
 def check_titles(titles: Titles, labels: frozenset[str]) -> None:
-    """Refuse names that are data: a release would publish them, and would lack their edge.
+    """Check that column names are not data: a release would publish them and lack their edge.
 
     Parameters
     ----------
     labels
-        Of the vertices, without blanks around them; those that are names of columns will do.
+        Vertex labels without surrounding blanks; those that equal a column name suffice.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def check_titles(titles: Titles, labels: frozenset[str]) -> None:
         If a name is a vertex or, in a file, a number.
     """
     for name in titles.names:
-        number = not titles.raw.memory and NUMBER.fullmatch(name)  # tables in memory are numbered by default
+        number = not titles.raw.memory and NUMBER.fullmatch(name)  # in-memory tables have numbered columns by default
         what = "a vertex" if name in labels else "a number" if number else None
         if what and titles.raw.title_line is None:
             raise DataError(

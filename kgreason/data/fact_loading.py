@@ -1,4 +1,4 @@
-"""Program and data to facts and graphs."""
+"""Loading of facts and knowledge graphs from a program and its data."""
 
 from __future__ import annotations
 
@@ -49,22 +49,21 @@ def load_facts(
     complete: bool = True,
     numbered: bool | None = None,
 ) -> Facts:
-    """Read the input facts of a program.
+    """Load the input facts of a program.
 
-    The facts of a predicate come from what `data` names for it, else from its ``@bind`` annotations; several
-    sources are joined. Facts written in the rule file are not repeated here. A unary ``@node`` predicate
-    holds, besides its own data, for every end of an ``@edge`` fact. Repeated rows count once. Vertices are strings;
-    integers if all sources of ``@edge`` and ``@node`` predicates have types of their own and give integers, the
-    rules treat all vertices alike, so that they cannot tell the difference, and other tables have integers where the
-    rules compare them with vertices.
+    The facts of a predicate come from its sources in `data`, else from its ``@bind`` annotations; several sources are
+    joined. Facts written in the rule file are not included. A unary ``@node`` predicate contains, besides its own data,
+    both ends of every ``@edge`` fact. Duplicate rows count once. Vertices are strings; they are integers if all sources
+    of ``@edge`` and ``@node`` predicates are typed and give integers, the rules treat all vertices alike, and other
+    tables have integers where the rules compare them with vertices.
 
     Parameters
     ----------
     goals
-        Predicates wanted, by default all. Files and databases that neither they nor the types of their numbers
-        depend on are not opened.
+        Predicates to load, by default all. Files and databases on which neither they nor their number types depend
+        are not opened.
     complete
-        Whether ``@node`` predicates get the ends of edges.
+        Whether ``@node`` predicates contain the ends of edges.
     numbered
         Whether vertices may be integers; `None`: if the rules treat all vertices alike.
 
@@ -72,7 +71,7 @@ def load_facts(
     ------
     DataError
         If a file cannot be read, a value does not fit its column, an ``@input`` or ``@edge`` predicate has no
-        data at all, or a weight of a predicate with ``@incoming_sum`` lies outside [0,1].
+        data, or a weight of a predicate with ``@incoming_sum`` is outside [0,1].
     """
     loader = Loader(program, data, progress)
     tables: dict[str, Table] = {}
@@ -133,7 +132,7 @@ def _integers(program: CheckedProgram, tables: Mapping[str, Table], symbols: Sym
 
 @contextmanager
 def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
-    """Turn a memory limit into an error that names the predicate."""
+    """Convert a memory limit error to an error that names the predicate."""
     try:
         yield
     except memory.Exhausted as error:
@@ -152,15 +151,15 @@ def _needed(program: CheckedProgram, goals: Sequence[str]) -> set[str]:
 
 
 def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT) -> KnowledgeGraph:
-    """Read the knowledge graph of a program: its ``@edge`` relations and its ``@node`` vertices.
+    """Load the knowledge graph of a program: its ``@edge`` relations and ``@node`` vertices.
 
-    Vertices are numbered as they first appear, those of ``@node`` predicates before the ends of edges.
-    Edges and vertices written in the rule file belong to the graph.
+    Vertices are numbered in order of first appearance, those of ``@node`` predicates before the ends of edges.
+    Edges and vertices written in the rule file are included.
 
     Raises
     ------
     DataError
-        As `load_facts`; besides, if a weight is outside [0,1], or the name of a column is a vertex or a number.
+        As `load_facts`; also if a weight is outside [0,1], or a column name is a vertex or a number.
     """
     loader = Loader(program, data, progress)
     if not program.edges:
@@ -204,7 +203,7 @@ def _examined(
     *,
     strict: bool,
 ) -> tuple[Codes, ...]:
-    """Edges of the data and the rule file, each once, their weights checked; `strict` requires those in [0,1]."""
+    """Distinct edges of the data and the rule file, with checked weights; `strict` requires weights in [0,1]."""
     symbols, progress = loader.symbols, loader.progress
     arity = len(columns) or program.arities.get(edge, 0)
     stated, spans = _stated(program, edge, arity)
@@ -224,7 +223,7 @@ def _examined(
 
 
 def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[list[object]], list[str]]:
-    """Facts of the rule file as values by column, and their places."""
+    """Facts of the rule file as values by column, and their locations."""
     atoms = [fact for fact in program.facts if fact.predicate == predicate]
     rows = [[t.value for t in atom.terms if isinstance(t, Constant)] for atom in atoms]
     columns: list[list[object]] = [[row[i] for row in rows] for i in range(arity)]
@@ -232,9 +231,9 @@ def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[l
 
 
 def _numbered(codes: Codes, relations: Mapping[str, Relation], symbols: Symbols) -> KnowledgeGraph:
-    """Number the vertices as they first appear in `codes`."""
+    """Number the vertices in order of first appearance in `codes`."""
     place = np.full(len(symbols), len(codes), dtype=np.int64)
-    place[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write is the first place
+    place[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write is the first occurrence
     order = np.argsort(place, kind="stable")[: np.count_nonzero(place < len(codes))]
     number = np.full(len(symbols), -1, dtype=np.int64)
     number[order] = np.arange(len(order))
@@ -264,12 +263,12 @@ def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: S
 
 
 def note_of_spellings(program: CheckedProgram) -> str | None:
-    """`spelling_note` on the vertices in the files that a program binds, as far as they are there.
+    """`spelling_note` for the vertices in the existing files that a program binds.
 
     Raises
     ------
     DataError
-        If one cannot be read.
+        If a file cannot be read.
     """
     loader = Loader(program, {}, SILENT)
     vertices = dict.fromkeys(program.edges, (0, 1)) | dict.fromkeys(program.nodes, (0,))

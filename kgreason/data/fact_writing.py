@@ -1,4 +1,4 @@
-"""Facts to files, all or none of them, each in the format that its target says; and from one file to another."""
+"""Writing facts to files and databases, all or nothing, and conversion between formats."""
 
 from __future__ import annotations
 
@@ -67,20 +67,19 @@ _TABLES = {
 def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[str] | None = None) -> None:
     """Write the facts of a predicate, in their order.
 
-    A file is replaced whole; of a database only the table is. A predicate without arguments is a table of one
-    truth value, ``holds``.
+    A file is replaced as a whole; in a database only the table is replaced. A predicate without arguments is written as
+    a column ``holds`` with one truth value.
 
     Parameters
     ----------
     names
-        Of the columns; default ``c1, c2, ...``
-
+        Column names; default ``c1, c2, ...``
     Raises
     ------
     ReleaseError
         If the file cannot be written.
     DataError
-        If the format has no place for a value, or needs a package that is not installed.
+        If the format cannot represent a value, or needs a package that is not installed.
     """
     write_plan(facts, [(predicate, target)], {predicate: names} if names else {})
 
@@ -88,12 +87,12 @@ def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[s
 def write_targets(
     program: CheckedProgram, facts: Facts, read: Mapping[str, Any] | None = None
 ) -> tuple[tuple[str, Target], ...]:
-    """Write every output that has a ``@bind`` to where it says; if one cannot be written, no file is changed.
+    """Write every output to the target of its ``@bind``; if one cannot be written, no file is changed.
 
     Parameters
     ----------
     read
-        Sources of the run by predicate, as for `kgreason.reasoning.api.reason`: none of them is written over.
+        Sources of the run by predicate, as for `kgreason.reasoning.api.reason`; they are never overwritten.
 
     Returns
     -------
@@ -103,7 +102,7 @@ def write_targets(
     Raises
     ------
     ReleaseError, DataError
-        As `write_output`, or if a file would be replaced that is or may be meant to be read.
+        As `write_output`, or if a file would be replaced that is, or may be meant to be, a source.
     """
     check_outputs(program, tuple(facts.tables), read=read)
     plan = bound_targets(program, tuple(facts.tables))
@@ -123,7 +122,7 @@ def write_facts(
     Parameters
     ----------
     program
-        Names the columns; without it they are ``c1, c2, ...``
+        Supplies column names; without it they are ``c1, c2, ...``
     read
         As for `write_targets`.
 
@@ -145,14 +144,14 @@ def write_facts(
 
 
 def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
-    """Write predicates to their targets, all of them or, if one cannot be written, none.
+    """Write predicates to their targets; if one cannot be written, none is changed.
 
-    Files are written beside their places, then the tables of databases; only then is anything what it was not.
+    Temporary files are written next to the targets, then database tables, and only then are the targets replaced.
 
     Parameters
     ----------
     names
-        Of the columns by predicate; default ``c1, c2, ...``
+        Column names by predicate; default ``c1, c2, ...``
 
     Raises
     ------
@@ -200,16 +199,16 @@ def _make_folder(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Converted:
-    """What became of a file.
+    """Result of a conversion.
 
     Attributes
     ----------
     read, written
-        Number of rows of the source and of the target: undirected edges are two, equal rows are one.
+        Numbers of rows of the source and of the target; an undirected edge counts twice, equal rows once.
     vertices
-        Vertices without edges that are written besides.
+        Number of vertices without edges, which are also written.
     names
-        Of the columns.
+        Column names.
     """
 
     read: int
@@ -227,23 +226,23 @@ def convert(
     allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Converted:
-    """Write the rows of a file to another, with the types that both formats have.
+    """Write the rows of a source to another file, with the column types that both formats support.
 
     Parameters
     ----------
     name
-        Of the predicate, the table or the relation, where the format names it; default: as the file is called.
+        Predicate, table or relation name for formats that need one; default: derived from the file name.
     force
-        Whether a file or table that is there may be replaced.
+        Replace an existing file or table.
     allow_files
-        Whether views of DuckDB may read other files than their database.
+        Allow views of DuckDB to read files other than their database.
 
     Raises
     ------
     DataError
-        If the source cannot be read, or the target has no place for a value.
+        If the source cannot be read, or the target format cannot represent a value.
     ReleaseError
-        If the target is the source, is there already, or cannot be written.
+        If the target is the source, exists already, or cannot be written.
     """
     if target.server and not (name or target.table):
         raise DataError(
@@ -281,7 +280,7 @@ def convert(
 
 
 def predicate_of(path: Path) -> str:
-    """Name a predicate as a file is called, as far as its letters allow.
+    """Derive a predicate name from a file name.
 
     Examples
     --------
@@ -294,7 +293,7 @@ def predicate_of(path: Path) -> str:
 
 
 def _check_free(target: Target, predicate: str) -> None:
-    """Refuse to replace what nobody said may be replaced."""
+    """Raise an error if the target exists."""
     there = target.path
     if target.format in DATABASES:
         if existing_columns(target, predicate) is None:
@@ -310,7 +309,7 @@ def _check_free(target: Target, predicate: str) -> None:
 
 
 def _alone(source: SourceSpec, loaded: Loaded) -> list[str]:
-    """Vertices that the source declares and no edge ends at."""
+    """Vertices without edges that the source declares."""
     if len(loaded.kinds) < 2 or {"prefix", "columns", "table"}.intersection(normal(source.options)):
         return []
     found: list[str] = []

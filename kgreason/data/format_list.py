@@ -1,4 +1,4 @@
-"""The readers by format, and files that are not what their names say."""
+"""Readers by format, and detection of files whose content does not match their format."""
 
 from __future__ import annotations
 
@@ -48,31 +48,31 @@ _PACKED = ("sqlite", "duckdb")
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """Function by its module in this package and its name; the module is imported now."""
+    """Import a function by its module in this package and its name."""
     module, _, function = name.partition(".")
     found: Callable[..., Any] = getattr(import_module(f"{__package__}.formats.{module}"), function)
     return found
 
 
 def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
-    """Read a file of any format as columns, of text or typed as the format has them.
+    """Read a file of any format as columns, of text or typed according to the format.
 
     Parameters
     ----------
     options
-        `None`: those of `source`.
+        Parsed options; `None`: those of `source`.
 
     Raises
     ------
     DataError
-        If the file cannot be read as what it is said to be, or takes more memory than there may be used.
+        If the file cannot be read in its format, or exceeds the memory limit.
     """
     kind = source.kind()
     options = understood(source) if options is None else options
     with damaged(source.file), always_limited():
         check_content(source)
         size = source.path.stat().st_size if source.path.is_file() else 0
-        claim((1 + (kind in _TEXT)) * size)  # text is held twice for a while
+        claim((1 + (kind in _TEXT)) * size)  # text is temporarily held twice
         read = function_of(READERS[kind])
         if source.query is not None:
             queried: Raw = read(source.path, options, source.query, source.place)
@@ -82,7 +82,7 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
 
 
 def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
-    """Understand the options of a source without opening it.
+    """Parse the options of a source without opening it.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Opt
     Raises
     ------
     DataError
-        If one is unknown, has no such value, or is not one of the format.
+        If an option is unknown, has an invalid value, or does not apply to the format.
     """
     kind, place = source.kind(), source.place
     options = read_options(place, {**(more or {}), **source.options}, kind)
@@ -108,20 +108,20 @@ def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Opt
 
 
 def check_content(source: SourceSpec) -> None:
-    """Refuse a file that begins as one of another format, where reading it would say something less helpful.
+    """Check that the content of a file does not begin as one of another format.
 
-    What `format=` says is believed.
+    An explicit ``format=`` option is trusted.
 
     Raises
     ------
     DataError
-        With the format that it seems to be.
+        If it does; the message names the detected format.
     """
     kind, path = source.kind(), source.path
     if kind in _PACKED or source.query is not None or source.server or not path.is_file():
         return
     start = b""
-    with suppress(OSError, *UNPACKING), open_bytes(path) as stream:  # of which the reader says more
+    with suppress(OSError, *UNPACKING), open_bytes(path) as stream:  # the reader reports these errors
         start = stream.read(_LOOKED_AT)
     if start.startswith(_ZIP):
         raise DataError(source.file, "this is a zip file", hint="unpack it first, and name the file in it")

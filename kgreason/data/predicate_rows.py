@@ -1,4 +1,4 @@
-"""From a table as its file has it to the typed rows of a predicate."""
+"""Selection of the columns and rows of a predicate from a source table."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from kgreason.engine.relations.kinds import Kind
 from kgreason.language.vocabulary import suggest
 
 _WEIGHT = re.compile("share|weight|percent|stake|amount|value|ratio", re.I)
-_SHOWN = 1000  # rows that a guess looks at
+_SHOWN = 1000  # rows used for guesses
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a predicate wants of a table.
+    """Columns that a predicate requires of a table.
 
     Attributes
     ----------
     predicate
-        Its name, for messages.
+        Name of the predicate, for messages.
     arity
         Number of columns.
     kinds
-        Kind per position, `None`: as the values show.
+        Kind per position; `None`: inferred from the values.
     columns
-        Column per position by name or 1-based number, `None`: the column of that position.
+        Column per position by name or 1-based number; `None`: the column at that position.
     percent
-        Positions whose values are in percent.
+        Positions whose values are percentages.
     edge
-        Positions 0 and 1 are vertices, 2 is a weight.
+        Whether positions 0 and 1 are vertices and position 2 is a weight.
     node
-        Position 0 is a vertex.
+        Whether position 0 is a vertex.
     places
-        Where ``@mapping`` names the column of a position.
+        Locations of ``@mapping`` annotations by position.
     """
 
     predicate: str
@@ -61,16 +61,16 @@ class Shape:
 
 @dataclass(frozen=True)
 class Selected:
-    """The columns a predicate wants, rows with missing cells removed; `rows` are their numbers in `raw`.
+    """Columns of a predicate without rows that are skipped for missing cells; `rows` are row numbers in `raw`.
 
     Attributes
     ----------
     ones
-        The last column is no column of the source but weights of 1.
+        Whether the last column is not in the source but consists of weights 1.
     percent
-        Its plain numbers are percentages.
+        Whether plain numbers of the last column are percentages.
     holes
-        Missing cells, column by column, that are labelled nulls; `None`: there is none.
+        Missing cells, column by column, that become labelled nulls; `None`: there are none.
     """
 
     raw: Raw
@@ -85,7 +85,7 @@ class Selected:
     holes: tuple[npt.NDArray[np.bool_], ...] | None = None
 
     def present(self, position: int) -> Column:
-        """Cells of a column that have a value."""
+        """Non-missing cells of a column."""
         column = self.columns[position]
         if self.holes is None or not self.holes[position].any():
             return column
@@ -97,12 +97,12 @@ class Selected:
 
 
 def select(raw: Raw, shape: Shape, options: Options) -> Selected:
-    """Take the columns that the options, the mapping or the positions name.
+    """Select columns by the options, the mapping or their positions.
 
     Raises
     ------
     DataError
-        If the columns do not match the arity, or a cell is empty (unless `missing` says otherwise).
+        If the columns do not match the arity, or a cell is empty (unless `missing` allows it).
     """
     if raw.vertices is not None:
         wanted = shape.arity == 1 if options.vertices is None else options.vertices
@@ -143,7 +143,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
 
 
 def keyed(vertices: Raw) -> Raw:
-    """The column that names the vertices, alone."""
+    """Table of the vertex names only."""
     if vertices.key is None:
         return replace(vertices, names=vertices.names[:1], columns=vertices.columns[:1])
     return replace(vertices, names=(vertices.key,), columns=(vertices.key_column,))
@@ -161,11 +161,11 @@ def _plain(raw: Raw, position: int, wanted: Kind | None) -> Column:
 
 
 def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], tuple[str, ...]]:
-    """Choose columns for the arity of the predicate: add a missing weight, drop surplus columns of graph files."""
+    """Match columns to the arity: add a missing weight, drop surplus columns of graph files."""
     wanted: Sequence[str | None] = shape.columns if options.columns is None else options.columns
     named = any(name is not None for name in wanted)
     width = len(wanted) if options.columns is not None else len(raw.columns)
-    # a table in memory without weights is a slip: who wrote it can add them
+    # missing weights in an in-memory table are probably an error: the caller can add them
     weightless = raw.graph or (shape.edge and not raw.memory) or options.weight is not None
     if width == 2 and shape.arity == 3 and weightless and (not named or options.columns is not None):
         ends = [position(raw, name) for name in wanted if name is not None] if named else [0, 1]
@@ -265,7 +265,12 @@ def _delimiter_hint(raw: Raw) -> str | None:
 
 
 def position(raw: Raw, name: str, mapped: str | None = None) -> int:
-    """Find a column by its name, or by its number from 1; `mapped` is the place of the ``@mapping`` that names it.
+    """Index of a column given by its name or 1-based number.
+
+    Parameters
+    ----------
+    mapped
+        Location of the ``@mapping`` that names the column, for messages.
 
     Raises
     ------

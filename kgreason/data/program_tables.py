@@ -1,4 +1,4 @@
-"""The tables of one program, each from its sources."""
+"""Tables of a program, loaded from their sources."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Loaded:
-    """Typed rows of a predicate, source by source, with the names of the columns of the first.
+    """Typed rows of a predicate, source by source, with the column names of the first source.
 
-    `numbered` tells of ``@edge`` and ``@node`` predicates whether all sources give the vertices as integers.
+    For ``@edge`` and ``@node`` predicates, `numbered` states whether all sources give the vertices as integers.
     """
 
     kinds: tuple[Kind, ...]
@@ -76,14 +76,14 @@ class Loaded:
 
 
 class Loader:
-    """Reads the tables of one program; all share one dictionary of strings."""
+    """Loader for the tables of one program, with a common string dictionary."""
 
     def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
         self.program, self.progress = program, progress
         self.symbols = Symbols()
         binds = [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
         unsure = dict.fromkeys((*program.inputs, *program.outputs, *program.edges, *binds))
-        # arities of all predicates; `None` where only the data can tell
+        # arities of all predicates; `None` if only the data determine it
         known: dict[str, int | None] = {**unsure, **dict.fromkeys(program.nodes, 1), **program.arities}
         for predicate in data:
             if predicate not in known:
@@ -109,11 +109,11 @@ class Loader:
         return [p for p in dict.fromkeys(given) if self.sources(p)]
 
     def in_memory(self) -> list[str]:
-        """Predicates whose facts need not be read: they were given as tables."""
+        """Predicates given as in-memory tables, whose facts need not be read."""
         return [p for p, given in self.data.items() if all(isinstance(source, Raw) for source in given)]
 
     def sources(self, predicate: str) -> list[tuple[SourceSpec | Raw, Options, bool]]:
-        """Sources of a predicate, each with its options and whether ``@mapping`` columns hold for it."""
+        """Sources of a predicate, each with its options and whether ``@mapping`` columns apply."""
         binds = [bound(b) for b in self.program.binds if b.predicate == predicate]
         if predicate not in self.data:
             queries = [queried(q) for q in self.program.queries_bound if q.predicate == predicate]
@@ -123,12 +123,12 @@ class Loader:
     def _replacing(
         self, source: SourceSpec | Raw, binds: Sequence[SourceSpec]
     ) -> tuple[SourceSpec | Raw, Options, bool]:
-        """A source in place of the ``@bind`` ones, with the options of that of its format."""
+        """A source that replaces the ``@bind`` sources; it inherits the options of the one with the same format."""
         if isinstance(source, Raw):
             return source, Options(), True
         format = source.kind()
         like = next((b for b in binds if b.kind() == format), None)
-        # another server is another whole
+        # connection options are not inherited
         given = {*normal(source.options), *(CONNECTION if source.server else ())}
         kept = {n: v for n, v in normal(like.options if like else {}).items() if n not in given}
         options = self._options(source, kept)
@@ -138,7 +138,7 @@ class Loader:
         return replace(understood(source, more), allow_files=self.program.allow_files)
 
     def load(self, predicate: str) -> Loaded | None:
-        """Read all sources of a predicate; `None` if they have no rows and do not tell the kinds."""
+        """Read all sources of a predicate; `None` if they have no rows and do not determine the kinds."""
         read = [
             (self._read(predicate, s, options), options, m, s) for s, options, m in self.sources(predicate)
         ]
@@ -146,7 +146,7 @@ class Loader:
         tables: list[tuple[Selected, Options]] = []
         for raw, options, mapped, source in read:
             fit = shape
-            if raw.graph:  # vertices of graph files are strings unless the mapping says otherwise
+            if raw.graph:  # vertices of graph files are strings unless the mapping states a type
                 ends = tuple(Kind.STRING if k is None else k for k in shape.kinds[:2])
                 fit = replace(shape, kinds=(*ends, *shape.kinds[2:]))
             if not mapped:
@@ -163,7 +163,7 @@ class Loader:
             tables.append((table, options))
         selected = [t for t, _ in tables]
         found, nulls = kinds(selected, shape), nullable(selected, shape)
-        # without rows nothing else can tell the kinds of a predicate that is not in the rules
+        # without rows, only typed sources determine the kinds of a predicate that is not in the rules
         certain = [
             predicate not in self.program.arities or k is not None or p in nulls for p, k in enumerate(found)
         ]
@@ -211,11 +211,11 @@ class Loader:
         self._notes(notes)
 
     def _doubtful(self, raw: Raw, shape: Shape) -> bool:
-        """Whether it is uncertain that the first line is names (or data)."""
+        """Whether it is uncertain that the first line holds names (or data)."""
         return raw.doubt is not None and not (raw.named and self._expects(raw, shape))
 
     def _expects(self, raw: Raw, shape: Shape) -> bool:
-        """Whether the rules name one of the columns, so that the first line is names and no data."""
+        """Whether the rules name one of the columns, so that the first line holds names."""
         if not {c for c in shape.columns if c is not None}.isdisjoint(raw.names):
             return True
         rules = [
@@ -224,11 +224,11 @@ class Loader:
         terms = [term for atom in rules if atom.predicate == shape.predicate for term in atom.terms]
         variables = {term.name.lower() for term in terms if isinstance(term, Variable)}
         words = {shape.predicate.lower(), *shape.predicate.lower().split("_")}
-        names = {name.lower() for name in raw.names if len(name) > 1}  # a letter may be data as well
+        names = {name.lower() for name in raw.names if len(name) > 1}  # a single letter may be data
         return not names.isdisjoint(variables | words)
 
     def _tell_isolated(self, predicate: str, rows: Rows) -> None:
-        """Note the number of declared vertices without edges, which are left out."""
+        """Report the number of declared vertices without edges, which are left out."""
         if predicate not in self.program.edges or rows.raw.vertices is None:
             return
         ends = np.count_nonzero(np.bincount(np.concatenate(rows.columns[:2])))
@@ -299,7 +299,7 @@ class Loader:
             self.progress.note(f"{name}: {_counted(count, 'repeated row')} counted once")
 
     def unique(self, name: str, columns: tuple[Codes, ...]) -> tuple[Codes, ...]:
-        """Drop repeated rows, and say how many."""
+        """Drop duplicate rows and report their number."""
         if not columns:
             return columns
         keep = first_rows(columns)
@@ -308,8 +308,8 @@ class Loader:
 
 
 def bound(bind: Bind) -> SourceSpec:
-    """Source of an annotation; ``csv`` is also what Vadalog calls a tab-separated file."""
-    path = Path(bind.path)  # of a server, only a name for it
+    """Source of a ``@bind``; in Vadalog ``csv`` also denotes tab-separated files."""
+    path = Path(bind.path)  # for a database server, only an identifier
     format = bind.source
     if format == "csv" and path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
         format = "tsv"
@@ -318,14 +318,14 @@ def bound(bind: Bind) -> SourceSpec:
 
 
 def queried(query: Query) -> SourceSpec:
-    """Source of a ``@qbind``; without a database the files in the query are relative to the rule file."""
+    """Source of a ``@qbind``; without a database, file names in the query are relative to the rule file."""
     path = Path(query.path) if query.path else Path(query.span.file).parent
     return SourceSpec(path, query.source, query.options, query.query, query.span)
 
 
 @contextmanager
 def _placed(source: SourceSpec | Raw) -> Iterator[None]:
-    """Add the place of the annotation to errors that concern the whole file."""
+    """Add the location of the annotation to errors that concern the whole file."""
     try:
         yield
     except DataError as error:
@@ -349,7 +349,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
-    """Whether all sources have types of their own and give the vertices as integers; `None`: there are none."""
+    """Whether all sources are typed and give the vertices as integers; `None`: there are no vertices."""
     ends = range(min(2, shape.arity) if shape.edge else int(shape.node))
     columns = [table.columns[end] for table in selected if table.columns for end in ends]
     if not columns:
@@ -361,7 +361,7 @@ def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
 
 
 def no_data(program: CheckedProgram, predicate: str) -> DataError:
-    """Build the error for a predicate that needs data and has none."""
+    """Error for a predicate that requires data and has none."""
     if predicate in program.edges and predicate in program.heads:
         return DataError(
             program.file,
@@ -377,12 +377,12 @@ def no_data(program: CheckedProgram, predicate: str) -> DataError:
 
 
 def first_files(program: CheckedProgram, data: Data) -> dict[str, SourceSpec | None]:
-    """Tell the first file of each edge predicate; `None` where there is none, but a table in memory or facts.
+    """First file of each edge predicate; `None` if there is none, but an in-memory table or facts.
 
     Raises
     ------
     DataError
-        As `kgreason.data.fact_loading.load_graph`, as far as no file is opened.
+        As `kgreason.data.fact_loading.load_graph`, except errors in files, which are not opened.
     """
     loader = Loader(program, data, SILENT)
     given = {predicate: [s for s, _, _ in loader.sources(predicate)] for predicate in program.edges}
@@ -393,7 +393,7 @@ def first_files(program: CheckedProgram, data: Data) -> dict[str, SourceSpec | N
 
 
 def format_of(source: SourceSpec) -> str:
-    """Format of a file, or the extension that tells more than that; of a query over files, ``query``.
+    """Format of a file, or its extension if that is more specific; ``query`` for a query over files.
 
     Examples
     --------
@@ -420,7 +420,7 @@ Lookup = Callable[[str, tuple[Value, ...]], str | None]
 
 
 def sources(program: CheckedProgram, data: Data) -> Lookup:
-    """Prepare to tell where facts come from.
+    """Lookup of the source locations of facts.
 
     Parameters
     ----------
@@ -430,8 +430,8 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
     Returns
     -------
     callable
-        From a predicate and the values of a fact to ``file:line`` (``file:row N`` where the format has no lines), or
-        `None` if no source has the fact. The first call for a predicate reads its sources again.
+        Maps a predicate and the values of a fact to ``file:line`` (``file:row N`` where the format has no lines), or
+        to `None` if no source has the fact. The first call for a predicate reads its sources again.
 
     Examples
     --------
@@ -459,7 +459,7 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
         return first if even else None
 
     def row_with(predicate: str, values: Mapping[int, Value]) -> str | None:
-        """Place of the first row that has some values at some positions."""
+        """Location of the first row with the given values by position."""
         table = loaded(predicate)
         codes = {p: _code(v, table.kinds[p], loader().symbols) for p, v in values.items()} if table else {}
         if table is None or not codes or None in codes.values():
@@ -487,13 +487,13 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
 
 
 def _code(value: Value, kind: Kind, symbols: Symbols) -> int | None:
-    """Code of a value in a column; `None` if the column holds nothing of its type."""
+    """Code of a value in a column; `None` if the column holds no values of its type."""
     from kgreason.engine.plan.expression_kinds import join, kind_of
     from kgreason.engine.relations.value_columns import code
 
     if kind is Kind.STRING and isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)  # vertices that are integers are read as strings first
+        value = str(value)  # integer vertices are first read as strings
     own = kind_of(value)
     if kind is Kind.INT and isinstance(value, float) and value.is_integer():
-        return int(value)  # the rules made a double of it
+        return int(value)  # the rules converted it to a double
     return code(value, kind, symbols) if own is kind or join(own, kind) is kind else None

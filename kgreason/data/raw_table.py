@@ -1,4 +1,4 @@
-"""A table as its file has it: names and columns not yet typed, and the line of each row."""
+"""Raw tables of sources: column names, untyped columns, and the line of each row."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ AGAIN = "is the file damaged? fetch it again, or write it anew with the program 
 
 @contextmanager
 def damaged(file: str) -> Iterator[None]:
-    """Turn what libraries raise while they read a file into a `DataError` that names it.
+    """Convert exceptions of libraries that read a file to a `DataError` that names the file.
 
-    Readers name the line where they know it; this is for what no reader expects. Defects of kgreason (a `TypeError`, a
-    `KeyError`) stay what they are.
+    Readers report the line where they can; this handles the remaining exceptions. Defects of kgreason (a `TypeError`, a
+    `KeyError`) are not converted.
 
     Raises
     ------
     DataError
-        In place of an error of the system, of memory, of gzip, of a decoder or of Arrow.
+        For errors of the operating system, memory, gzip, a decoder or Arrow.
     """
     try:
         yield
@@ -59,7 +59,7 @@ Column = Any
 
 BLOCK = 1 << 24
 _LISTED = 5  # files of a folder
-_COPIES = 10  # of a block of lines, as text and split into fields, that there are for a while
+_COPIES = 10  # simultaneous copies of a block of lines, as text and as fields
 
 
 @dataclass(frozen=True)
@@ -69,45 +69,45 @@ class Raw:
     Attributes
     ----------
     file
-        Its name in messages.
+        Name in messages.
     names
-        One per column; invented where the file has none (`named` is False then).
+        Column names; generated where the file has none (`named` is then False).
     columns
-        Arrow arrays of equal length: strings from text files, any type from others.
+        Arrow arrays of equal length: strings for text files, any type for others.
     line
-        Line in the file of a row (both messages only); `None` where the format has no lines.
+        Line number of a row in the file, for messages; `None` if the format has no lines.
     graph
-        Columns are source, target and perhaps more: the format says so.
+        Whether the format defines the columns as source, target and possibly more.
     undirected
-        Row by row, whether an edge runs both ways; `None`: no.
+        Whether each row is an undirected edge; `None`: all are directed.
     vertices
-        The vertices (id, label) that a graph file declares.
+        Vertices (id, label) declared by a graph file.
     notes
-        What the user should hear about how the file was read.
+        Messages for the user on how the file was read.
     doubt
-        A note that the first line was taken for names; idle where the rules use these names.
+        Note that the first line was taken for column names; dropped if the rules use these names.
     memory
-        It is a table of the calling program, not a file: options of files are no help there.
+        Whether the table was passed in memory, so that file options are not suggested.
     attributes
-        What the edges of a graph in memory carry and no column holds.
+        Edge attributes of an in-memory graph that no column contains.
     extra
-        Columns that count only if they are asked for by name.
+        Columns that are read only if requested by name.
     typed
-        Its strings are strings, even those that look like numbers or are empty.
+        Whether strings stay strings, even if they are empty or look like numbers.
     key
-        Of vertices: the column that their names stand in; `None`: the first.
+        For vertices: name of the column with vertex names; `None`: the first.
     key_column
-        That column, where `key` is not `None`.
+        The column named by `key`, where `key` is not `None`.
     texts
-        Names of further columns whose strings are strings.
+        Names of further columns whose strings stay strings.
     title_line
-        Line of the file that was read as names.
+        Line of the file that was read as column names.
     ordered
-        Rows have numbers; those of a table of a server come in any order.
+        Whether row numbers are meaningful; tables of a database server have no order.
     percent
-        Plain numbers in the weights were taken for percentages.
+        Whether plain numbers in the weights were taken for percentages.
     repeated
-        Names that stood there more than once; in `names` the later ones have a number.
+        Column names that occur more than once in the file; in `names` later ones have a number appended.
     """
 
     file: str
@@ -136,14 +136,14 @@ class Raw:
         return len(self.columns[0]) if self.columns else 0
 
     def error(self, row: int, message: str, column: str | None = None, hint: str | None = None) -> DataError:
-        """Build the error that points at a row."""
+        """Error at the location of a row."""
         line = self.line(row)
         where = "" if line is not None or not self.ordered else f"row {row + 1}: "
         return DataError(self.file, where + message, line, column, hint)
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, unpacking gzip (told by its first bytes, not its name).
+    """Open a file, decompressing gzip (detected by its first bytes, not its name).
 
     Raises
     ------
@@ -154,10 +154,10 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def arrow_stream(path: Path, encoding: str) -> Any:
-    """Open a file for Arrow, as UTF-8.
+    """Open a file as an Arrow stream of UTF-8.
 
-    It is a stream of Arrow's own: a thread of Arrow may let go of it when Python is ending already, which aborts
-    the process if the stream is an object of Python.
+    An Arrow-native stream is required: a thread of Arrow may release the stream during interpreter shutdown, which aborts
+    the process if the stream is a Python object.
 
     Raises
     ------
@@ -173,17 +173,17 @@ def arrow_stream(path: Path, encoding: str) -> Any:
 
 
 def no_file(path: Path) -> DataError:
-    """Build the error for a file that is not there; it asks for one of a similar name, or says what there is."""
+    """Error for a missing file; the hint suggests a similar file name or lists the folder."""
     if os.path.isdir(path):
         return DataError(str(path), "this is a folder, no file", hint=_listed(path))
     return DataError(str(path), "there is no such file", hint=similar(path) or _listed(path.parent))
 
 
 def similar(path: Path) -> str | None:
-    """Ask for a file of a similar name in the same folder, if there is one."""
+    """Suggestion of a file with a similar name in the same folder, if any."""
     try:
         near = suggest(path.name, [p.name for p in path.parent.iterdir() if p.is_file()])
-    except OSError:  # there is no such folder either, or none that may be read
+    except OSError:  # missing or unreadable folder
         return None
     return f"did you mean {near}?" if near else None
 
@@ -205,7 +205,7 @@ def _packed(path: Path) -> bool:
             return plain.read(2) == b"\x1f\x8b"
     except FileNotFoundError:
         raise no_file(path) from None
-    except (OSError, ValueError) as error:  # a ValueError: the name holds a zero byte
+    except (OSError, ValueError) as error:  # ValueError: NUL byte in the name
         reason = getattr(error, "strerror", None) or error
         raise DataError(
             str(path), f"cannot be read: {reason}", hint="name a file that you may read"
@@ -213,12 +213,12 @@ def _packed(path: Path) -> bool:
 
 
 def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
-    """Blocks of a file, each ending at the end of a line.
+    """Blocks of a file, each ending at a line end.
 
     Raises
     ------
     DataError
-        If the file cannot be read or unpacked.
+        If the file cannot be read or decompressed.
     """
     with open_bytes(path) as stream:
         rest: list[bytes] = []
@@ -236,8 +236,8 @@ def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
 
 
 def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:
-    """Read on; a broken gzip file is a `DataError`."""
-    memory.look()  # a few packed bytes can stand for any number of bytes
+    """Read the next block; a broken gzip file is a `DataError`."""
+    memory.look()  # compressed data can expand without bound
     with damaged(str(path)):
         return stream.read(size)
 
@@ -268,12 +268,12 @@ def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:
 
 
 def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
-    """Text of a block that begins on `first_line`; a byte-order mark is dropped.
+    """Decode a block that begins on `first_line`; a byte-order mark is dropped.
 
     Raises
     ------
     DataError
-        If a byte does not fit the encoding; the hint says how to choose another.
+        If a byte is invalid in the encoding; the hint explains how to choose another.
     """
     try:
         text = block.decode(encoding)
@@ -285,7 +285,7 @@ def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
 def _undecodable(
     file: str, block: bytes, encoding: str, error: UnicodeDecodeError, first_line: int
 ) -> DataError:
-    """Name the byte that does not fit the encoding of a block that begins on `first_line`."""
+    """Error at the invalid byte of a block that begins on `first_line`."""
     line = first_line + block.count(b"\n", 0, error.start)
     byte = f"0x{block[error.start]:02X}"
     wide = first_line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff"))
@@ -299,28 +299,28 @@ def _undecodable(
     return DataError(file, f"byte {byte} is not {encoding.upper()} text", line, hint=hint)
 
 
-_BLOCK = 1 << 20  # bytes; expat keeps what it has not yet taken in
-_LONGEST = 1 << 25  # bytes of a tag: expat begins it anew with each block
+_BLOCK = 1 << 20  # bytes; expat keeps unparsed input
+_LONGEST = 1 << 25  # bytes of a tag: expat rescans it with each block
 _BUILT_IN = frozenset({"utf-8", "utf-16", "iso-8859-1", "us-ascii"})
 _ZIP = b"PK\x03\x04"
 
 
 def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
-    """Parse a file whose elements the handlers of a parser take in; entities may not be defined.
+    """Parse an XML file with the handlers of a parser; entity declarations are refused.
 
     Parameters
     ----------
     hint
-        What to do about a file that is not well-formed.
+        Hint for a file that is not well-formed.
 
     Raises
     ------
     DataError
-        If it is not well-formed, or of an encoding that expat does not read.
+        If the file is not well-formed, or has an encoding that expat does not support.
     """
     file = str(path)
 
-    def refuse_entity(name: str, *_: object) -> None:  # they nest to any size, and no program writes any
+    def refuse_entity(name: str, *_: object) -> None:  # nested entities expand without bound; no writer uses them
         hint = "write its text where the file names it"
         raise DataError(file, f"the file defines an entity {name!r}", parser.CurrentLineNumber, hint=hint)
 
@@ -332,7 +332,7 @@ def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
                 if block.startswith(_ZIP):
                     raise DataError(file, "this is a zip file", hint="unpack it first")
                 parser.Parse(block, False)
-                if stream.tell() - parser.CurrentByteIndex > _LONGEST:  # of which a block is still to come
+                if stream.tell() - parser.CurrentByteIndex > _LONGEST:
                     raise DataError(
                         file,
                         "no well-formed XML: a tag is longer than 16 MB",
@@ -346,12 +346,12 @@ def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
 
 
 def _check_encoding(file: str, encoding: str | None) -> None:
-    """Refuse what is neither built into expat nor has one byte for each letter."""
+    """Accept only encodings built into expat or with one byte per character."""
     if encoding is None or encoding.lower() in _BUILT_IN:
         return
     try:
         letters = len(bytes(range(256)).decode(encoding, "replace"))
-    except (LookupError, ValueError):  # unknown, no encoding of texts, or no name of one
+    except (LookupError, ValueError):  # unknown codec, not a text encoding, or invalid name
         letters = 0
     if letters != 256:
         raise DataError(

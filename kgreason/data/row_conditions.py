@@ -1,7 +1,6 @@
-"""Rows of a source that meet a condition on its columns, as ``where=`` gives it.
+"""Row filters of sources: conditions on columns, as given by ``where=``.
 
-The language is the part of SQL without functions, arithmetic and subqueries: an expression reads cells of its row and
-nothing else.
+The language is a subset of SQL without functions, arithmetic and subqueries; an expression only reads cells of its row.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ NUMBER: /-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/
 WORD.-1: /:?[^\W\d][\w.:]*/
 %ignore /\s+/
 """
-_DEEP = 50  # brackets within one another; SQLite has room for 100 levels of an expression
+_DEEP = 50  # nested brackets; SQLite allows expressions of depth 100
 _AS_TEXT = "compare the column with a text, in '...'"
 _HELP = (
     "write comparisons of columns with texts in '...' or numbers, IN (...), BETWEEN, LIKE, IS NULL, joined by "
@@ -104,7 +103,7 @@ class Name(str):
 
 
 class _Wrong(Exception):
-    """What is wrong with an expression, and what to do about it."""
+    """Error in an expression, with a hint."""
 
     def __init__(self, message: str, hint: str = _HELP) -> None:
         super().__init__(message)
@@ -112,12 +111,12 @@ class _Wrong(Exception):
 
 
 def parse(place: str, expression: str) -> Tree[Token]:
-    """Read an expression.
+    """Parse an expression.
 
     Raises
     ------
     DataError
-        If it is none, with the place where it stands.
+        If the syntax is invalid; the message contains the position.
 
     Examples
     --------
@@ -146,7 +145,7 @@ def _misread(place: str, expression: str, wrong: _Wrong) -> DataError:
 
 
 def _expected(error: Any) -> str:
-    """What could stand in the place of a token."""
+    """Tokens that are allowed at the position of an error."""
     shown = error.token if error.token.type != "$END" else "the end"
     if error.token == "(" and error.token_history and error.token_history[-1].type == "WORD":
         return f"{error.token_history[-1]}(...) is a function, and there are none"
@@ -162,14 +161,14 @@ def _parser() -> Lark:
 
 
 class _Meaning(Transformer[Token, Any], ABC):
-    """What a condition means, from the bottom of its tree up; methods are named as the rules of the grammar."""
+    """Evaluation of a syntax tree, bottom up; methods are named after the grammar rules."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         super().__init__()
         self.columns = columns
 
     def of(self, place: str, expression: str) -> Any:
-        """Meaning of an expression; `DataError` if it has none."""
+        """Evaluate an expression; `DataError` if it is invalid."""
         try:
             return self.transform(parse(place, expression))
         except VisitError as error:
@@ -235,7 +234,7 @@ class _Meaning(Transformer[Token, Any], ABC):
     def name(self, parts: list[Token]) -> Name:
         (token,) = parts
         name = token[1:-1].replace('""', '"') if token.type == "QUOTED" else str(token)
-        # capitals count only where they tell two apart
+        # case matters only to distinguish column names that differ in case
         alike = [name] if name in self.columns else [n for n in self.columns if n.lower() == name.lower()]
         if len(alike) == 1:
             return Name(alike[0])
@@ -264,19 +263,19 @@ def condition(
     escaped: bool = False,
     insensitive: str | None = None,
 ) -> str:
-    """An expression as SQL writes it, every name of which is a column.
+    """Translate an expression to SQL, with every name resolved to a column.
 
     Parameters
     ----------
     escaped
-        As PostgreSQL reads it, where a backslash in a text or a pattern may have a meaning.
+        PostgreSQL syntax, in which a backslash in a string or a pattern may be an escape character.
     insensitive
-        Function that both sides of ILIKE go through where there is no such operator.
+        SQL function applied to both sides of ILIKE, for databases without this operator.
 
     Raises
     ------
     DataError
-        If it is none, or names no column of the table.
+        If the expression is invalid, or names no column of the table.
     """
     written: str = _Sql(names, escaped, insensitive).of(place, expression)
     return written
@@ -317,12 +316,12 @@ class _Sql(_Meaning):
 
 
 def filtered(raw: Raw, options: Options) -> Raw:
-    """Rows of a table that meet the option ``where``; a row of which it is not known does not.
+    """Rows of a table that satisfy the option ``where``; rows for which the condition is null do not.
 
     Raises
     ------
     DataError
-        If the expression is none, names no column, or compares what cannot be compared.
+        If the expression is invalid, names no column, or compares incomparable values.
     """
     if options.where is None or not raw.columns:
         return raw
@@ -332,7 +331,7 @@ def filtered(raw: Raw, options: Options) -> Raw:
     mask, places = as_arrow(kept), np.flatnonzero(kept)
 
     def taken(column: Column) -> Column:
-        return column.filter(mask) if hasattr(column, "filter") else column  # else its values are an error
+        return column.filter(mask) if hasattr(column, "filter") else column  # else any use of its values is an error
 
     told = f"{raw.file}: {len(places):,} of {len(kept):,} rows meet where={options.where}"
     return replace(
@@ -347,7 +346,7 @@ def filtered(raw: Raw, options: Options) -> Raw:
 
 
 class _Rows(_Meaning):
-    """The rows of one table for which a condition holds, as truth values; null: it is not known."""
+    """Condition evaluated on the rows of one table, as an array of truth values; null if unknown."""
 
     def __init__(self, raw: Raw, columns: Mapping[str, Column], options: Options) -> None:
         super().__init__([*columns])
@@ -387,7 +386,7 @@ class _Rows(_Meaning):
             raise self.raw.error(error.row, message, name, error.hint) from error
 
     def _kind(self, name: str) -> Kind:
-        """Kind of the cells, as far as they show it; of no cells, that of a text."""
+        """Kind of the cells, inferred from their values; STRING if there are none."""
         column = self._plain(name).filter(as_arrow(~self._absent(name)))
         texts = self.raw.typed or name in self.raw.texts
         if not len(column) or (texts and is_text(column)):
@@ -395,7 +394,7 @@ class _Rows(_Meaning):
         return infer(column, self.options.decimal)
 
     def _values(self, name: str, kind: Kind) -> npt.NDArray[Any]:
-        """Cells as numbers, truth values or dates; any value where there is none."""
+        """Cells as numbers, truth values or dates; arbitrary where a cell is missing."""
         column, absent = self._plain(name), as_arrow(self._absent(name))
         nothing = pa.scalar("0" if is_text(column) else 0).cast(column.type)
         try:
@@ -424,7 +423,7 @@ class _Rows(_Meaning):
         return pc.if_else(as_arrow(absent), None, as_arrow(np.asarray(values)))
 
     def _with_value(self, sign: str, name: str, value: Literal) -> Column:
-        """Compare a column with a literal; with a text as texts, but for dates."""
+        """Compare a column with a literal; string literals compare as text, except with dates."""
         column, compare = self._plain(name), _OPERATORS[sign]
         if isinstance(column, Objects):
             raise _Wrong(f"the column {name!r} holds lists", "compare another column")
@@ -445,7 +444,7 @@ class _Rows(_Meaning):
                 whole = math.floor(value) if sign in (">", "<=") else math.ceil(value)
             bound = value if whole is None else int(whole)
             return self._truths(compare(self._values(name, Kind.INT), bound), name)
-        # a column without values compares with any number: the answer is not known
+        # a column without values can be compared with any number: the result is null
         if isinstance(value, int) and float(value) != value and not self._absent(name).all():
             raise _Wrong(f"no double equals {value}", _AS_TEXT)
         return self._truths(compare(self._values(name, Kind.DOUBLE), float(value)), name)

@@ -1,4 +1,4 @@
-"""Options of a source: what may be said of how a file is read, and what it means."""
+"""Options of data sources: names, allowed values and meaning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
 """All that is read, as `format=` names it."""
 
 _SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **file_access.SYNONYMS}
-_UNDECODED = re.compile(r"[\ud800-\udfff]")  # how Python stands for bytes of a command line that are no text
+_UNDECODED = re.compile(r"[\ud800-\udfff]")  # surrogate escapes: undecodable bytes of the command line
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
     "tab": "\t",
@@ -32,12 +32,12 @@ _DELIMITERS = {
 
 
 def delimiter_of(file: str, text: str) -> str:
-    """Understand a delimiter: a character, or its name.
+    """Parse a delimiter: a character or its name.
 
     Raises
     ------
     DataError
-        If it is not one character.
+        If it is not a single character.
     """
     character = _DELIMITERS.get(text.lower(), text)
     if len(character) != 1:
@@ -56,7 +56,7 @@ def _quote(file: str, text: str) -> str | None:
 
 
 def _selected(file: str, text: str) -> list[str]:
-    """Columns of ``[0:2; 4; 'name']``, where numbers count from 0 and a range holds both its ends."""
+    """Columns of ``[0:2; 4; 'name']``; numbers are 0-based and ranges include both ends."""
     chosen: list[str] = []
     for part in re.split(r"[;,]", text.strip().removeprefix("[").removesuffix("]")):
         item = part.strip()
@@ -90,7 +90,7 @@ def _decimal(file: str, text: str) -> str:
 def _encoding(file: str, name: str) -> str:
     try:
         plain = printable.encode(name)
-    except (LookupError, ValueError):  # no encoding, none of texts, or no name of one
+    except (LookupError, ValueError):  # unknown codec, not a text encoding, or invalid name
         raise DataError(file, f"unknown encoding {name!r}", hint="for instance utf-8 or latin-1") from None
     if plain != printable.encode():
         raise DataError(file, f"text in {name.upper()} is not read", hint="save the file as UTF-8")
@@ -119,8 +119,8 @@ def _prefix(file: str, text: str) -> tuple[str, str]:
 class _Option:
     """An option of sources or outputs.
 
-    `read` goes from the file (for messages) and the text to the value of a field of `Options`; without it the option is
-    one of outputs, or of a connection. `values` are the texts that there are, in lower case; `None`: any.
+    `read` converts the file name (for messages) and the option text to the value of an `Options` field; options without
+    `read` apply to outputs or connections. `values` are the allowed texts in lower case; `None`: any.
     """
 
     spelling: str
@@ -136,7 +136,7 @@ def _option(
     formats: tuple[str, ...] = FORMATS,
     spelling: str = "",
 ) -> Any:
-    """Field of `Options` for an option; `read` may list its values, or say what each of its texts means."""
+    """Declare an `Options` field; `read` is a parser, the allowed values, or a mapping from texts to values."""
     if isinstance(read, Sequence):
         read = dict(zip(read, read, strict=True))
     if isinstance(read, Mapping):
@@ -160,79 +160,78 @@ _AUTO = {**_FLAG, "auto": None}
 
 @dataclass(frozen=True)
 class Options:
-    """How a file is read, once its options are understood.
+    """Parsed options of a data source.
 
     Attributes
     ----------
     delimiter
-        One character; `None`: the format's own (edge lists: whatever the first line of data uses).
+        One character; `None`: the default of the format (edge lists: detected in the first line of data).
     header
-        Whether the first line holds names; `None`: judge by the content.
+        Whether the first line holds column names; `None`: detect.
     quote
-        Quoting character of CSV, `None` for none.
+        Quote character of CSV; `None`: no quoting.
     encoding
-        Of text files. Bytes that do not fit are an error, never replaced.
+        Encoding of text files. Undecodable bytes are an error, never replaced.
     skip
-        Physical lines to pass over at the start.
+        Number of physical lines to skip at the start.
     columns
-        Columns to take, in order, by name or 1-based number; `None`: as ``@mapping`` or their order says.
+        Columns to read, in order, by name or 1-based number; `None`: from ``@mapping`` or by position.
     percent
-        The last column is in percent: divide its plain numbers by 100. Values such as ``8.15%`` always are in
-        percent, with or without it.
+        Divide plain numbers of the last column by 100. Values such as ``8.15%`` are always percentages.
     decimal
-        Decimal point of numbers: with a comma, ``1.234,5`` and ``41,27%`` are numbers, too.
+        Decimal separator; with a comma, ``1.234,5`` and ``41,27%`` are also numbers.
     missing
-        What to do with an empty cell: an error, skip the row (and count), keep the empty string, take it for a
-        labelled null of its own.
+        Treatment of empty cells: raise an error, skip (and count) the row, keep the empty string, or create a fresh
+        labelled null.
     null_string
-        Text of a cell that counts as empty, besides nothing at all.
+        Cell text that counts as empty, in addition to the empty cell.
     symmetric
-        Add the reverse of every edge; `None`: if the file says that its edges are undirected.
+        Add the reverse of every edge; `None`: only if the file declares its edges undirected.
     keep_diagonal
         Keep the diagonal of a symmetric matrix.
     scale
-        Bring weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min).
+        Scale weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min).
     drop_loops
-        Leave out edges from a vertex to itself.
+        Remove self-loops.
     weight
         Weight of every edge of a file without weights.
     prefix
-        Put before the values of the first two columns, to keep two name spaces apart.
+        Prefix of the values of the first two columns, to separate name spaces.
     table
-        Table of a database; of a graph file ``edges`` or ``vertices``.
+        Table of a database; for graph files ``edges`` or ``vertices``.
     where
-        A condition on columns: rows that do not meet it are left out.
+        Condition on columns; only rows that satisfy it are read.
     names
-        Of graph files: the attribute that names the vertices, ``id`` for their ids; `None`: the labels, if they can.
+        Vertex attribute of graph files that supplies vertex names, or ``id``; `None`: labels if they are distinct.
     normalize
-        Bring names to one spelling (`kgreason.data.formats.vertex_names.normal_spelling`).
+        Normalize the spelling of names (`kgreason.data.formats.vertex_names.normal_spelling`).
     labels
-        Of files that number their vertices: a file with the name of each on a line.
+        For formats with numbered vertices: file with one vertex name per line.
     type, label
-        Of Neo4j: the types of relationships, the labels of nodes that are read; with commas between them. Of GLEIF: the
-        type of relationship, or ``any``; `None`: direct consolidation.
+        Neo4j: relationship types and node labels to read, separated by commas. GLEIF: relationship type, or ``any``;
+        `None`: direct consolidation.
     spaces
-        Of Neo4j: put id spaces before ids; `None`: no, and refuse ids that stand in two.
+        Neo4j: prefix ids with their id space; `None`: no prefix; ids that occur in two id spaces are an error.
     schema
-        Of a table of a database server; `None`: as its search path has it.
+        Schema of a table of a database server; `None`: resolved by its search path.
     connection
-        Options of the connection to a database server.
+        Connection options of a database server.
     path
-        Where in a JSON file the rows stand, keys separated by points.
+        Location of the rows in a JSON file, keys separated by points.
     predicate, category
-        Of RDF: take the pairs of this predicate, or the members of this class.
+        RDF: read the pairs of this predicate, or the members of this class.
     base
-        Of RDF: what relative IRIs are relative to; IRIs that begin with it are shortened by it.
+        RDF: base IRI for relative IRIs; also removed as a prefix of IRIs.
     strip
-        Of RDF: shorten every IRI to what follows its last ``#`` or ``/``.
+        RDF: shorten every IRI to the part after its last ``#`` or ``/``.
     interest
-        Of BODS: the type of interest that makes an edge, or ``any``.
+        BODS: interest type that is read as an edge, or ``any``.
     share
-        Of BODS: which number a range of shares stands for; `None`: a range is an error.
+        BODS: number that represents a range of shares; `None`: ranges are an error.
     level
-        Of BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all but indirect ones.
+        BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all except indirect interests.
     allow_files
-        Of DuckDB: queries and views may read other files. No source says so itself: its user does.
+        DuckDB: allow queries and views to read other files. Set by the caller only, never by a source.
     """
 
     delimiter: str | None = _option(None, delimiter_of, (*_LINES, "neo4j"))
@@ -273,7 +272,7 @@ class Options:
 
     @property
     def vertices(self) -> bool | None:
-        """Whether to take the vertices (id, label) of a graph file; `None`: if the predicate is unary."""
+        """Whether to read the vertices (id, label) of a graph file; `None`: if the predicate is unary."""
         return {"vertices": True, "edges": False}.get(self.table or "")
 
 
@@ -294,23 +293,22 @@ _OPTIONS = {option.spelling.lower(): option for option in _ALL}
 
 
 def read_options(file: str, given: Mapping[str, str], format: str | None = None) -> Options:
-    """Understand the options of a source.
+    """Parse the options of a source.
 
     Parameters
     ----------
     format
-        Of the source; `None`: it is not known yet.
+        Format of the source; `None`: not known yet.
 
     Raises
     ------
     DataError
-        If a name or value is unknown, with the names or values there are, or the format has no such option, which
-        nobody writes to no effect.
+        If a name or value is unknown (the hint lists those allowed), or the option does not apply to the format.
     """
     options = normal(given)
     for name, value in options.items():
         _check_known(file, name, value)
-    # of selectedColumns and columns, the latter counts
+    # of selectedColumns and columns, the latter takes precedence
     ordered = sorted(options, key=lambda name: name == "columns")
     read = {o.field: o.read(file, options[name]) for name in ordered if (o := _OPTIONS[name]).read}
     for name, value in options.items():
@@ -334,12 +332,12 @@ def _listed(names: str) -> list[str]:
 
 
 def normal(given: Mapping[str, str]) -> dict[str, str]:
-    """Option names in lower case, values without quotes."""
+    """Convert option names to lower case and strip quotes from values."""
     named = {}
     for name, value in given.items():
         key = _SYNONYMS.get(name.lower(), name.lower())
         if key != "where" and len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-            value = value[1:-1]  # the quotation marks of a condition are those of its texts
+            value = value[1:-1]  # quotes in a condition belong to its string literals
         named[key] = value.lower() if key in _OPTIONS and _OPTIONS[key].values else value
     return named
 
@@ -358,12 +356,12 @@ def _check_known(file: str, name: str, value: str) -> None:
 
 
 def check_value(file: str, name: str, value: str) -> None:
-    """Refuse a value that an option, its name in lower case, cannot have.
+    """Check the value of an option, whose name is in lower case.
 
     Raises
     ------
     DataError
-        With the values there are.
+        If the value is not allowed; the message lists the allowed values.
     """
     if name in ("port", "connect_timeout") and not value.isdecimal():
         raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
@@ -377,7 +375,7 @@ def check_value(file: str, name: str, value: str) -> None:
 
 
 def other_delimiter(text: str, used: str | None = None) -> str | None:
-    """Ask for the delimiter that a line read as one field shows; `None` if it shows none.
+    """Hint at the delimiter that a line read as one field appears to use; `None` if there is none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where a table comes from, and the options that say how it is read: files, addresses, and tables in memory."""
+"""Data sources: files, database addresses and in-memory tables, with their read options."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """A file and how to read it.
+    """A data source and its read options.
 
     Attributes
     ----------
     path
-        The file; a trailing ``.gz`` means gzip. Of a database server it says nothing: `options` do.
+        Path of the file; a trailing ``.gz`` denotes gzip. Unused for database servers, whose address is in `options`.
     format
-        One of `FORMATS`; `None`: told by the extension.
+        One of `FORMATS`; `None`: inferred from the file name.
     options
-        As written in ``@bind`` or behind the ``?`` of ``--data``; see `Options`.
+        Options of ``@bind`` or after the ``?`` of ``--data``; see `Options`.
     query
-        SQL whose result is the table; `path` is then the database, or the folder that the files named in the query
-        are relative to.
+        SQL query whose result is the table; `path` is then the database, or the folder to which file names in the
+        query are relative.
     span
-        Where a rule file says all this; `None`: it does not.
+        Location in the rule file; `None`: not declared in one.
     """
 
     path: Path
@@ -63,12 +63,12 @@ class SourceSpec:
 
     @property
     def place(self) -> str:
-        """Where messages look for a mistake in the options or the query."""
+        """Location of the options or the query, for error messages."""
         return self.file if self.span is None else str(self.span)
 
     @property
     def file(self) -> str:
-        """The path as messages show it; of a database server its address, without user and password."""
+        """Path for messages; for a database server its address, without user and password."""
         if not self.server:
             return str(self.path)
         table = normal(self.options).get("table")
@@ -77,21 +77,21 @@ class SourceSpec:
 
     @property
     def server(self) -> bool:
-        """Whether it is a table of a database server."""
+        """Whether the source is a table of a database server."""
         return (self.format or normal(self.options).get("format")) in SERVERS
 
     def kind(self, default: str | None = None) -> str:
-        """Tell the format: as given, else from the name.
+        """Format of the source, as given or inferred from the file name.
 
         Parameters
         ----------
         default
-            Where neither says it; `None`: that is an error.
+            Format if neither determines it; `None`: raise an error.
 
         Raises
         ------
         DataError
-            If neither says what the file is.
+            If the format cannot be determined.
 
         Examples
         --------
@@ -129,12 +129,12 @@ class SourceSpec:
 
 
 def parse_source(text: str) -> tuple[str, SourceSpec]:
-    """Read ``PRED=FILE`` or ``PRED=FILE?option=value&option=value``.
+    """Parse ``PRED=FILE`` or ``PRED=FILE?option=value&option=value``.
 
     Raises
     ------
     DataError
-        If the text has another form.
+        If the text does not have this form.
 
     Examples
     --------
@@ -155,12 +155,12 @@ def parse_source(text: str) -> tuple[str, SourceSpec]:
 
 
 def parse_file(text: str) -> SourceSpec:
-    """Read ``FILE`` or ``FILE?option=value&option=value``, or so the address of a database server.
+    """Parse ``FILE`` or ``FILE?option=value&option=value``, where ``FILE`` may be the address of a database server.
 
     Raises
     ------
     DataError
-        If an option has no value, or an address holds a password.
+        If an option has no value, or an address contains a password.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def _parse_options(path: str, tail: str) -> dict[str, str]:
 
 
 def _parse_address(text: str) -> SourceSpec:
-    """Read ``postgresql://user@host:port/database?option=value``; what is left out is as libpq has it."""
+    """Parse ``postgresql://user@host:port/database?option=value``; libpq supplies missing components."""
     if in_address(text):
         raise DataError(hidden(text), "the address holds a password", hint=HINT)
     start, _, tail = text.partition("?")
@@ -214,7 +214,7 @@ def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec
     Raises
     ------
     DataError
-        If that is no table, as one row without a list around it.
+        If `given` is not a source, e.g. a single row that is not in a list.
     """
     from kgreason.data.exchange import is_table
 
@@ -232,7 +232,7 @@ def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec
 
 
 def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool:
-    """Whether a collection holds the values of one row, and not rows nor tables nor names of files."""
+    """Whether a collection is a single row, rather than rows, tables or file names."""
     from kgreason.data.exchange import is_table
 
     if all(isinstance(g, str) for g in given):

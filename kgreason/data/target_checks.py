@@ -1,4 +1,4 @@
-"""Mistakes in the places, formats and options of inputs and outputs, found before anything is computed or written."""
+"""Validation of input and output locations, formats and options before a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _QUERIES = {
 
 
 def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
-    """Read and check a rule file as `examine_file` does, and what it says of its files."""
+    """Read and check a rule file as `examine_file` does, including its sources and targets."""
     found = examine_file(path, allow_files=allow_files)
     wrong = tuple(_misfits(found.program)) if found.program else ()
     return replace(found, program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
@@ -75,12 +75,12 @@ _PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
 
 
 def check_format(format: str) -> None:
-    """Refuse a format that cannot be written here.
+    """Check that a format can be written.
 
     Raises
     ------
     DataError
-        If there is no such format, or the package that it needs is not installed.
+        If the format is unknown, or its package is not installed.
 
     Examples
     --------
@@ -103,21 +103,21 @@ def check_outputs(
     format: str = "csv",
     read: Mapping[str, Any] | None = None,
 ) -> None:
-    """See before a run whether its outputs can be written where they are to go.
+    """Check before a run that its outputs can be written.
 
     Parameters
     ----------
     outputs
-        Predicates that are derived; default: those of the program.
+        Predicates to derive; default: the outputs of the program.
     folder, format
-        Of `kgreason.data.fact_writing.write_facts`; without a folder the outputs go where ``@bind`` says.
+        As for `kgreason.data.fact_writing.write_facts`; without a folder, the targets of the ``@bind`` annotations.
     read
-        Sources of this run by predicate, as for `kgreason.reasoning.api.reason`: none of them is written over.
+        Sources of the run by predicate, as for `kgreason.reasoning.api.reason`; they are never overwritten.
 
     Raises
     ------
     DataError, ReleaseError
-        For the first output that cannot.
+        For the first output that cannot be written.
     """
     wanted = tuple(program.outputs if outputs is None else outputs)
     if folder is not None:
@@ -137,7 +137,7 @@ def bound_targets(program: CheckedProgram, predicates: Sequence[str]) -> Plan:
     Raises
     ------
     ProgramError
-        If the rules may not write there.
+        If the rules are not allowed to write there.
     """
     wanted = [bind for bind in program.targets if bind.predicate in predicates]
     for bind in wanted:
@@ -151,7 +151,7 @@ def check_plan(
     program: CheckedProgram | None = None,
     read: Mapping[str, Any] | None = None,
 ) -> None:
-    """Check shapes, packages and places; nothing that is read is written over.
+    """Check arities, packages and locations of outputs; sources are never overwritten.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def check_plan(
 
 
 def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
-    """Files and tables that an output is written to, each open for writing as far as files are."""
+    """Files and tables that an output is written to; each file is opened for writing as a test."""
     if target.server:
         yield place_on_server(target.options, target.table or predicate)
         return
@@ -199,12 +199,12 @@ def _check_writable(path: Path) -> None:
 
 
 def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:
-    """Refuse a predicate with more or fewer arguments than a format has places for.
+    """Check that a format supports the arity of a predicate.
 
     Raises
     ------
     DataError
-        With what the format holds.
+        If it does not; the message states the supported arities.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
                 yield from ((predicate, Place(part.resolve())) for part in parts)
             elif isinstance(spec, SourceSpec):
                 path, table = spec.path, spec.options.get("table")
-                if path.parent.is_file():  # a table written like a file of a folder
+                if path.parent.is_file():  # database table written as folder/file
                     path, table = path.parent, path.name
                 yield predicate, Place(path.resolve(), table)
             elif isinstance(spec, Path):
@@ -244,7 +244,7 @@ def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
 
 
 def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
-    """Tell the columns of what `target` would replace; `None` if there is nothing, or nothing tells them."""
+    """Column names of an existing file or table that `target` would replace; `None` if absent or unknown."""
     if not target.server and not (target.path.is_file() and target.path.stat().st_size):
         return None
     if target.format in _COLUMNS:
@@ -264,8 +264,8 @@ def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
 
 
 def _check_known(program: CheckedProgram, predicate: str, target: Target) -> None:
-    """Replace a file unasked only if it has the columns of the output, where the ``@bind`` may be meant for reading."""
-    # That is where rules read the predicate: its own file may be what they are to read.
+    """Check that an existing file has the columns of the output, if its ``@bind`` may be meant for reading."""
+    # Only if rules read the predicate can the existing file be meant as its source.
     if all(predicate not in {a.predicate for a in (*r.positives, *r.negatives)} for r in program.rules):
         return
     names = column_names(program, predicate, program.arities[predicate]) or ("holds",)

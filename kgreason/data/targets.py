@@ -1,4 +1,4 @@
-"""Targets: where facts are written to, and how, with the names of the columns."""
+"""Output targets: location, format, options and column names of written facts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgreason.language.vocabulary import FILES, SERVERS, suggest
 
 
 def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[str, ...]:
-    """Name columns by ``@mapping``, else by the first rule that has a new variable there, else by number.
+    """Column names from ``@mapping``, else from the first rule head with a new variable there, else numbered.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[s
 
 
 def free(name: str, taken: Sequence[str]) -> str:
-    """Number a name if another column has it; databases do not tell cases apart.
+    """Append a number to a name that is already taken, ignoring case as databases do.
 
     Examples
     --------
@@ -80,20 +80,20 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Target:
-    """A file that facts are written to.
+    """An output file or database table.
 
     Attributes
     ----------
     path
-        The file.
+        Path of the file.
     format
         One of `FORMATS`.
     options
-        Names in lower case; see docs/data.md.
+        Options with names in lower case; see docs/data.md.
     table
-        Of a database; `None`: named as the predicate.
+        Database table; `None`: named after the predicate.
     vertices
-        Names of vertices that need not be on an edge; formats that declare vertices write them, too.
+        Vertices that may have no edges; also written by formats that declare vertices.
     """
 
     path: Path
@@ -104,22 +104,22 @@ class Target:
 
     @property
     def labels(self) -> Path | None:
-        """Second file, for the names of vertices, beside one that holds their numbers alone."""
+        """Second file with vertex names, for formats that only store vertex numbers."""
         named = self.options.get("labels")
         return None if named is None else self.path.parent / named
 
     @property
     def declares(self) -> bool:
-        """Whether vertices without edges have a place."""
+        """Whether the format can represent vertices without edges."""
         return self.format in DECLARING or self.labels is not None
 
     @property
     def nodes(self) -> Path:
-        """Second file of Neo4j's import, with the nodes of the relationships."""
+        """Second file of a Neo4j import, with the nodes of the relationships."""
         return self.path.with_name(f"{self.path.stem}-nodes{self.path.suffix}")
 
     def beside(self, arity: int) -> Path | None:
-        """File that is written along with that of the facts, if there is one.
+        """Second file written with the facts, if any.
 
         Parameters
         ----------
@@ -130,29 +130,29 @@ class Target:
 
     @property
     def server(self) -> bool:
-        """Whether it is a table of a database server; `path` says nothing then."""
+        """Whether the target is a table of a database server; `path` is then unused."""
         return self.format in SERVERS
 
     @property
     def connection(self) -> Mapping[str, str]:
-        """Options of the connection to a server."""
+        """Connection options of a database server."""
         return connection(self.options)
 
     @property
     def address(self) -> str:
-        """Address of a server, without user and password."""
+        """Address of a database server, without user and password."""
         return address(self.options)
 
     @property
     def file(self) -> str:
-        """What messages call it."""
+        """Name of the target in messages."""
         if not self.server:
             return str(self.path)
         return self.address + (f" table {table_of(self.options, self.table)}" if self.table else "")
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Read ``FILE`` or ``FILE?option=value&option=value``; the extension tells the format.
+        """Parse ``FILE`` or ``FILE?option=value&option=value``; the format is inferred from the extension.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class Target:
 
     @classmethod
     def at(cls, spec: SourceSpec) -> Target:
-        """Take a file and its options for a target.
+        """Target with the path and options of a source.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Target:
 
     @classmethod
     def of(cls, bind: Bind) -> Target:
-        """Target of the ``@bind`` of an output.
+        """Target of the ``@bind`` annotation of an output.
 
         Raises
         ------
@@ -211,7 +211,7 @@ class Target:
         if source == "csv" and path.suffix.lower() in (".tsv", ".tab"):
             source = "tsv"
         if bind.table and "table" not in options:
-            if path.is_dir() and source not in SERVERS:  # folder and file, as for other sources
+            if path.is_dir() and source not in SERVERS:  # folder and file name, as for other sources
                 path = path / bind.table
             else:
                 options["table"] = bind.table
@@ -219,7 +219,7 @@ class Target:
 
     @classmethod
     def within(cls, folder: Path, predicate: str, format: str = "csv") -> Target:
-        """File of a predicate in a folder.
+        """Target of a predicate in a folder.
 
         Raises
         ------
@@ -233,5 +233,5 @@ class Target:
 
 
 def no_format(file: str, format: str) -> DataError:
-    """Build the error for a format that cannot be written."""
+    """Error for a format that cannot be written."""
     return DataError(file, f"facts cannot be written as {format!r}", hint=f"one of {', '.join(FORMATS)}")

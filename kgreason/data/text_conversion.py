@@ -1,4 +1,4 @@
-"""From columns of text to typed columns; a value that does not fit is named with its row."""
+"""Conversion of text columns to typed columns, with the row of the first value that does not fit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
 ABSENT = re.compile(r"\W*|\\N|n[./]?[ak]\.?|nan|null|none|nil|missing|unknown", re.IGNORECASE)
 """Words and symbols that usually mean a missing value."""
 
-_FIRST = 1000  # cells that tell of the most columns whether they hold numbers
+_FIRST = 1000  # cells that usually show whether a column holds numbers
 
 DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
 DECIMAL_POINT = "with decimal=, points group thousands; if the point is the decimal point, leave it out"
@@ -69,19 +69,19 @@ _EARLIEST, _LATEST = ((edge - _EPOCH) // _MICROSECOND for edge in (datetime.min,
 
 
 def plain(column: Column, wanted: Kind | None = None) -> Column:
-    """Bring a column to one array of large strings, int64, double, bool or microseconds, or to `Objects`.
+    """Convert a column to one array of large strings, int64, double, bool or microseconds, or to `Objects`.
 
-    Anything else becomes text.
+    Other types become text.
 
     Parameters
     ----------
     wanted
-        Kind that is asked for: integers beyond 64 bits become texts or doubles only for who asks for such.
+        Requested kind: integers beyond 64 bits are converted to text or doubles only if requested.
 
     Raises
     ------
     CastError
-        If a value is none of the language.
+        If the language has no such value.
     """
     if isinstance(column, Unfit):
         raise column.error
@@ -121,7 +121,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
     elif not pa.types.is_boolean(kind):
         written = column.cast(pa.large_string())
         row = pc.index(pc.starts_with(written, "<"), True).as_py() if pa.types.is_time(kind) else -1
-        if row >= 0:  # Arrow writes an error message in place of a time out of range, as DuckDB's 24:00:00
+        if row >= 0:  # Arrow formats a time out of range, as DuckDB's 24:00:00, as an error message
             shown = f"{column[row].value:,} {kind.unit}"
             raise CastError(row, shown, "a time of day before 24:00:00", UNFIT_HINT)
         column = written
@@ -129,12 +129,12 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
 
 
 def as_texts(column: Column) -> Column:
-    """Bring a column of Arrow to large strings, as Arrow writes its values; what is missing stays so.
+    """Convert an Arrow column to large strings as Arrow formats its values; missing values stay missing.
 
     Raises
     ------
     CastError
-        If a value is a list, an object, bytes, or a date or time that there is none of.
+        If a value is a list, an object, bytes, or an invalid date or time.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -159,13 +159,13 @@ def claim_texts(texts: Column, places: Column) -> None:
 
 
 def foreign(kind: Any) -> bool:
-    """Whether an Arrow type has no counterpart in the rules, not even as text."""
+    """Whether an Arrow type cannot be converted to a rule value, not even as text."""
     tests = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval, pa.types.is_binary)
     return any(test(kind) for test in (*tests, pa.types.is_large_binary, pa.types.is_fixed_size_binary))
 
 
 def first_misfit(column: Column, kind: Any) -> int:
-    """Row of the first value of an Arrow column that is none of a type."""
+    """Row of the first value of an Arrow column that cannot be cast to a type."""
     for row, value in enumerate(column):
         try:
             value.cast(kind)
@@ -175,7 +175,7 @@ def first_misfit(column: Column, kind: Any) -> int:
 
 
 def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
-    """Text of an Arrow value for a message; Python cannot represent some durations."""
+    """Text of an Arrow value for messages; Python cannot represent some durations."""
     try:
         return write(value.as_py())
     except (ValueError, OverflowError):
@@ -183,7 +183,7 @@ def _shown(value: Any, write: Callable[[Any], str] = str) -> str:
 
 
 def _stored(column: Column) -> Column:
-    """A column of an extension type as its storage type, unless that is binary."""
+    """Convert a column of an extension type to its storage type, unless that is binary."""
     kind = column.type
     if not foreign(kind.storage_type):
         return plain(column.cast(kind.storage_type))
@@ -193,7 +193,7 @@ def _stored(column: Column) -> Column:
 
 
 def _lists(column: Column) -> Iterator[Any]:
-    """Values of a column of lists; `CastError` at the first without a Python object, as a date before the year 1."""
+    """Values of a list column; `CastError` at the first that Python cannot represent, as a date before year 1."""
     for row, value in enumerate(column):
         try:
             found = value.as_py()
@@ -204,7 +204,7 @@ def _lists(column: Column) -> Iterator[Any]:
 
 
 def _whole(column: Column, wanted: Kind | None) -> Column:
-    """Integers; decimals of scale 0 included, which are the type of integer sums in SQL."""
+    """Integers, including decimals of scale 0, which are the type of integer sums in SQL."""
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -216,7 +216,7 @@ def _whole(column: Column, wanted: Kind | None) -> Column:
 
 
 def missing(column: Column, null_string: str | None = None, *, blank: bool = True) -> npt.NDArray[np.bool_]:
-    """Cells without a value: null, the given text, or (unless `blank` is false) nothing but blanks."""
+    """Mask of missing cells: null, the given text, or (unless `blank` is false) only blanks."""
     if isinstance(column, Objects):
         return column.missing()
     if not column.null_count and not is_text(column):
@@ -230,9 +230,9 @@ def missing(column: Column, null_string: str | None = None, *, blank: bool = Tru
 
 
 def infer(column: Column, decimal: str = ".") -> Kind:
-    """Tell the kind of a `plain` column without missing cells: text is INT, DOUBLE, else STRING.
+    """Infer the kind of a `plain` column without missing cells: text is INT, DOUBLE, else STRING.
 
-    Digits with leading zeros, or more than 18 of them, are names, not numbers.
+    Digits with leading zeros, or more than 18 digits, are names, not numbers.
     """
     if isinstance(column, Objects):
         types = {type(v) for v in column}
@@ -253,7 +253,7 @@ def infer(column: Column, decimal: str = ".") -> Kind:
 
 
 def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = ".") -> Codes:
-    """Code a `plain` column of numbers, truth values or dates without missing cells as `Kind` says.
+    """Encode a `plain` column of numbers, truth values or dates without missing cells; see `Kind`.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = "
 def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt.NDArray[np.float64]:
     """Doubles of a `plain` column; ``8.15%`` is the double nearest to 0.0815, as is 8.15 with `percent`.
 
-    With the `decimal` comma it is written ``8,15%``; points then group thousands.
+    With the `decimal` comma it is written ``8,15%``; points are then thousands separators.
 
     Raises
     ------
@@ -308,7 +308,7 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
 
 
 def _shifted(text: Column) -> Column:
-    """Divide numbers in text form by 100 in decimal, so that the result is the nearest double."""
+    """Divide numbers in text form by 100 in decimal arithmetic, so that the result is the nearest double."""
     exponent = pc.match_substring_regex(text, "[eE]")
     large = pa.large_string()
     divided = pc.binary_join_element_wise(text, pa.scalar("e-2", large), pa.scalar("", large))
@@ -337,7 +337,7 @@ def _integers(column: Column) -> Codes:
 
 
 def fits(column: Column, pattern: str) -> npt.NDArray[np.bool_]:
-    """Mark the texts that match a pattern after trimming."""
+    """Mask of the texts that match a pattern after trimming."""
     return as_numpy(pc.match_substring_regex(pc.ascii_trim_whitespace(column), pattern))
 
 
@@ -375,7 +375,7 @@ def dates(column: Column) -> Codes:
 
 
 def _in_range(column: Column) -> Column:
-    """A column of dates or times of Arrow; `CastError` at the first that is no date of the years 1 to 9999."""
+    """Dates or times of an Arrow column; `CastError` at the first outside the years 1 to 9999."""
     kind = column.type
     unit = _NANOSECONDS[kind.unit if pa.types.is_timestamp(kind) else str(kind)]
     least, most = (max(-(2**63), min(1_000 * edge // unit, 2**63 - 1)) for edge in (_EARLIEST, _LATEST))
@@ -396,7 +396,7 @@ def _shown_time(microseconds: int) -> str:
 
 
 def _form(text: str) -> str | None:
-    """How to come by dates; words, and days that are in no calendar, are a matter of the data, not of the form."""
+    """Hint on date formats; none for words and impossible dates, which are errors in the data, not in the format."""
     if not re.search("[0-9]", text) or re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return None
     if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]", text):

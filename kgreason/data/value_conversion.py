@@ -1,4 +1,4 @@
-"""Conversion of Python, Arrow, SQL and JSON values to values of the rules; columns of values without an Arrow type."""
+"""Conversion of Python, Arrow, SQL and JSON values to rule values; columns of values without an Arrow type."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNFIT_HINT = "take other columns by columns=, or write this one as text or numbe
 
 @dataclass
 class CastError(Exception):
-    """The first value of a column that cannot be converted, and the number of such values."""
+    """First value of a column that cannot be converted, and the number of such values."""
 
     row: int
     value: str
@@ -54,9 +54,9 @@ class CastError(Exception):
 
 
 def int64(text: str) -> int | None:
-    """Integer of 64 bits that a text writes in digits; `None`: it writes none.
+    """Parse a 64-bit integer written in digits; `None` if the text is not one.
 
-    Python's own `int` refuses more than 4,300 digits with an error, zeros at the start among them.
+    Python's `int` raises an error beyond 4,300 digits, leading zeros included.
 
     Examples
     --------
@@ -82,7 +82,7 @@ _ARROW = {
 
 
 class Objects(Sequence[Any]):
-    """A column of lists, sets or labelled nulls, with the methods of an Arrow array that loading needs."""
+    """A column of lists, sets or labelled nulls, with the methods of an Arrow array that the loader needs."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         self.values = list(values)
@@ -101,25 +101,25 @@ class Objects(Sequence[Any]):
         return self.values
 
     def filter(self, mask: Column) -> Objects:
-        """Keep the rows that an Arrow array of truth values marks."""
+        """Keep the rows selected by an Arrow boolean array."""
         found = copy(self)
         found.values = [v for v, kept in zip(self.values, mask.to_pylist(), strict=True) if kept]
         return found
 
     def missing(self) -> npt.NDArray[np.bool_]:
-        """Rows without a value, or with a list that lacks one."""
+        """Mask of rows without a value, or with a list that contains a missing value."""
         return np.array([_holed(v) for v in self.values], dtype=bool)
 
 
 class Large(Objects):
-    """A column of numbers of which some have no place in one column: who wants the column says what becomes of them.
+    """A column with numbers that no single numeric type represents; the consumer decides how to convert them.
 
-    These are integers beyond 64 bits, and beside doubles integers that no double equals.
+    These are integers beyond 64 bits and, next to doubles, integers that no double equals.
 
     Attributes
     ----------
     rounded
-        The source itself has rounded them.
+        Whether the source has rounded them already.
     """
 
     def __init__(self, values: Iterable[Any], *, rounded: bool = False) -> None:
@@ -127,12 +127,12 @@ class Large(Objects):
         self.rounded = rounded
 
     def wanted(self, kind: Kind | None) -> Column:
-        """The column as one of texts or doubles.
+        """The column converted to strings or doubles.
 
         Raises
         ------
         CastError
-            If neither is asked for, or a number is beyond the range of doubles.
+            If another kind is wanted, or a number exceeds the range of doubles.
         """
         if kind is Kind.STRING and not self.rounded:
             return pa.array([None if v is None else text(v) for v in self.values], pa.large_string())
@@ -148,7 +148,7 @@ class Large(Objects):
 
 
 def misplaced(values: Sequence[Any], *, rounded: bool = False) -> CastError:
-    """Build the error for the first number that has no place in its column."""
+    """Error for the first number that its column cannot represent."""
     for row, value in enumerate(values):
         if isinstance(value, int | float) and not SMALLEST <= value <= LARGEST:
             if rounded:
@@ -163,7 +163,7 @@ def misplaced(values: Sequence[Any], *, rounded: bool = False) -> CastError:
 
 @dataclass(frozen=True)
 class Unfit(Sequence[Any]):
-    """A column with a value that the rules do not have: an error only when the column is used."""
+    """A column with a value that the rules do not support; an error is raised only when it is used."""
 
     length: int
     error: CastError
@@ -176,7 +176,7 @@ class Unfit(Sequence[Any]):
 
 
 def is_text(column: Column) -> bool:
-    """Whether the column of `plain` holds strings."""
+    """Whether a column returned by `plain` holds strings."""
     return not isinstance(column, Objects) and bool(pa.types.is_large_string(column.type))
 
 
@@ -185,7 +185,7 @@ def _holed(value: object) -> bool:
 
 
 def text(value: Value) -> str:
-    """Write a value as a cell of text: strings and nulls bare, all else as the language writes it.
+    """Format a value as cell text: strings and nulls unquoted, others in the syntax of the language.
 
     Examples
     --------
@@ -200,15 +200,15 @@ def text(value: Value) -> str:
 
 
 def arrow_column(values: Sequence[object]) -> Column:
-    """Make a column of Python values; `None` is a missing cell.
+    """Arrow column of Python values; `None` is a missing cell.
 
-    Integers meet doubles as doubles; values of any other two types but lists meet as text. Beside labelled nulls values
-    stay as they are.
+    Integers and doubles combine to doubles; values of any other two types except lists combine to text. Next to labelled
+    nulls values are unchanged.
 
     Raises
     ------
     CastError
-        If a value is none of the language, or lists meet other values.
+        If the language has no such value, or lists are mixed with other values.
     """
     types = frozenset(map(type, values)) - {type(None)}
     if types in _ARROW and datetime not in types:
@@ -217,7 +217,7 @@ def arrow_column(values: Sequence[object]) -> Column:
             if float not in types:
                 return made
             if np.isfinite(as_numpy(made.fill_null(0.0))).all():
-                return pc.add(made, 0.0)  # no zero has a sign
+                return pc.add(made, 0.0)  # normalizes -0.0
         except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
             pass
     if int in types and types <= {int, float} and _large(values):
@@ -239,7 +239,7 @@ def arrow_column(values: Sequence[object]) -> Column:
 
 
 def _large(values: Sequence[Any]) -> bool:
-    """Whether neither int64 nor float64 holds all of some numbers exactly."""
+    """Whether neither int64 nor float64 represents all numbers exactly."""
     if not any(isinstance(v, float) for v in values):
         return any(not SMALLEST <= v <= LARGEST for v in values if v is not None)
     if not all(math.isfinite(v) for v in values if isinstance(v, float)):
@@ -249,7 +249,7 @@ def _large(values: Sequence[Any]) -> bool:
 
 
 class Gathered:
-    """A column that grows as a file is read: pieces that are Arrow arrays, as far as they tell their values.
+    """A column collected piece by piece while a file is read; pieces are Arrow arrays where types permit.
 
     Examples
     --------
@@ -267,13 +267,13 @@ class Gathered:
         return self._rows
 
     def pad(self, rows: int) -> None:
-        """Add missing cells up to a number of rows."""
+        """Append missing cells up to a number of rows."""
         if rows > self._rows:
             self._pieces.append((pa.nulls(rows - self._rows), None))
             self._rows = rows
 
     def add(self, values: Sequence[Any]) -> None:
-        """Add a piece."""
+        """Append a piece."""
         memory.look()
         memory.claim(2 * sum(len(v) for v in values if isinstance(v, str)))
         types = set(map(type, values)) - {type(None)}
@@ -281,18 +281,18 @@ class Gathered:
             made = arrow_column(values) if types else pa.nulls(len(values))
         except (
             CastError
-        ):  # perhaps of values that are none of the language, which `whole` counts over all pieces
+        ):  # possibly unsupported values, which `whole` counts over all pieces
             made = Objects(values)
         self._pieces.append((made, values if len(types) > 1 or isinstance(made, Objects) else None))
         self._rows += len(values)
 
     def whole(self) -> Column:
-        """The column, as `arrow_column` makes it of all values at once.
+        """The column, as `arrow_column` would return it for all values at once.
 
         Raises
         ------
         CastError
-            If a value is none of the language, or lists meet other values.
+            If the language has no such value, or lists are mixed with other values.
         """
         whole = not any(isinstance(made, Objects) for made, _ in self._pieces)
         types = {made.type for made, _ in self._pieces if made.type != pa.null()} if whole else set()
@@ -304,19 +304,19 @@ class Gathered:
             try:
                 return pa.chunked_array([made.cast(*types) for made, _ in self._pieces])
             except pa.ArrowInvalid:
-                pass  # an integer beside doubles that none of them may equal
+                pass  # integers that may not be exact as doubles
         return arrow_column([v for made, kept in self._pieces for v in (kept or made.to_pylist())])
 
 
 def checked(value: Any, row: int, level: int = 0) -> Any:
-    """Turn a value of Python, Arrow, SQL or JSON into one of the language; `None` inside a list stays.
+    """Convert a value of Python, Arrow, SQL or JSON to a rule value; `None` within a list is kept.
 
-    `level` is the number of lists and sets around it.
+    `level` is the nesting depth of lists and sets.
 
     Raises
     ------
     CastError
-        If there is none.
+        If the language has no such value.
     """
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):
@@ -327,7 +327,7 @@ def checked(value: Any, row: int, level: int = 0) -> Any:
         elements = (None if v is None else checked(v, row, level + 1) for v in value)
         return frozenset(elements) if isinstance(value, set | frozenset) else tuple(elements)
     if isinstance(value, np.datetime64):
-        date = value.astype("datetime64[us]").item()  # of nanoseconds Python has no dates
+        date = value.astype("datetime64[us]").item()  # Python dates have no nanoseconds
         if isinstance(date, int):
             raise CastError(row, str(value), "a date from the year 1 to 9999")
         value = np.datetime64(date, "us")
@@ -352,7 +352,7 @@ def _double(value: float, row: int) -> float:
 def _date(value: date, row: int) -> datetime:
     if not isinstance(value, datetime):
         return datetime(value.year, value.month, value.day)
-    if getattr(value, "nanosecond", 0):  # a timestamp of pandas
+    if getattr(value, "nanosecond", 0):  # pandas timestamp
         raise CastError(row, str(value), "a date of microseconds")
     if value.tzinfo is not None:
         try:

@@ -1,1 +1,1 @@
-"""The engine: from a checked program and facts to derived facts."""
+"""Evaluation engine: from a checked program and its facts to the derived facts."""

@@ -1,4 +1,4 @@
-"""Bounds: on evaluation, where values would grow for ever, and on updates, where it is quicker to evaluate anew."""
+"""Resource limits: termination bounds for evaluation, and cost bounds for incremental updates."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ class Limits:
     Attributes
     ----------
     rounds
-        Most rounds of a stratum that makes new values (by arithmetic or aggregation) in recursion. Strata
-        that only move values around end by themselves and have no bound.
+        Maximal number of rounds of a recursive stratum that computes new values (by arithmetic or
+        aggregation). Strata without new values terminate and have no bound.
     growth
-        A double of a keyed predicate that improves by at most this fraction is stored but not propagated again.
+        An improvement of a double of a keyed predicate by at most this fraction is stored, but not
+        propagated.
     patience
-        Rounds before `growth` comes into force: what ends by itself keeps its last bit.
+        Number of rounds before `growth` applies, so that recursions which converge keep full precision.
     depth
-        How often a null may be nested in nulls of the same existential variable where the rules are not
-        warded; what would go deeper is left out, with a warning. Warded rules have no bound: they end without
-        losing answers.
+        Maximal nesting of nulls of the same existential variable, for rules that are not warded; deeper nulls
+        are omitted, with a warning. Warded rules have no bound: they terminate without losing answers.
     cyclic
-        Most activations that nest a null in one of the same rule, besides two for each that does not, where rules
-        are not warded or have harmful joins: many atoms that join through nulls, over nulls that branch, can
-        need very many. What would go beyond is left out, with a warning.
+        Maximal number of activations that nest a null in a null of the same rule, in addition to two for each
+        activation that does not, for rules that are not warded or have harmful joins. The number can explode
+        where several atoms join through branching nulls. Further activations are omitted, with a warning.
     length
-        By how many elements, those within elements too, a list or set that a recursive rule computes may exceed
-        twice the longest that was there before; strings by characters, counted by the ten. Rules that make longer
-        ones are taken to grow for ever.
+        Maximal number of elements (nested ones included) by which a list or set that a recursive rule
+        computes may exceed twice the longest previous value; ten characters of a string count as one element.
+        Rules that exceed the bound are treated as non-terminating.
     restarts
-        How often unified nulls may make the evaluation start again after a run that made new nulls.
+        Maximal number of restarts after runs that created new nulls, because of unified nulls.
     memory
-        Bytes that the process may hold; by default what is free when the work begins.
+        Maximal memory of the process in bytes; by default the memory that is free at the start.
 
     Examples
     --------
@@ -66,7 +66,7 @@ ANEW = 4
 
 
 class Costly(Exception):
-    """An update does more than it may."""
+    """The cost of an update exceeds its budget."""
 
 
 PART = 8
@@ -74,7 +74,7 @@ PART = 8
 
 
 def small(rows: int, given: int) -> bool:
-    """Whether an edit of some rows among given facts may be an update.
+    """Whether an edit of `rows` rows is small enough for an incremental update of `given` input facts.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def small(rows: int, given: int) -> bool:
 
 
 class Work:
-    """What is left of the work that an update may do.
+    """Remaining budget of an incremental update, in rows.
 
     Examples
     --------
@@ -100,16 +100,16 @@ class Work:
         self.left: float = inf
 
     def begin(self, facts: int) -> None:
-        """Begin an update of so many facts, given and derived."""
+        """Start an update; `facts` is the number of given and derived facts."""
         self.left = LEAST + facts // SHARE
 
     def pay(self, rows: int) -> None:
-        """Account for the work of handling some rows.
+        """Subtract `rows` handled rows from the budget.
 
         Raises
         ------
         Costly
-            If that is more than what is left.
+            If the budget is exceeded.
         """
         self.left -= rows
         if self.left < 0:

@@ -1,4 +1,4 @@
-"""What ``@post`` says is done with the facts of an output before they are given out."""
+"""Post-processing of output facts, as declared by ``@post``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kgreason.language.check.checked_program import CheckedProgram, Post
 
 
 def apply_posts(program: CheckedProgram, facts: Facts) -> Facts:
-    """Carry out the post-processing of a program on its outputs, in the order of its text.
+    """Apply the ``@post`` annotations of a program to its outputs, in textual order.
 
-    Facts that are processed come out in the order of their values, unless an ``orderby`` gives another one.
+    Processed facts are sorted by their values unless an ``orderby`` gives another order.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def apply_posts(program: CheckedProgram, facts: Facts) -> Facts:
 
 
 def _processed(table: Table, posts: Sequence[Post], symbols: Symbols) -> Table:
-    """Loop invariant: `rows` are the rows kept so far, in their order."""
+    """Loop invariant: `rows` are the remaining rows, in order."""
     columns = _Columns(table, symbols)
     rows = np.arange(table.length)
     rows = rows[columns.sorted(rows, range(1, table.arity + 1))]
@@ -48,7 +48,7 @@ def _processed(table: Table, posts: Sequence[Post], symbols: Symbols) -> Table:
 
 
 def _kept(columns: _Columns, rows: Codes, post: Post) -> Codes:
-    """Places in `rows` of those that an operation leaves, in their new order."""
+    """Indexes into `rows` of the rows that remain after an operation, in their new order."""
     operation, arguments = post.operation, post.arguments
     every = range(1, columns.table.arity + 1)
     if operation == "orderby":
@@ -71,7 +71,7 @@ def _kept(columns: _Columns, rows: Codes, post: Post) -> Codes:
 
 
 def _best(group: Codes, value: Codes, *, greatest: bool) -> Codes:
-    """Mark the rows whose value is the greatest (least) of its group."""
+    """Mark the rows whose value is the greatest (or least) of its group."""
     value = value if greatest else -value
     top = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.int64).min)
     np.maximum.at(top, group, value)
@@ -80,13 +80,13 @@ def _best(group: Codes, value: Codes, *, greatest: bool) -> Codes:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Columns of a table as numbers that compare like their values; positions count from 1."""
+    """Columns of a table as numbers with the order of the values; positions count from 1."""
 
     table: Table
     symbols: Symbols
 
     def _order(self, position: int, rows: Codes) -> Codes:
-        """Dense numbers of the values of a column, the other way round for a negative position."""
+        """Dense ranks of the values of a column, in reverse for a negative position."""
         kind, data = self.table.kinds[abs(position) - 1], self.table.columns[abs(position) - 1][rows]
         if kind is Kind.DOUBLE:
             dense = np.unique(np.ascontiguousarray(data).view(np.float64), return_inverse=True)[1]
@@ -98,13 +98,13 @@ class _Columns:
         return -dense if position < 0 else dense
 
     def sorted(self, rows: Codes, positions: Sequence[int]) -> Codes:
-        """Places in `rows` in the order of some columns, the first of them leading; equal rows keep theirs."""
+        """Indexes into `rows`, sorted lexicographically by some columns; the sort is stable."""
         if not positions:
             return np.arange(len(rows))
         return np.lexsort([self._order(p, rows) for p in reversed(positions)])
 
     def numbers(self, rows: Codes, positions: Sequence[int]) -> Codes:
-        """Number each combination of values, in their order."""
+        """Dense ranks of the combinations of values."""
         found = np.zeros(len(rows), dtype=np.int64)
         for position in positions:
             dense = self._order(position, rows)
@@ -113,7 +113,7 @@ class _Columns:
         return found
 
     def certain(self, rows: Codes) -> Codes:
-        """Mark the rows that hold no labelled null."""
+        """Mark the rows without labelled nulls."""
         marks = np.ones(len(rows), dtype=bool)
         for kind, data in zip(self.table.kinds, self.table.columns, strict=True):
             if kind in (Kind.ANY, Kind.LIST, Kind.SET):

@@ -1,4 +1,4 @@
-"""What an evaluation did: counts and times by stratum, rule, round and join."""
+"""Evaluation statistics: counts and times by stratum, rule, round and join."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RoundStats:
-    """What one rule did in one round: facts it came upon, those of them that were new, and seconds.
+    """Statistics of one rule in one round: derived facts, new facts and seconds.
 
-    In a walked stratum a round is one step of all walks, and the seconds are a share of all, by the facts tried.
+    In a separable stratum a round is one step of all walks, and the seconds are proportional to the facts
+    tried.
     """
 
     round: int
@@ -22,7 +23,7 @@ class RoundStats:
 
 @dataclass(frozen=True, slots=True)
 class JoinStats:
-    """What one join of a rule did: bindings looked up, bindings that came out, and seconds."""
+    """Statistics of one join of a rule: bindings looked up, resulting bindings and seconds."""
 
     rule: str
     atom: str
@@ -33,18 +34,18 @@ class JoinStats:
 
 @dataclass(frozen=True, slots=True)
 class RuleStats:
-    """What one rule did.
+    """Statistics of one rule.
 
     Attributes
     ----------
     rule
-        As written; a join that the planner has split off begins with ``#join``.
+        Text of the rule; that of a join split off by the planner begins with ``#join``.
     facts
-        New facts (or better values of keyed ones).
+        New facts (or improved values of keyed facts).
     tried
-        Facts that it came upon, known ones among them; with an aggregate, contributions.
+        Derived facts, known ones included; with an aggregate, contributions.
     rounds
-        The same, round by round; rounds in which it had nothing to do are left out.
+        The same counts per round; rounds without work are omitted.
     """
 
     rule: str
@@ -56,11 +57,12 @@ class RuleStats:
 
 @dataclass(frozen=True, slots=True)
 class StratumStats:
-    """What one stratum did.
+    """Statistics of one stratum.
 
-    `walks` is the number of values for each of which it was evaluated alone (`separable_strata`), 0 if it was
-    evaluated as a whole, in rounds. Of walks, the first recursive rule of a predicate counts for the others, and the
-    first of all counts what is tried, unless they are profiled (`Recorder`).
+    `walks` is the number of values for which a separable stratum was evaluated independently
+    (`separable_strata`), 0 if it was evaluated as a whole, in rounds. Unless walks are profiled (`Recorder`),
+    the first recursive rule of each predicate gets the counts of all its rules, and the very first rule gets
+    all tried facts.
     """
 
     predicates: tuple[str, ...]
@@ -73,9 +75,10 @@ class StratumStats:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What an evaluation did, stratum by stratum; `seconds` includes planning and loading into the engine.
+    """Statistics of an evaluation by stratum; `seconds` includes planning and loading.
 
-    Where unified nulls made it start again, `strata` tells of the last run, and `restarts` how often.
+    After restarts because of unified nulls, `strata` describes the last run and `restarts` counts the
+    restarts.
     """
 
     strata: tuple[StratumStats, ...]
@@ -89,7 +92,7 @@ class Stats:
 
     @property
     def tried(self) -> int:
-        """Number of facts that the rules came upon, known ones among them."""
+        """Number of facts that the rules derived, known ones included."""
         return sum(rule.tried for stratum in self.strata for rule in stratum.rules)
 
     @property
@@ -98,7 +101,7 @@ class Stats:
         return sum(stratum.rounds for stratum in self.strata)
 
     def as_dict(self, *, profile: bool = False) -> dict[str, Any]:
-        """Ready for JSON; every round and join is in it if that is wanted."""
+        """JSON-compatible dictionary; rounds and joins only with `profile`."""
         found = asdict(self)
         for stratum in found["strata"] if not profile else ():
             del stratum["joins"]
@@ -107,20 +110,20 @@ class Stats:
         return found
 
     def costliest(self, count: int = 3) -> list[JoinStats]:
-        """The joins that took longest, the longest first."""
+        """The `count` slowest joins, slowest first."""
         joins = (join for stratum in self.strata for join in stratum.joins)
         return sorted(joins, key=lambda join: -join.seconds)[:count]
 
 
 class Recorder:
-    """Gets what an evaluation did, even if it does not come to its end.
+    """Receiver of the statistics of an evaluation, also of one that fails.
 
     Attributes
     ----------
     profile
-        Whether walks count for each rule and round: then they take longer.
+        Whether walks count per rule and round, which makes them slower.
     stats
-        What was done, as soon as the evaluation has ended or failed.
+        Statistics, set when the evaluation ends or fails.
     """
 
     def __init__(self, *, profile: bool = False) -> None:
@@ -129,7 +132,7 @@ class Recorder:
 
 
 def visible(predicates: Sequence[str]) -> list[str]:
-    """Names of predicates for a user; those of constraints and of joins that the planner splits off are none of his.
+    """Names of predicates for display, without the internal ones of constraints and split joins.
 
     Examples
     --------
@@ -140,12 +143,12 @@ def visible(predicates: Sequence[str]) -> list[str]:
 
 
 def condensed(rounds: Sequence[RoundStats], most: int) -> list[tuple[int, RoundStats]]:
-    """At most about `most` lines for any number of rounds: the first ones each, the later ones together.
+    """Condense rounds to about `most` entries: the first ones separately, the later ones summed up.
 
     Returns
     -------
     list
-        First round and the sum up to and with the round that the entry names.
+        Pairs of the first round and the sum from there up to and including the round of the entry.
 
     Examples
     --------

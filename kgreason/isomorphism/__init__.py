@@ -1,1 +1,1 @@
-"""Graphs under rules: releases that are (k,x)-isomorphism anonymizations."""
+"""Anonymization of knowledge graphs under rules by (k,x)-isomorphism, and its verification."""

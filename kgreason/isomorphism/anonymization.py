@@ -1,4 +1,4 @@
-"""Anonymizations of graphs under rules, through the pipeline of all releases."""
+"""Pipeline steps of the (k,x)-isomorphism anonymization of a graph under rules."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
     Attributes
     ----------
     algorithm
-        What anonymizes.
+        Anonymizer with its parameters.
     graph, program
-        The original and its rules.
+        Original graph and its rules.
     sizes
-        Numbers of vertices of the parts that are verified.
+        Sizes x of the x-subgraphs that are verified.
     most
-        Subgraphs above which graphs are not verified; `None`: they were counted before.
+        Largest number of x-subgraphs for which graphs are verified; `None`: the caller counted them before.
     layout
-        The tables of the release; `None`: nothing is written.
+        Tables of the release; `None`: nothing is written.
     """
 
     algorithm: Anonymizer
@@ -49,7 +49,7 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
     layout: Layout | None
 
     def anonymize(self) -> Release:
-        """Augment the graph, and give it random labels or, where a format wants them, numbers."""
+        """Augment the graph and relabel it with random labels, or with numbers if the format requires them."""
         from kgreason.isomorphism.anonymizers.assembly import publish
 
         augmented = self.algorithm.augment(self.graph, self.program, self.rng, self.progress)
@@ -58,11 +58,11 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
         return publish(augmented, labels, self.secret)
 
     def held(self, made: Release) -> Pair:
-        """The release in memory, with its original."""
+        """Return the release in memory with its original."""
         return Pair(self.graph, made.graph, made.mapping, made.parts)
 
     def write(self, made: Release, public: Path, private: Path) -> None:
-        """Write the tables and the rules, and who is who."""
+        """Write the tables and the rules, and the mapping into the private folder."""
         from kgreason.isomorphism.folder import RULES, public_rules
         from kgreason.isomorphism.release_tables import write_parts, write_tables
         from kgreason.release.mapping import write_mapping
@@ -81,11 +81,11 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
         return fitting(self.layout, released, progress)
 
     def read(self, made: Release, public: Path, private: Path) -> Pair:  # noqa: ARG002
-        """Read the folders back."""
+        """Read the release back from its folders."""
         return read_release(self.program, self.graph, public, private / "mapping.csv")
 
     def judge(self, made: Release, read: Pair) -> Anonymization:
-        """Decide the guarantee, by copies where the anonymizer made some, else by a search for images; and score."""
+        """Verify the guarantee, by copies if the anonymizer made them, else by image search; and score."""
         from kgreason.isomorphism.assessment import score, verify
         from kgreason.isomorphism.verification.verdict import Certificate
 
@@ -111,18 +111,18 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
         return Anonymization(*told, seconds=self.clock.laps, run=self.run)
 
     def report(self, found: Anonymization) -> Report:
-        """The owner's report; secret."""
+        """Return the private report."""
         return private_report(found, found.run, self.progress)
 
     def contents(self, found: Anonymization, read: Pair) -> Contents:
-        """What the public folder holds."""
+        """Return what the public folder must hold."""
         from kgreason.isomorphism.folder import contents_of
 
         claim = found.release.guarantee, found.verdict.sizes
         return contents_of(self.program, self._fitting(found.release.graph), read.released, claim)
 
     def certify(self, found: Anonymization, read: Pair, public: Path, private: Path) -> None:
-        """Write the certificate, with an imprint of all that is in the folders by now."""
+        """Write the certificate, with digests of all files in the folders."""
         from kgreason.isomorphism.certificates import write_certificate
 
         if found.verdict.certificate is not None:
@@ -131,6 +131,6 @@ class Isomorphism(Family["Release", Pair, Anonymization]):
             )
 
     def noted(self, folders: Folders) -> dict[str, Any]:  # noqa: ARG002
-        """How the release was made."""
+        """Return the parameters and the seed of the release."""
         told = self.run.parameters
         return {"trials": told["trials"], "method": told["method"], "seed": self.run.seed}

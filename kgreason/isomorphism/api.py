@@ -1,4 +1,4 @@
-"""Functions that make releases, and the graphs that users hand over: anonymize, read_graph, graph_of."""
+"""Public functions `anonymize`, `read_graph` and `graph_of`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Call(Settings):
 
 @configured(Call)
 def anonymize(rules: Rules, call: Call) -> Anonymization:
-    """Make an anonymous version of a graph, prove it, and score it.
+    """Anonymize a graph, verify the release, and measure its utility.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ def anonymize(rules: Rules, call: Call) -> Anonymization:
     Raises
     ------
     ProgramError, DataError, EvaluationError
-        If the rules or the data are at fault.
+        If the rules or the data are invalid.
     AnonymizationError
-        If the graph or the parameters admit no anonymization, or the folders exist.
+        If no anonymization exists for the graph and the parameters, or the folders exist.
     """
     from kgreason.isomorphism.anonymization import Isomorphism
     from kgreason.isomorphism.anonymizers.methods import choose, divide
@@ -129,7 +129,7 @@ def _tell_work(
     *,
     exact: bool,
 ) -> None:
-    """Say how many parts are to be protected, and which are not; refuse too many."""
+    """Report how many x-subgraphs are protected and which are not; refuse too many."""
     from kgreason.isomorphism.verification.checker import count_attacked
     from kgreason.language.check.genericity import hidden_vertices
 
@@ -142,5 +142,5 @@ def _tell_work(
 
 
 def _read(data: GraphData | None) -> Mapping[str, Any] | None:
-    """What a graph is read from; nothing, where it is handed over."""
+    """Sources of the graph; empty if the graph itself was passed."""
     return None if is_graph_like(data) else cast("Mapping[str, Any]", data or {})

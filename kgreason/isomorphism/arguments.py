@@ -1,4 +1,4 @@
-"""Arguments of the functions on graphs under rules: each refusal names the argument."""
+"""Checks of the arguments of functions on graphs under rules; each error names its argument."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) -> Vertices:
-    """Numbers of the released vertices of original ones, also where labels are given, as pairs or as a table."""
+    """Convert a mapping (array, pairs of labels or table) to released vertices by original vertex."""
     from kgreason.release.mapping import names_of, numbers_of
 
     names = names_of(mapping)
@@ -27,7 +27,7 @@ def mapped(mapping: object, original: KnowledgeGraph, released: KnowledgeGraph) 
 
 
 def attacked_sizes(x: object) -> tuple[int, ...]:
-    """Numbers of vertices of attacked subgraphs, ascending, of one or several.
+    """Sizes of attacked x-subgraphs, ascending, from one number or several.
 
     Examples
     --------
@@ -43,19 +43,19 @@ def attacked_sizes(x: object) -> tuple[int, ...]:
 
 
 def check_model(model: object) -> None:
-    """Refuse a model that there is not."""
+    """Raise `AnonymizationError` for an unknown anonymity model."""
     if model not in get_args(Model):
         hint = f"choose {' or '.join(map(str, get_args(Model)))}"
         raise AnonymizationError(f"unknown model {model!r}", hint=hint)
 
 
 def anonymizable(program: CheckedProgram) -> CheckedProgram:
-    """Return the rules of `program`, without the data in its file, if anonymization is meaningful under them.
+    """Return the rules of `program` without the data in its file, if graphs can be anonymized under them.
 
     Raises
     ------
     ProgramError
-        If the rules depend on vertex names, name no edges, or cannot be followed otherwise.
+        If the rules depend on vertex names, declare no edge predicate, or use unsupported features.
     """
     from kgreason.language.check.genericity import for_anonymization, refusals
 
@@ -66,7 +66,7 @@ def anonymizable(program: CheckedProgram) -> CheckedProgram:
 
 
 def check_relations(graph: KnowledgeGraph, program: CheckedProgram) -> None:
-    """Refuse a graph whose relations are not the edge predicates of the rules.
+    """Check that the relations of a graph are the edge predicates of the rules.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Functions that measure graphs before and after: risk, verify, verify_alone, score, attack."""
+"""Public functions that measure graphs and releases: verify, verify_alone, score, attack, risk, commutation."""
 
 from __future__ import annotations
 
@@ -54,43 +54,42 @@ def verify(
     allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Verdict:
-    """Decide whether a release is a (k,x)-isomorphism anonymization (Definition 4.1), exactly or by a sample.
+    """Decide whether a release is a (k,x)-isomorphism anonymization (Definition 4.1), exactly or on a sample.
 
     Parameters
     ----------
     original, released
-        Graphs, for instance from `kgreason.read_pair`, or those of NetworkX or igraph; under rules with one edge
-        predicate also tables of its edges. A row that stands twice is one edge, as in files.
+        Graphs, for instance from `kgreason.read_pair`, or NetworkX or igraph graphs; under rules with one edge
+        predicate also edge tables. Duplicate rows are one edge, as in files.
     mapping
-        Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,). Or released labels by original
-        ones, as `Anonymization.mapping` has them, or a table of
-        two columns that says it.
+        Original vertex v is vertex ``mapping[v]`` of the release; int64, shape (n,). Alternatively released labels by
+        original label, as in `Anonymization.mapping`, or a table with these two columns.
     k, x
-        Parameters of the guarantee; x is one number of vertices or several.
+        Parameters of the guarantee; x is one size or several.
     parts
-        Part of each original vertex, int64, shape (n,), if the release gives up the edges between parts.
+        Part of each original vertex, int64, shape (n,), if the release leaves out the edges between parts.
     certificate
-        What shows the images of all subgraphs, so that none has to be searched for: the ``certificate.json`` of
-        the private folder, or `Verdict.certificate`. What is wrong with it is told, and does not hold.
+        Images of all x-subgraphs, which are then not searched for: ``certificate.json`` of the private folder, or
+        `Verdict.certificate`. Faults of the certificate are part of the verdict, which then does not hold.
     max_subgraphs
-        Refuse graphs with more connected subgraphs of x vertices; with `sample`, of x - 1 vertices, which are counted.
-        `None`: they are not counted.
+        Refuse graphs with more x-subgraphs; with `sample`, with more connected subgraphs of x - 1 vertices, which are
+        counted. `None`: they are not counted.
     sample
-        Decide only so many connected subgraphs, drawn uniformly at random from those of all x together, without
-        replacement. δ is then an estimate with a 95 % confidence interval, and the verdict never `holds`, but may have
-        `nothing_against` it. If there are no more than that, all are decided.
+        Decide only this number of x-subgraphs, drawn uniformly at random without replacement from those of all x. δ is
+        then an estimate with a 95 % confidence interval, and the verdict is never `holds`, but may be
+        `nothing_against`. If there are no more x-subgraphs, all are decided.
     seed
-        Of the drawing; without it the operating system seeds the generator.
+        Seed of the sample; by default from the operating system.
     model
-        ``"k-iso"``: decide instead whether the release is k isomorphic blocks without edges between them, whatever the
-        rules derive; δ is then that of the release's connected subgraphs, and decides nothing.
+        ``"k-iso"``: decide instead whether the release is k isomorphic blocks without edges between them, regardless
+        of the rules. δ is then measured on the x-subgraphs of the release and is no condition.
     allow_files
         As for `kgreason.load`.
 
     Raises
     ------
     AnonymizationError
-        If there are more than `max_subgraphs`, or they have more than 8 vertices.
+        If there are more than `max_subgraphs` x-subgraphs, or an x exceeds 8.
     ReleaseError
         If the certificate cannot be read.
     ProgramError, DataError
@@ -141,17 +140,17 @@ def verify_alone(
     allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Verdict:
-    """Decide of Definition 4.1 what a release shows without its original.
+    """Decide the conditions of Definition 4.1 that a release shows without its original.
 
-    Item 4 holds if it does for every graph that may be the original, fails if it does for none, and is undecided
-    otherwise. What nothing can be said of is in `Verdict.needs_original`.
+    Item 4 holds if it holds for every possible original, fails if it holds for none, and is undecided otherwise.
+    `Verdict.needs_original` lists the conditions that cannot be decided.
 
     Parameters
     ----------
     released
-        Graph, for instance from `kgreason.isomorphism.reading.read_released`, or what `verify` takes for one.
+        Graph, for instance from `kgreason.isomorphism.reading.read_released`, or any other form that `verify` takes.
     k, x, max_subgraphs, sample, seed, model, allow_files
-        As in `verify`; the connected subgraphs are those of the release.
+        As in `verify`; the x-subgraphs are those of the release.
 
     Raises
     ------
@@ -183,7 +182,7 @@ def _k_iso(
     original: KnowledgeGraph | None = None,
     mapping: Vertices | None = None,
 ) -> Verdict:
-    """Decide what k-Iso promises, and count δ; the verdict lacks it where there are too many subgraphs."""
+    """Decide the conditions of k-Iso and count δ, unless there are too many x-subgraphs."""
     from kgreason.isomorphism.verification import block_checker
     from kgreason.isomorphism.verification.checker import delta
 
@@ -212,7 +211,7 @@ def _drawn(
     seed: int | None,
     progress: Progress,
 ) -> Mapping[int, Drawn]:
-    """Random connected subgraphs of each size; none if all are to be decided, `limit` at most."""
+    """Random x-subgraphs of each size; empty if all x-subgraphs are decided (at most `limit`)."""
     from kgreason.isomorphism.verification.checker import count_attacked
     from kgreason.isomorphism.verification.population import draw
 
@@ -238,9 +237,9 @@ def score(
     allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Score:
-    """Measure utility U and U△ of the ``@query`` predicates, fidelity, and how well synthetic vertices can be told.
+    """Measure the query errors U and U△, the fidelity and the detection AUC of a release.
 
-    What these mean: docs/anonymization.md.
+    Definitions: docs/anonymization.md.
 
     Parameters
     ----------
@@ -253,7 +252,7 @@ def score(
         If the graphs do not fit the rules.
     """
     from kgreason.isomorphism.result import Score
-    from kgreason.isomorphism.utility.detection_auc import telling
+    from kgreason.isomorphism.utility.detection_auc import detection
     from kgreason.isomorphism.utility.query_utility import fidelity, utility
 
     progress.step("Scoring")
@@ -263,8 +262,8 @@ def score(
     for graph in (original, released):
         check_relations(graph, program)
     original, released = original.distinct(), released.distinct()
-    # a measurement, so that it is the same each time
-    told = telling(released, np.asarray(mapping), np.random.default_rng(0))
+    # a fixed seed makes the measurement reproducible
+    told = detection(released, np.asarray(mapping), np.random.default_rng(0))
     return Score(utility(original, released, mapping, program), fidelity(original, released), told)
 
 
@@ -288,9 +287,9 @@ def attack(
     allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Attacks:
-    """Attack a release with several kinds of knowledge, and tell what each finds.
+    """Run attackers with different knowledge on a release and measure what each finds.
 
-    What the attackers know and what the figures mean: docs/attacks.md.
+    Definitions of the attackers and the figures: docs/attacks.md.
 
     Parameters
     ----------
@@ -300,30 +299,30 @@ def attack(
         ``"all"``, ``"part"`` (all rows of Table 4), one of its rows such as ``"part:weights+rules"``, ``"degree"``,
         ``"neighbourhood"``, ``"hubs"``, ``"refinement:I"``, ``"seeds"``, or several of these.
     k, x
-        What was promised.
+        Parameters of the guarantee.
     known
-        Vertices of the parts that attackers know, at most 8; by default x, one less and one more.
+        Sizes of the subgraphs that attackers know, at most 8; by default x - 1, x and x + 1.
     other_rules
-        Rules Σ* that attackers have who know other rules than the release's.
+        Rules Σ* of attackers whose rules differ from those of the release.
     weights
-        Whether who knows weights knows the ``"released"`` ones of his part, the worst case, of which Table 4 speaks,
-        or the ``"original"`` ones, as somebody would who knows the company.
+        Weights known to attackers who know weights: ``"released"``, the worst case and that of Table 4, or
+        ``"original"``, as for an attacker who knows the company.
     targets
-        How many vertices, and parts of each size, are looked for; all if there are no more.
+        Number of target vertices, and of target subgraphs of each size; all if there are no more.
     seeds
-        How many vertices somebody knows who spreads from them, by default 10, or their original labels.
+        Known vertices of the seed attacker, as a number (default: 10) or as original labels.
     drop
-        Share of the released edges that is dropped as implausible; by default as many as are synthetic.
+        Share of the released edges that is dropped as implausible; by default the share of synthetic edges.
     seed
-        For runs that can be repeated.
+        Seed for reproducible runs.
     allow_files
         As for `kgreason.load`.
 
     Raises
     ------
     AnonymizationError
-        If a kind of knowledge is unknown, a number out of range, a known part larger than 8 vertices, or an argument
-        without effect on the attackers that are asked for.
+        If a kind of knowledge is unknown, a number is out of range, a known subgraph has more than 8 vertices, or an
+        argument has no effect on the chosen attackers.
     ProgramError, DataError, ReleaseError
         If the rules depend on vertex names, or graphs, rules and mapping do not fit each other.
 
@@ -384,20 +383,20 @@ def risk(
     allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Risk:
-    """Measure what a graph gives away before it is anonymized, and estimate what anonymization would cost.
+    """Measure the re-identification risk of a graph before anonymization, and estimate the cost of anonymization.
 
-    What the figures mean: docs/risk.md.
+    Definitions of the figures: docs/risk.md.
 
     Parameters
     ----------
     population
-        A graph in which an attacker looks for the vertices of this one; default: this one.
+        Graph in which an attacker searches for the vertices of this graph; default: this graph.
     k
-        Vertices that fewer than k fit are at risk; the k of the anonymizations that are considered.
+        Vertices with fewer than k candidates are at risk; also the k of the anonymizations that are considered.
     x
-        Numbers of vertices of the parts that an attacker may know; default: 2 to 6.
+        Sizes of the x-subgraphs that an attacker may know; default: 2 to 6.
     max_subgraphs
-        Where there are more connected subgraphs of x vertices, a random part of the graph is looked at.
+        Above this number of x-subgraphs, a random subgraph of the graph is measured.
     allow_files
         As for `kgreason.load`.
 
@@ -406,11 +405,11 @@ def risk(
     AnonymizationError
         If the graph is empty, or k or x is out of range.
     ProgramError, DataError
-        If the rules depend on vertex names, or the data are at fault.
+        If the rules depend on vertex names, or the data are invalid.
 
     Examples
     --------
-    The middle of a chain of three is unique by what it owns and by who owns it:
+    The middle of a chain of three is unique by its in- and out-degree:
 
     >>> found = risk('@edge("own").', {"own": [("a", "b"), ("b", "c")]}, k=2, x=2)
     >>> found["in- and out-degree"].unique, found["part of 2 vertices, ground edges"].unique
@@ -426,24 +425,24 @@ def risk(
     among = None if population is None else read_graph(bare, population, progress=progress)
     sizes = None if x is None else attacked_sizes(x)
     clock.lap("read")
-    # a measurement, so that it is the same each time
+    # a fixed seed makes the measurement reproducible
     rng = np.random.default_rng(0)
     return measure(graph, among, anonymizable(written), k, sizes, max_subgraphs, rng, clock, progress)
 
 
 def commutation(rules: Rules) -> Commutation | None:
-    """Tell whether protecting x vertices protects fewer, too: whether rules commute with taking parts of the graph.
+    """Decide whether protection of x vertices implies protection of fewer, that is, whether the rules commute.
 
     Returns
     -------
     Commutation or None
-        With the outcome ``"commute"``, ``"do not commute"`` and a graph that shows it, or ``"unknown"``; `None` for
+        The outcome ``"commute"``, ``"do not commute"`` with a counterexample graph, or ``"unknown"``; `None` for
         rules that derive no edges or cannot be used for anonymization.
 
     Raises
     ------
     ProgramError
-        If the rules are at fault.
+        If the rules are invalid.
 
     Examples
     --------
@@ -459,5 +458,5 @@ def commutation(rules: Rules) -> Commutation | None:
         program = anonymizable(program)
     except ProgramError:
         return None
-    # what is said of rules is the same each time
+    # a fixed seed makes the result reproducible
     return commutation.commutation(program, np.random.default_rng(0))

@@ -1,7 +1,7 @@
-"""Certificates on disk: what shows that a release holds, so that it can be verified again without a search.
+"""Certificates on disk: images of all x-subgraphs of a release, for verification without a search.
 
-Vertices are numbered as the rows of ``nodes.csv``: by their labels in order. A certificate is secret: it tells which
-vertices look like which.
+Vertices are numbered as the rows of ``nodes.csv``, in the order of their labels. A certificate is secret: it reveals
+which vertices are images of each other.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ OTHER = "it is of another release: {there:,} vertices are named in it, and this 
 
 @dataclass(frozen=True)
 class Files:
-    """What a release and its mapping were read from.
+    """Files that a release and its mapping were read from.
 
     Attributes
     ----------
     tables
         Folder or table of each edge predicate.
     mapping
-        The secret folder, or the mapping.
+        Private folder or mapping file.
     """
 
     tables: Mapping[str, Path]
@@ -51,14 +51,14 @@ def write_certificate(
     pair: Pair,
     folders: Sequence[Path] = (),
 ) -> None:
-    """Write a certificate as JSON, with an imprint of the files of the release and of its secret.
+    """Write a certificate as JSON, with digests of the files of the release and of the private folder.
 
     Parameters
     ----------
     pair
-        The original, the release and the mapping between them.
+        Original, release and the mapping between them.
     folders
-        The folder to publish and the secret one.
+        Public and private folder.
     """
     order, number = _numbers(pair.released)
     copies = None
@@ -91,27 +91,27 @@ def read_certificate(path: Path, pair: Pair, files: Files | None = None) -> Cert
     Parameters
     ----------
     path
-        The file, or the private folder.
+        The certificate file or the private folder.
     pair
         As in `write_certificate`.
     files
-        What was read, to be compared with what was written.
+        Files that were read, to be compared with the recorded digests.
 
     Returns
     -------
     Certificate
-        With a complaint if it is not one of this release and this original.
+        With a complaint if it belongs to another release or original.
 
     Raises
     ------
     ReleaseError
-        If the file cannot be read or is no certificate.
+        If the file cannot be read or is not a certificate.
     """
     path = path / "certificate.json" if path.is_dir() else path
     data = _read_json(path)
     try:
         found = _certificate(data, pair)
-        mine = files is not None and not found.complaints  # else it tells nothing of these files
+        mine = files is not None and not found.complaints  # else the digests are not of these files
         return replace(found, files=_changed(data["files"], files)) if files and mine else found
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         why = f"the entry {error} is missing" if isinstance(error, KeyError) else error
@@ -134,7 +134,7 @@ def _read_json(path: Path) -> Mapping[str, Any]:
 
 
 def _changed(written: Sequence[Mapping[str, Any]], files: Files) -> tuple[Fault, ...]:
-    """How files differ from those that were written, by what they are and not by their names."""
+    """Files whose content differs from the recorded digests, regardless of their names."""
     if not written:
         return (
             Fault("added file", str(files.mapping), "the certificate holds no imprint of files", hint=HINT),
@@ -151,13 +151,13 @@ def _changed(written: Sequence[Mapping[str, Any]], files: Files) -> tuple[Fault,
 
 
 def _recorded(public: Mapping[str, Any], table: str) -> str:
-    """Name of the file that a table of a release was written to: its own or, where it has none, the database."""
+    """Name of the recorded file of a table: its own, else the database, else CSV."""
     own = (name for name in public if table_of(name) == table)
     return next(own, next((name for name in public if table_of(name) == DATABASE), f"{table}.csv"))
 
 
 def _beside(recorded: Mapping[str, Any], name: str, path: Path, other: str) -> list[Fault]:
-    """How a file, or what stands in a folder, differs from what was written under a name, with a file beside it."""
+    """Differences of a file or folder, and of the companion file `other`, from their records."""
     if path.is_dir():
         return differences(recorded, path)
     both = {other: path.parent / other, name: path}
@@ -195,7 +195,7 @@ def _other_original(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def _facts(graph: KnowledgeGraph) -> dict[str, str | int]:
-    """Numbers of vertices and edges, and a digest of all of them whatever their order."""
+    """Numbers of vertices and edges, and a digest of the edges that does not depend on their order."""
     graph = graph.distinct()
     order, number = _numbers(graph)
     digest = hashlib.sha256(_digest(graph, order).encode())
@@ -242,7 +242,7 @@ def _array(rows: object, shape: tuple[int, ...], n: int) -> Ints:
 
 
 def _numbers(released: KnowledgeGraph) -> tuple[Ints, Ints]:
-    """Vertices in the order of their labels, and the place of each vertex in it."""
+    """Vertices in label order, and the rank of each vertex."""
     order = np.argsort(released.labels.astype(str), kind="stable")
     number = np.empty_like(order)
     number[order] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""What every anonymizer takes and gives: the guarantee travels with the release."""
+"""Interface of the anonymizers: guarantee, augmented graph and release."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from kgreason.language.check.checked_program import CheckedProgram
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A promise about a release: it is a (k,x)-isomorphism anonymization (docs/anonymization.md, Definition 4.1).
+    """Guarantee of a release: (k,x)-isomorphism (docs/anonymization.md, Definition 4.1) or k-isomorphism.
 
     Attributes
     ----------
     k
-        Each attacked subgraph has k - 1 disjoint images; of ``"k-iso"``: the number of isomorphic blocks.
+        Every x-subgraph has k - 1 disjoint images; with ``"k-iso"``: the number of isomorphic blocks.
     x
-        Number of vertices of the attacked subgraphs; `None`: every x up to n.
+        Size of the x-subgraphs; `None`: every x up to n.
     also
-        Smaller numbers of vertices that are protected as well.
+        Further, smaller sizes that are protected.
     cut
-        Number of original edges that are given up: the release is one of the graph without them.
+        Number of original edges that are left out; the guarantee then refers to the graph without them.
     deleted
         Number of original edges that ``"k-iso"`` deletes.
     model
-        What is promised: ``"k-iso"`` is less, k isomorphic blocks without edges between them, whatever rules derive.
+        Anonymity model; ``"k-iso"`` is weaker: k isomorphic blocks without edges between them, regardless of the rules.
     """
 
     k: int
@@ -54,7 +54,7 @@ class Guarantee:
 
     @classmethod
     def of_all(cls, guarantees: Sequence[Guarantee]) -> Guarantee:
-        """What holds in every one of some graphs; all are for the same k and for the same numbers or every one.
+        """Guarantee that holds in each of several graphs, all with equal k and x or with every x.
 
         Examples
         --------
@@ -66,23 +66,23 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Augmented:
-    """An augmented graph before publication.
+    """Augmented graph before publication.
 
     Attributes
     ----------
     graph
-        Vertices 0 .. n-1 are the originals in their order, the others are synthetic. In each relation the
-        original edges that are left come first, in their order: all of them, unless the guarantee says otherwise.
+        Vertices 0 .. n-1 are the originals in their order, the others are synthetic. In each relation the remaining
+        original edges come first, in their order: all of them, unless the guarantee says otherwise.
     guarantee
-        What the algorithm promises of it.
+        Guarantee of the algorithm.
     figures
-        What the algorithm did, for the private report (counts of classes, edges and vertices added, ...).
+        Statistics of the run for the private report (numbers of classes, added edges and vertices, ...).
     originals
         Number n of original vertices; `None`: all of them.
     parts
-        Part of each original vertex, int64, shape (n,), where the edges between parts are given up; else `None`.
+        Part of each original vertex, int64, shape (n,), if the edges between parts are left out; else `None`.
     copies
-        The k - 1 copies of each original vertex, int64, shape (k - 1, n), where the whole graph was copied.
+        The k - 1 copies of each original vertex, int64, shape (k - 1, n), if the whole graph was copied.
     """
 
     graph: KnowledgeGraph
@@ -95,12 +95,12 @@ class Augmented:
 
 @dataclass(frozen=True)
 class Release:
-    """A graph to publish, and the secret that connects it with the original.
+    """Graph to publish, and its secret mapping from the original vertices.
 
     Attributes
     ----------
     graph
-        Vertices and rows in random order, labels fresh and opaque.
+        Released graph: vertices and rows in random order, labels new and random.
     mapping
         Original vertex v is vertex ``mapping[v]`` of `graph`; int64, shape (n,).
     guarantee, figures, parts, copies
@@ -116,15 +116,15 @@ class Release:
 
 
 class Anonymizer(Protocol):
-    """An algorithm with its parameters."""
+    """Anonymization algorithm with its parameters."""
 
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Make the augmented graph; original vertices stay, and edges as the guarantee says; weights change.
+        """Return the augmented graph: all original vertices, the edges of the guarantee, new weights.
 
         Raises
         ------
         AnonymizationError
-            If the graph or the parameters admit no such graph.
+            If no such graph exists for the graph and the parameters.
         """

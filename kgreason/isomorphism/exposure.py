@@ -1,7 +1,7 @@
-"""What attackers on a graph under rules find before and after: the kinds of knowledge of `kgreason risk`.
+"""Re-identification risk of a graph before and after anonymization, for the reports.
 
-Sizes bound the work, so that a report takes a small part of an anonymization's time: large graphs are looked at with
-less knowledge, and parts are drawn.
+Limits keep the time small against that of the anonymization: large graphs are measured for fewer kinds of knowledge,
+and on a sample of x-subgraphs.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kgreason.isomorphism.risk.candidate_counts import knowledge
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.release.report.candidate_tables import Seen, Sight, by_classes
 
-TARGETS = 200  # parts of each size that are looked for
-PLACES = 50_000  # of either graph that are looked at
-MOST_EDGES = 50_000  # of both graphs, above which no parts are looked for
-LARGEST = 5  # vertices of a part
-NEIGHBOURHOODS = 1 << 20  # edges of all neighbourhoods, above which they are not looked at
-REFINED = 200_000  # edges of both graphs, above which only degrees are looked at
+TARGETS = 200  # target subgraphs of each size
+PLACES = 50_000  # occurrences examined in either graph
+MOST_EDGES = 50_000  # of both graphs; above, x-subgraphs are not examined
+LARGEST = 5  # vertices of an x-subgraph
+NEIGHBOURHOODS = 1 << 20  # edges of all neighbourhoods; above, neighbourhoods are not examined
+REFINED = 200_000  # edges of both graphs; above, only degrees are examined
 TOO_LARGE = "not looked at, the graphs are too large for a report; `kgreason attack` looks"
 GROUND = next(part for part in PARTS if part.name == "part:edges")
 RULES = next(part for part in PARTS if part.name == "part:weights+rules")
@@ -40,16 +40,16 @@ def exposures(
     rng: np.random.Generator | None = None,
     progress: Progress = SILENT,
 ) -> list[Seen]:
-    """What is seen of vertices by their traits, and of connected parts of some sizes.
+    """Candidates of vertices by degrees and neighbourhoods, and of x-subgraphs, before and after anonymization.
 
     Parameters
     ----------
     original, released, mapping, parts
         As for `kgreason.verify`.
     sizes
-        Numbers of vertices of the parts that attackers know.
+        Sizes of the x-subgraphs that attackers know.
     rng
-        Draws parts where there are many. `None`: parts are not looked at.
+        Generator of samples of x-subgraphs; `None`: x-subgraphs are not examined.
     """
     progress.step("Comparing risks before and after")
     found = list(_of_vertices(original, released, mapping))
@@ -74,7 +74,7 @@ def _of_parts(
     parts: Vertices | None,
     rng: np.random.Generator | None,
 ) -> Iterator[Seen]:
-    """Who knows a part, and who knows the rules, too: in the worst case, with the weights of the release."""
+    """Candidates of x-subgraphs without and with knowledge of the rules; the attacker knows the released weights."""
     whole = original if parts is None else inside(original, parts)
     before = World(original, original, np.arange(original.n), whole)
     after = World(induced(released, mapping), released, mapping, whole)

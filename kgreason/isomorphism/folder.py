@@ -1,6 +1,7 @@
-"""The folder of a release of a graph under rules: its rule file, which runs in the folder, and its README.
+"""Folder of a release of a graph under rules: rule file, README, and the check of its contents.
 
-`form` decides whether a folder holds what kgreason writes and nothing else (condition ``files``).
+`form` decides the condition ``files``: the folder holds exactly the files that kgreason writes. The rule file can be
+run in the folder.
 """
 
 from __future__ import annotations
@@ -32,13 +33,12 @@ OTHER_RULES = (
 
 
 def check_publishable(program: CheckedProgram, labels: Iterable[str]) -> None:
-    """Refuse rules whose text would publish the name of a vertex.
+    """Refuse rules whose text would publish a vertex label.
 
     Raises
     ------
     ReleaseError
-        If a string constant or a fact of the rules holds a label of the graph, or if a variable has the name of a
-        vertex.
+        If a string constant or a fact of the rules holds a label of the graph, or a variable is named like a vertex.
     """
     told = list(dict.fromkeys(_told(program)))
     for label in labels:
@@ -55,7 +55,7 @@ def _plain(words: str) -> str:
 
 
 def _told(program: CheckedProgram) -> Iterator[tuple[str, str]]:
-    """What the text of the rules says besides predicates and numbers in conditions."""
+    """Words in the text of the rules other than predicates and numbers in conditions, with their kind."""
     for fact in program.facts:
         yield from (("the constant", str(t.value)) for t in fact.terms if isinstance(t, Constant))
     for rule in program.rules:
@@ -69,14 +69,14 @@ def _told(program: CheckedProgram) -> Iterator[tuple[str, str]]:
 
 
 def public_rules(program: CheckedProgram, layout: Layout | None = None) -> str:
-    """Write the rules so that they tell nothing of the input: no comments, no paths, no facts of the graph.
+    """Write the rules without comments, paths and facts of the graph, so that they reveal nothing of the input.
 
-    Binds point to the tables of the release, so that the file runs in its folder.
+    Binds refer to the tables of the release, so that the file runs in its folder.
 
     Parameters
     ----------
     layout
-        Those tables; default: CSV files.
+        Tables of the release; default: CSV files.
     """
     layout = layout or Layout.of(dict.fromkeys(program.edges, "csv"))
     lines = [f'@node("{p}").' for p in program.nodes] + [f'@edge("{p}").' for p in program.edges]
@@ -98,14 +98,14 @@ Claim = tuple[Guarantee, str]
 def contents_of(
     program: CheckedProgram, layout: Layout, released: KnowledgeGraph, claim: Claim | None
 ) -> Contents:
-    """What kgreason writes into the folder of a release.
+    """Contents of the folder of a release.
 
     Parameters
     ----------
     released
-        What is in the tables: rows in their order, none left out.
+        Released graph with all rows in the order of the tables.
     claim
-        What ``README.txt`` says; `None`: nothing that kgreason says.
+        Guarantee in ``README.txt``; `None`: the folder has no ``README.txt`` by kgreason.
     """
 
     def write(folder: Path) -> None:
@@ -129,23 +129,23 @@ def contents_of(
 def form(
     folder: Path, released: KnowledgeGraph, rules: CheckedProgram, original: KnowledgeGraph | None = None
 ) -> Item:
-    """Whether a folder holds the files of a release and nothing else, not even in them.
+    """Check that a folder holds the files of a release, byte for byte, and nothing else.
 
-    Rows of edges stand in a random order, so any order is taken for one.
+    Rows of edges are in random order, so every order is accepted.
 
     Parameters
     ----------
     released
-        What was read from it.
+        Graph that was read from the folder.
     rules
-        Those that the release was made with.
+        Rules of the release.
     original
-        If it is known, names of columns must be those of it.
+        Original graph, if known; names of columns are then compared with it.
 
     Returns
     -------
     Item
-        Called ``files``.
+        The condition ``files``.
     """
     program = anonymizable(rules)
     edges = {predicate: found_edges(folder, predicate) for predicate in program.edges}
@@ -167,7 +167,7 @@ def form(
 def _readme(
     program: CheckedProgram, guarantee: Guarantee, layout: Layout, asked: str, weighted: bool, holds: bool
 ) -> str:
-    """Text of README.txt: what was promised, and for which x, in words, the check confirmed it."""
+    """Text of README.txt: guarantee, checked sizes, and whether the check confirmed it."""
     baseline = guarantee.model == "k-iso"
     return TEXT.format(
         guarantee=guarantee,
@@ -181,7 +181,7 @@ def _readme(
 
 
 def claim_of(text: str) -> Claim | None:
-    r"""The guarantee that a README.txt tells, and the sizes in words; `None`: it tells none that kgreason makes.
+    r"""Parse the guarantee and the checked sizes from README.txt; `None` if it states no guarantee of kgreason.
 
     Examples
     --------
@@ -217,7 +217,7 @@ _CHECKED = re.compile(rf"check(?:ed)? for ({_SIZES})(?:\.$| and does NOT hold,)"
 
 
 def _files(layout: Layout) -> str:
-    """Say what each file holds, and how it is read."""
+    """Description of each file and how to read it."""
     labels = "their numbers are" if layout.numbered else "labels are"
     holds: dict[str, list[str]] = {}
     if not layout.listed:

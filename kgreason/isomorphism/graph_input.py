@@ -1,4 +1,4 @@
-"""Graphs as callers pass them: of kgreason, NetworkX or igraph, a table, or a file for each predicate."""
+"""Input graphs: kgreason, NetworkX and igraph graphs, edge tables, or one source per predicate."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import KnowledgeGraph
 
     class ArrowTable(Protocol):
-        """What hands its rows over by the Arrow PyCapsule interface, as tables of Arrow, Polars and DuckDB do."""
+        """Object with the Arrow PyCapsule interface, such as tables of Arrow, Polars and DuckDB."""
 
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
     class IGraph(Protocol):
-        """What a graph of igraph has, which says nothing of its types."""
+        """The interface of igraph graphs that is used; igraph has no types."""
 
         def get_edgelist(self) -> list[tuple[int, int]]:
             """Ends of the edges."""
@@ -49,15 +49,15 @@ def read_graph(
     Parameters
     ----------
     data
-        A file or table for each predicate; or a graph of kgreason, NetworkX or igraph, whose edges may carry
-        ``relation`` and ``weight``; or, under rules with one edge predicate, a table of its edges.
+        A file or table for each predicate; or a kgreason, NetworkX or igraph graph, whose edges may have the
+        attributes ``relation`` and ``weight``; or, under rules with one edge predicate, an edge table.
     allow_files
         As for `kgreason.load`.
 
     Raises
     ------
     ProgramError, DataError
-        If the rules or the data are at fault.
+        If the rules or the data are invalid.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def read_graph(
 
 
 def graph_from(program: CheckedProgram, data: GraphData | None, progress: Progress) -> KnowledgeGraph:
-    """The graph of some data: it is one, or is read by the rules."""
+    """Return a graph that was passed as such, or read it by the rules."""
     from kgreason.data.fact_loading import load_graph
 
     if data is None or not is_graph_like(data):
@@ -81,7 +81,7 @@ def graph_from(program: CheckedProgram, data: GraphData | None, progress: Progre
 
 
 def is_graph_like(given: object) -> bool:
-    """Whether something stands for a graph by itself, so that no predicate need be named."""
+    """Whether `given` is a graph or table by itself, without names of predicates."""
     from kgreason.data.exchange import is_table
     from kgreason.graph.knowledge_graph import KnowledgeGraph
 
@@ -89,20 +89,20 @@ def is_graph_like(given: object) -> bool:
 
 
 def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
-    """A graph that was handed over as one, under rules that name its edges.
+    """Convert a graph object or an edge table, under rules that declare the edge predicates.
 
     Parameters
     ----------
     given
-        A graph of kgreason, NetworkX or igraph (edges may carry ``relation`` and ``weight``); with one edge predicate
-        also a table with the columns source, target and perhaps weight.
+        A kgreason, NetworkX or igraph graph (edges may have ``relation`` and ``weight``); with one edge predicate
+        also a table with the columns source, target and optionally weight.
 
     Raises
     ------
     CallError
-        If it is none of these, or a table where the rules have several edge predicates.
+        If `given` is none of these, or a table although the rules have several edge predicates.
     DataError
-        If it is not what it should be.
+        If the graph or table is invalid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""An original graph and its release, read from files."""
+"""Reading of an original graph and its release from files."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from kgreason.release.table_layout import (
 )
 
 RELEASE = "file or folder", "name a release folder or its table"
-LISTED = "vertices of the release"  # a predicate that no rules can name
+LISTED = "vertices of the release"  # a name that no predicate of a rule can have
 
 
 @dataclass(frozen=True)
 class Pair:
-    """An original graph, its release, and the vertex map between them (int64, shape (n,)).
+    """Original graph, its release, and the mapping of vertices (int64, shape (n,)).
 
     Attributes
     ----------
     parts
-        Part of each original vertex, where the release gives up the edges between parts; else `None`.
+        Part of each original vertex if the release leaves out the edges between parts; else `None`.
     """
 
     original: KnowledgeGraph
@@ -59,7 +59,7 @@ class Pair:
 
 
 def read_release(program: CheckedProgram, original: KnowledgeGraph, folder: Path, mapping: Path) -> Pair:
-    """Read a release folder back."""
+    """Read a release folder."""
     tables = _in_folders({p: [SourceSpec(folder)] for p in program.edges})
     return _pair(original, _released(program, tables, _nodes(tables)), read_mapping(mapping))
 
@@ -76,16 +76,16 @@ def read_pair(
     Parameters
     ----------
     original, released
-        Sources of each edge predicate; a folder stands for its table of this name, in whatever format. The vertices
-        beside the released table are read, too.
+        Sources of each edge predicate; a folder stands for its table of the predicate, in any format. The table of
+        vertices in the same folder is read, too.
     mapping
         The private folder, or a CSV file with the header ``original,released`` and a row for each original vertex.
-        A ``parts.csv`` beside it is read too.
+        ``parts.csv`` in the same folder is read, too.
 
     Raises
     ------
     DataError, ReleaseError
-        If a file is at fault or the mapping does not fit the graphs.
+        If a file is invalid or the mapping does not fit the graphs.
     """
     _need(original, "file", "name a table of the original graph")
     _need(released, *RELEASE)
@@ -103,12 +103,12 @@ def read_released(
     Parameters
     ----------
     released
-        As `read_pair` takes it.
+        Sources as in `read_pair`.
 
     Raises
     ------
     DataError
-        If a file is at fault.
+        If a file is invalid.
     """
     _need(released, *RELEASE)
     for folder in {source.path for source in chain(*released.values()) if source.path.is_dir()}:
@@ -119,7 +119,7 @@ def read_released(
 
 
 def _nodes(tables: Mapping[str, Sequence[SourceSpec]]) -> SourceSpec | None:
-    """Table of the vertices beside the first table of edges that has one."""
+    """Table of vertices in the folder of the first edge table that has one."""
     for source in (s for s in chain(*tables.values()) if not s.server):
         edges = Stored(source.kind("csv"), source.path.name, source.options)
         if found := found_nodes(source.path.parent, [edges]):
@@ -144,7 +144,7 @@ def _released(
             check_whole(nodes.path)
     labels = [] if nodes is None else read_nodes(nodes)
     if nodes is not None and not bare.nodes and nodes.kind() in LISTING:
-        bare = replace(bare, nodes=(LISTED,))  # lest it be said that vertices without edges are left out
+        bare = replace(bare, nodes=(LISTED,))  # no warning about left-out vertices without edges
     if nodes is not None and bare.nodes:
         sources[bare.nodes[0]] = [_with_header(nodes)]
     with as_written():
@@ -160,7 +160,7 @@ def _with_isolated(
     names: Names,
     progress: Progress,
 ) -> KnowledgeGraph:
-    """The original with the vertices that only its mapping names; they are told, for a row may be lost."""
+    """Add the vertices that only the mapping names to the original, with a note, as a row may be missing."""
     if not graph.m:
         files = [source.file for source in chain(*tables.values())]
         raise DataError(
@@ -211,7 +211,7 @@ def _pair(original: KnowledgeGraph, released: KnowledgeGraph, names: Names) -> P
 
 
 def renumbered(vertices: Vertices, graph: KnowledgeGraph, other: KnowledgeGraph) -> Vertices:
-    """Vertices of a graph as another one with the same labels, none of which stands twice, numbers them."""
+    """Renumber vertices of a graph as in another graph with the same, unique labels."""
     order, theirs = np.argsort(graph.labels.astype(str)), np.argsort(other.labels.astype(str))
     number = np.empty(graph.n, dtype=np.int64)
     number[order] = theirs
@@ -220,7 +220,7 @@ def renumbered(vertices: Vertices, graph: KnowledgeGraph, other: KnowledgeGraph)
 
 
 def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGraph:
-    """Add the vertices that `graph` lacks, isolated."""
+    """Add vertices with new labels, isolated."""
     known = set(graph.labels.tolist())
     new = [label for label in labels if label not in known]
     return (
@@ -229,12 +229,12 @@ def with_vertices(graph: KnowledgeGraph, labels: Iterable[str]) -> KnowledgeGrap
 
 
 def read_parts(path: Path, original: KnowledgeGraph) -> Vertices:
-    """Read ``original,part`` rows: the part of each vertex, shape (n,).
+    """Read ``original,part`` rows: the part of each vertex, int64, shape (n,).
 
     Raises
     ------
     ReleaseError
-        As `read_mapping`, or if a vertex has no part or one that is no number, or a row is of no vertex.
+        As `read_mapping`, or if a vertex has no part, a part is not a number, or a row names an unknown vertex.
     """
     found = read_pairs(path, ("original", "part"))
     labels = original.labels.tolist()

@@ -1,4 +1,4 @@
-"""A graph as the tables of a release: nothing in their bytes but the graph itself, rows in the order that it has."""
+"""Tables of a release: only the graph itself, rows in its order, no metadata."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def planned(
     format: str | None,
     progress: Progress,
 ) -> Layout:
-    """Choose the tables of a release: a format for all, else for each edge predicate that of its first file.
+    """Choose the formats of the tables: one for all, else for each edge predicate that of its first file.
 
     Parameters
     ----------
     data
-        What the graph was read from; `None`: it was handed over as it is.
+        Sources of the graph; `None`: the graph itself was passed.
 
     Raises
     ------
     DataError
-        If the package that a format needs is not installed.
+        If the package of a format is not installed.
     """
     if format is not None:
         return Layout.of(dict.fromkeys(program.edges, format))
@@ -55,7 +55,7 @@ def planned(
 
 
 def _kept(predicate: str, source: SourceSpec | None, progress: Progress) -> str:
-    """Format of a source if it can be written, else CSV, and a note says so."""
+    """Format of a source if kgreason can write it, else CSV with a note."""
     if source is None:
         progress.note(f"{predicate} was read from no file, so the release holds it as CSV")
         return "csv"
@@ -70,7 +70,7 @@ def _kept(predicate: str, source: SourceSpec | None, progress: Progress) -> str:
 
 
 def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Layout:
-    """Choose other tables for edges that run in parallel, which a matrix has no place for."""
+    """Replace matrix formats, which hold no parallel edges, where the graph has such edges."""
     crowded = [
         name
         for name, relation in released.relations.items()
@@ -84,7 +84,7 @@ def fitting(layout: Layout, released: KnowledgeGraph, progress: Progress) -> Lay
 
 
 def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str) -> None:
-    """Write the edges and vertices of a graph into an existing folder, where nothing of them stands yet.
+    """Write the edges and vertices of a graph into an existing folder, which has none of the tables yet.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def write_tables(folder: Path, graph: KnowledgeGraph, layout: Layout, node: str)
     Raises
     ------
     ReleaseError, DataError
-        If a file cannot be written, or its format has no place for a label or a name.
+        If a file cannot be written, or its format cannot represent a label or a name.
     """
     order = np.argsort(graph.labels.astype(str), kind="stable")
     if layout.numbered:
@@ -129,7 +129,7 @@ def _target(folder: Path, layout: Layout, name: str, node: str, vertices: Sequen
 
 
 def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of columns that every format can hold: the same, unless one is empty or two differ in case alone.
+    """Column names that every format can hold: unchanged unless one is empty or two differ in case alone.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def safe_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _facts(graph: KnowledgeGraph, order: npt.NDArray[np.int64]) -> Facts:
-    """The graph as facts, in its order of edges; the vertices in an order of their own."""
+    """Convert a graph to facts: edges in its order, vertices in the given order."""
     symbols = Symbols()
     codes = symbols.encode(graph.labels.tolist())
     tables: Mapping[str, Table] = {name: _table(r, codes) for name, r in graph.relations.items()}
@@ -158,19 +158,19 @@ def _table(relation: Relation, codes: Codes) -> Table:
 
 
 def columns(graph: KnowledgeGraph, relation: Relation) -> list[npt.NDArray[Any]]:
-    """Labels of the ends of the edges of a relation, and their weights if it has any."""
+    """Labels of sources and targets of the edges of a relation, and the weights if it has any."""
     ends: list[npt.NDArray[Any]] = [graph.labels[relation.source], graph.labels[relation.target]]
     return ends if relation.weight is None else [*ends, relation.weight]
 
 
 def write_parts(path: Path, original: KnowledgeGraph, parts: Vertices) -> None:
-    """Write ``original,part``, a row for every original vertex, sorted by label: which edges are given up."""
+    """Write ``original,part`` rows, sorted by label: the part of every original vertex."""
     order = np.argsort(original.labels.astype(str), kind="stable")
     write_csv(path, ("original", "part"), (original.labels[order], parts[order]))
 
 
 def write_graph(path: Path, graph: KnowledgeGraph) -> None:
-    """Write the one relation of a graph as a table."""
+    """Write the only relation of a graph as a table."""
     (relation,) = graph.relations.values()
     with replacing(path) as temporary:
         write_csv(temporary, relation.columns, columns(graph, relation))

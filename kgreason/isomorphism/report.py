@@ -1,4 +1,4 @@
-"""Reports about releases of graphs under rules, and their parts: verdict, answers, fidelity (docs/report.md)."""
+"""Reports of releases of graphs under rules: verdict, query answers, fidelity (docs/report.md)."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.risk.candidate_counts import Exposure
 
 SHARED, RULES = TEXTS["shared"], TEXTS["rules"]
-NO_VERTEX = "…"  # a value of an answer that is no vertex
+NO_VERTEX = "…"  # replaces values of answers that are not vertices
 
 
 def private_report(result: Anonymization, run: Run, progress: Progress = SILENT) -> Report:
-    """Write the owner's report: all that is known, which is secret.
+    """Return the private report, with all results; it is secret.
 
     Parameters
     ----------
     result
-        What `kgreason.anonymize` returns.
+        Result of `kgreason.anonymize`.
     run
-        How it was called.
+        Call and parameters of the run.
     """
     original, release, verdict = result.original, result.release, result.verdict
     released, promise, seeded = release.graph, _promise_of(result), run.seed is not None
@@ -94,7 +94,7 @@ def _guarantee(promise: Promise, verdict: Verdict) -> Iterator[Figure]:
 
 
 def verdict_figures(verdict: Verdict) -> Iterator[Figure]:
-    """δ-anonymity and what k-Iso changed, as far as they are known."""
+    """δ-anonymity, and the numbers of edges that k-Iso changed, where known."""
     name = "δ of the release" if verdict.needs_original else "δ-anonymity"
     if (delta := verdict.delta) is None:
         yield Figure(name, "not decided", "better is 1", "δ-anonymity")
@@ -139,7 +139,7 @@ def _utility(result: Anonymization, run: Run) -> Iterator[Item]:
 
 
 def utility_items(utility: Utility) -> Iterator[Item]:
-    """U and U△, and a row for each query."""
+    """U and U△, and a table row for each query."""
     if not utility.per_query:
         return
     margin = f" ± {utility.margin:.3f} (95 %)" if utility.margin else ""
@@ -181,7 +181,7 @@ def examples(
     mapping: Vertices,
     rules: CheckedProgram,
 ) -> Iterator[Table]:
-    """The first answers that each query has lost and gained, with original names: secret."""
+    """First lost and gained answers of each query with original names; secret."""
     from kgreason.language.check.genericity import vertex_positions
 
     names = np.array([f"{label} (synthetic)" for label in released.labels.tolist()], dtype=object)
@@ -209,7 +209,7 @@ def _shown(name: str, row: Sequence[int], names: Vertices, positions: frozenset[
 def fidelity_figures(
     fidelity: Fidelity, graphs: tuple[KnowledgeGraph, KnowledgeGraph] | None = None
 ) -> Iterator[Figure]:
-    """What was added, with the sizes of the original and the released graph if they are given, and distances."""
+    """Numbers of added vertices and edges, with the graph sizes if `graphs` is given, and the distances."""
     f = fidelity
     sizes = [(g.n, g.m) for g in graphs] if graphs else [(None, None), (f.vertices_added, f.edges_added)]
     percents = f.vertices_added_percent, f.edges_added_percent
@@ -227,13 +227,13 @@ def fidelity_figures(
 
 
 def told_figure(score: Score) -> Figure:
-    """How well a classifier tells synthetic vertices."""
-    telling = score.telling
-    return Figure("Synthetic vertices told", str(telling), "better is 0.5", "told", number=telling.auc)
+    """Detection AUC of synthetic vertices."""
+    detection = score.detection
+    return Figure("Detection AUC", str(detection), "better is 0.5", "detection AUC", number=detection.auc)
 
 
 def score_items(score: Score) -> Iterator[Item]:
-    """Utility, fidelity, and how well synthetic vertices can be told."""
+    """Utility, fidelity and detection AUC."""
     yield from utility_items(score.utility)
     yield from fidelity_figures(score.fidelity)
     yield told_figure(score)
@@ -242,18 +242,18 @@ def score_items(score: Score) -> Iterator[Item]:
 def public_report(
     released: KnowledgeGraph, promise: Promise, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
 ) -> Report:
-    """Write the report for everybody: it is made of what is published alone, and so tells nothing else.
+    """Return the public report; it depends on the published files alone and so reveals nothing else.
 
     Parameters
     ----------
     released
-        The graph as it was published, read back.
+        Published graph, read back.
     promise
-        What ``README.txt`` says.
+        Guarantee as in ``README.txt``.
     confirmed
-        Whether the check confirmed it.
+        Whether the check confirmed the guarantee.
     seeded
-        Whether the release can be computed again.
+        Whether the release was made with a seed and can be recomputed.
     files
         Names of the files of the release.
 
@@ -308,7 +308,7 @@ def _limits(promise: Promise, weighted: bool) -> Iterator[tuple[str, str]]:
 
 
 def risk_table(found: Risk) -> Table:
-    """A row for each kind of knowledge: prosecutor's risks, and of a population journalist's and marketer's."""
+    """Table of risks by kind of knowledge: prosecutor's, and with a population journalist's and marketer's."""
     columns = ("an attacker knows", "unique", "", f"fewer than {found.k}", "highest risk", "average")
     among = ("in population: highest", f"fewer than {found.k}", "marketer")
     population = found.population is not None
@@ -331,7 +331,7 @@ def _exposure(e: Exposure, population: bool) -> tuple[str, ...]:
 
 
 def attacks_table(found: Attacks) -> Table:
-    """A row for each attack."""
+    """Table with a row for each attack."""
     from kgreason.isomorphism.attacks import attack_results
 
     rows = tuple(map(attack_results.row, found.attacks))

@@ -1,4 +1,4 @@
-"""Sentences of reports about graphs under rules: what was done, what is promised, and whether a release is safe."""
+"""Sentences of the reports of graphs under rules: method, guarantee and safety."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ METHODS = {"kguard": "KGUARD", "klone": "KLONE", "k-iso": "k-Iso"}
 
 @dataclass(frozen=True)
 class Promise:
-    """What a release promises, as its README.txt says it: nothing in it tells of the original.
+    """Guarantee as stated in README.txt; independent of the original.
 
     Attributes
     ----------
     text
-        The guarantee.
+        Text of the guarantee.
     k
-        Number of places, or of blocks.
+        Number of occurrences, or of blocks.
     sizes
-        For which x, in words: ``"x = 2, 4"``.
+        Checked sizes in words: ``"x = 2, 4"``.
     edges
-        What the guarantee covers: predicates of ground edges and derived ones.
+        Predicates of the ground and derived edges that the guarantee covers.
     within_parts
-        Whether edges between parts were left out.
+        Whether edges between parts are left out.
     baseline
-        Whether it is k-Iso's.
+        Whether the guarantee is that of k-Iso.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Promise:
     def of(
         cls, guarantee: Guarantee, sizes: str, edges: tuple[str, ...], derived: tuple[str, ...]
     ) -> Promise:
-        """The promise of a guarantee that was checked for some sizes."""
+        """Create from a guarantee and the checked sizes."""
         baseline = guarantee.model == "k-iso"
         covered = edges if baseline else (*edges, *derived)
         return cls(str(guarantee), guarantee.k, sizes, covered, bool(guarantee.cut), baseline)
@@ -60,21 +60,21 @@ class Promise:
 
     @property
     def meaning(self) -> str:
-        """What it means for who looks for somebody, without a full stop."""
+        """Meaning of the guarantee for an attacker, without a full stop."""
         if self.baseline:
             return SHARED["k_iso"]
         return said("meaning", promise=self)
 
     @property
     def vertices(self) -> str:
-        """The sizes, as words about vertices."""
+        """Sizes as a number of vertices in words."""
         if self.sizes == "every x":
             return "any number of vertices"
         return f"x vertices ({self.sizes})"
 
 
 def verdict_words(promise: Promise, verdict: Verdict) -> str:
-    """The guarantee and what was found of it; what it gives up stands in it already.
+    """Guarantee and verdict in words; the text of the guarantee already names left-out edges.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def verdict_words(promise: Promise, verdict: Verdict) -> str:
 def done_private(
     method: str, original: KnowledgeGraph, released: KnowledgeGraph, guarantee: Guarantee, verdict: Verdict
 ) -> str:
-    """What was done, with the figures of the original: secret."""
+    """Description of the anonymization with figures of the original; secret."""
     weighted = any(r.weight is not None for r in released.relations.values())
     return said(
         "done_rules",
@@ -106,7 +106,7 @@ def done_private(
 
 
 def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
-    """Why the release is safe, or that it is not, in one sentence."""
+    """One sentence: why the release is safe, or that it is not."""
     delta = verdict.delta
     if promise.baseline and not seeded:
         unsafe = "" if verdict.as_promised else f"{SHARED['no_blocks']}, so do not publish it"
@@ -120,7 +120,7 @@ def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
 
 
 def _refuted(promise: Promise, verdict: Verdict) -> str:
-    """What does not hold, in words for those who do not know the conditions; empty: the conditions say it."""
+    """Failed guarantee in words for non-experts; empty if the conditions themselves explain it."""
     others = [i.name for i in verdict.items if i.state == "fails" and not i.name.startswith("images")]
     delta = verdict.delta
     if others or delta is None or delta.satisfied + delta.undecided == delta.total:
@@ -130,7 +130,7 @@ def _refuted(promise: Promise, verdict: Verdict) -> str:
 
 
 def safe_public(promise: Promise, *, confirmed: bool, seeded: bool) -> str:
-    """Why the release is safe, or that it is not, for those who receive it."""
+    """One sentence for recipients: why the release is safe, or that it is not."""
     if promise.baseline and not seeded:
         return f"{SHARED['k_iso']}{'' if confirmed else SHARED['no_blocks']}."
     kept = f"{promise.meaning}; an exact check confirmed it."

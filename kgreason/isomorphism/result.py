@@ -11,47 +11,49 @@ from kgreason.release.pipeline import Result
 if TYPE_CHECKING:
     from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.definition import Release
-    from kgreason.isomorphism.utility.detection_auc import Telling
+    from kgreason.isomorphism.utility.detection_auc import Detection
     from kgreason.isomorphism.utility.query_utility import Fidelity, Utility
     from kgreason.isomorphism.verification.verdict import Verdict
 
 
 @dataclass(frozen=True)
 class Score(Displayed):
-    """What a release is worth: answers kept, distributions kept, and whether synthetic vertices can be told."""
+    """Utility of query answers, fidelity and detection AUC of a release."""
 
     utility: Utility
     fidelity: Fidelity
-    telling: Telling
+    detection: Detection
 
     def __repr__(self) -> str:
-        return f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; told: {self.telling}>"
+        return (
+            f"<Score: U {self.utility.u:.3f}, U△ {self.utility.u_symmetric:.3f}; detection: {self.detection}>"
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return a JSON-serializable dict."""
         return {
             "utility": self.utility.as_dict(),
             "fidelity": self.fidelity.as_dict(),
-            "telling": self.telling.as_dict(),
+            "detection": self.detection.as_dict(),
         }
 
 
 @dataclass(frozen=True)
 class Anonymization(Result):
-    """An anonymized graph with its proof and its scores.
+    """Anonymized graph with its verdict and scores.
 
     Attributes
     ----------
     original
         The input graph.
     release
-        The graph to publish and the secret mapping.
+        Graph to publish and the secret mapping.
     verdict
-        What the independent checker found.
+        Verdict of the independent checker.
     score
-        Utility, fidelity, and whether synthetic vertices can be told.
+        Utility, fidelity and detection AUC.
     derived
-        The derived predicates that the guarantee covers besides the ground edges.
+        Derived predicates that the guarantee covers besides the ground edges.
     """
 
     original: KnowledgeGraph
@@ -66,12 +68,12 @@ class Anonymization(Result):
 
     @property
     def mapping(self) -> dict[str, str]:
-        """Released label of each original label: the secret."""
+        """Released label by original label; secret."""
         labels = self.release.graph.labels[self.release.mapping]
         return dict(zip(self.original.labels.tolist(), labels.tolist(), strict=True))
 
     def figures_by_name(self) -> dict[str, Any]:
-        """What is told as JSON besides the verdict and times."""
+        """Results for JSON other than the verdict and the times."""
         return {
             "guarantee": str(self.release.guarantee),
             "derived": list(self.derived),

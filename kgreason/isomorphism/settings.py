@@ -1,4 +1,4 @@
-"""Settings of anonymizations of graphs under rules: one dataclass per method, and one of all of them."""
+"""Settings of the anonymizations of graphs under rules: a dataclass per method, and one for all methods."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Method = Literal["kguard", "klone", "k-iso"]
 Mode = Literal["exact", "published"]
 Model = Literal["kx-isomorphism", "k-iso"]
 
-MAX_SUBGRAPHS = 1_000_000_000  # by default more are refused: each takes time
-MAX_STORED = 10_000_000  # the same where they are stored
-MAX_VERTICES = 20_000_000  # larger releases are refused: at 64 bytes and more per vertex they fill memory
-MAX_EXAMINED = 20_000_000  # of larger graphs a random part is looked at to tell what they give away
+MAX_SUBGRAPHS = 1_000_000_000  # default limit of x-subgraphs, each of which takes time
+MAX_STORED = 10_000_000  # default limit where x-subgraphs are stored
+MAX_VERTICES = 20_000_000  # larger releases are refused: 64 or more bytes per vertex would fill the memory
+MAX_EXAMINED = 20_000_000  # above this number of x-subgraphs, risk is measured on a random subgraph
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ METHODS: dict[Method, type] = {"kguard": Kguard, "klone": Klone, "k-iso": KIso}
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Kguard, Klone, KIso):
-    """A method with its parameters."""
+    """Method and its parameters."""
 
     method: Method = setting("kguard")
     """klone protects every x by k copies; kguard one x, or some, by far fewer additions; k-iso is the baseline: k

@@ -1,4 +1,4 @@
-"""Graphs of observed links, and the sensitive relation that they may disclose."""
+"""Graphs of observed links and the sensitive relation that they may disclose."""
 
 from kgreason.base.lazy import lazily
 

@@ -1,4 +1,4 @@
-"""Anonymizations of links, through the pipeline of all releases (docs/links.md)."""
+"""Anonymization runs of link graphs in the release pipeline (docs/links.md)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A release with the released node of each entity, and what was found of its files."""
+    """A release, its mapping and the result of the file check."""
 
     released: Released
     mapping: Vertices
@@ -43,13 +43,13 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
     Attributes
     ----------
     original
-        The links, with their secret.
+        The links and the sensitive relation.
     asked
-        How they are anonymized.
+        Settings of the anonymization.
     clusters
-        Cluster of each entity; `None` where none are made.
+        Cluster of each entity; `None` for strategies without clusters.
     format
-        Of the tables that are published.
+        Format of the published tables.
     """
 
     original: Original
@@ -58,7 +58,7 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
     format: str
 
     def anonymize(self) -> LinksRelease:
-        """Leave out what the strategy leaves out, and give nodes random labels."""
+        """Apply the strategy and give the nodes random labels."""
         from kgreason.links.anonymizers.strategies import apply, publish
 
         graph, strategy = self.original.graph, self.asked.strategy
@@ -67,11 +67,11 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
         return publish(made, strategy, node, graph.labels, self.secret)
 
     def held(self, made: LinksRelease) -> Judged:
-        """The release in memory, with its mapping."""
+        """The release in memory with its mapping."""
         return Judged(made.released, made.mapping)
 
     def write(self, made: LinksRelease, public: Path, private: Path) -> None:
-        """Write the graph, and who is where; the check of files covers README.txt and the reports, too."""
+        """Write the graph and the mapping; README.txt and the reports come first, as the file check covers them."""
         write_links(public, made.released, self.format)
         seeded = self.run.seed is not None
         contents_of(made.released, self.asked.k, self.format).publish(public, holds=True, seeded=seeded)
@@ -79,13 +79,13 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
         write_mapping(private / "mapping.csv", labels, made.released.graph.labels, made.mapping)
 
     def read(self, made: LinksRelease, public: Path, private: Path) -> Judged:  # noqa: ARG002
-        """Read the folders back, and compare their files with what kgreason writes."""
+        """Read both folders back and check the files."""
         written = read_released(public)
         mapping = mapping_of(private, self.original.graph, written.graph)
         return Judged(written, mapping, form(public, written))
 
     def judge(self, made: LinksRelease, read: Judged) -> LinksAnonymization:
-        """Decide whether the release is what its strategy says."""
+        """Verify that the release matches its strategy."""
         asked = self.asked
         verdict = verify_links(
             read.released,
@@ -101,9 +101,9 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
         return LinksAnonymization(*told, seconds=self.clock.laps, run=self.run)
 
     def report(self, found: LinksAnonymization) -> Report:
-        """The owner's report; secret."""
+        """The owner's report (private)."""
         return private_report(found, found.run, self.progress)
 
     def contents(self, found: LinksAnonymization, read: Judged) -> Contents:
-        """What the public folder holds."""
+        """Contents of the public folder."""
         return contents_of(read.released, found.asked.k, self.format)

@@ -1,4 +1,4 @@
-"""Functions on links and the sensitive relation that they may tell of."""
+"""Python API of the links family: anonymize, verify and attack graphs of observed links."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ class Call(Settings):
 
 @configured(Call)
 def anonymize(data: Data | Mapping[str, Any] | None, call: Call) -> LinksAnonymization:
-    """Make a version of a graph of links without its sensitive relation, and check it.
+    """Anonymize a graph of links without its sensitive relation, and verify the release.
 
     Parameters
     ----------
     data
-        A graph with its secret (`kgreason.links.read`, `kgreason.links.of_rules`), or the schema of one, or its file;
-        with rules, a file or table for each predicate, as for `kgreason.reason`.
+        A graph with its sensitive relation (`kgreason.links.read`, `kgreason.links.of_rules`), its schema, or the file
+        of the schema; with rules, a file or table for each predicate, as for `kgreason.reason`.
 
     Raises
     ------
     DataError
-        If the data are at fault.
+        If the data are invalid.
     AnonymizationError
-        If the graph or the parameters admit no anonymization, or the folders exist.
+        If the graph or the settings admit no anonymization, or the output folders exist.
 
     References
     ----------
@@ -106,7 +106,7 @@ def anonymize(data: Data | Mapping[str, Any] | None, call: Call) -> LinksAnonymi
 
 
 def _kept(data: object, rules: Rules | None) -> str | None:
-    """Format of the first file of the data, if they are files."""
+    """Format of the first data file; `None` for data in memory."""
     from kgreason.data.program_tables import first_files, format_of
     from kgreason.people.file_schema import Schema
 
@@ -150,7 +150,7 @@ def _original(
 def _clustered(
     graph: LinkGraph, settings: Settings, rng: np.random.Generator, progress: Progress
 ) -> tuple[Vertices | None, str | None, int | None]:
-    """Cluster of each entity, how they were found, and how many entities each has at least; none if none show."""
+    """Cluster of each entity, name of the clustering and least cluster size; `None` each if clusters have no effect."""
     from kgreason.links.anonymizers.clusters import clusters_of
     from kgreason.links.arguments import clusters_of as given
 
@@ -186,21 +186,21 @@ def of_rules(
     allow_files: bool = False,
     progress: Progress = SILENT,
 ) -> Original:
-    """Read a graph of links under rules: the edges are observed, and a predicate of the rules is sensitive.
+    """Read a graph of links from rules: edges are observed, and one predicate is sensitive.
 
     Parameters
     ----------
     sensitive
-        The predicate, ground or derived, in place of the one that ``@sensitive`` names.
+        The sensitive predicate, ground or derived; by default the one that ``@sensitive`` names.
     allow_files
         As for `kgreason.load`.
 
     Raises
     ------
     ProgramError, DataError
-        If the rules or the data are at fault.
+        If the rules or the data are invalid.
     AnonymizationError
-        If no predicate is sensitive.
+        If no sensitive predicate is named.
     """
     from kgreason.links.arguments import sensitive_of
     from kgreason.links.reading import links_of_program
@@ -220,31 +220,31 @@ def verify(
     strategy: Strategy | None = None,
     percent: float | None = None,
 ) -> LinksVerdict:
-    """Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+    """Verify that a release of links matches its strategy and omits the sensitive relation.
 
-    Without the original, what the release alone tells is decided; the rest is in `LinksVerdict.needs_original`.
+    Without the original, only the conditions on the release are decided; `LinksVerdict.needs_original` lists the rest.
 
     Parameters
     ----------
     released
-        The release, or its folder; of a folder each file must be what kgreason writes.
+        The release or its folder; in a folder, each file is checked against what kgreason writes.
     original, mapping
-        The original with its secret, and the released node of each entity: names, numbers, or the private folder.
+        The original graph, and the released node of each entity: names, numbers, or the private folder.
     sensitive
-        The relation that must not be told, where the original is not given.
+        Name of the sensitive relation, if the original is not given.
     k
-        Entities that nothing but links may tell apart, of releases with clusters or values; 3 by default.
+        Least number of entities that share a node or its values, for releases with clusters or values; 3 by default.
     strategy
-        How the release must have been made; by default as it says itself.
+        Required strategy; by default the one that the release states.
     percent
-        Of ``"partial"``, with the original: share of the links of each relation that must be left out at least.
+        For ``"partial"`` with the original: least share of the links of each relation that must be missing.
 
     Raises
     ------
     AnonymizationError
-        If arguments do not fit together.
+        If the arguments do not fit together.
     DataError, ReleaseError
-        If a file is at fault, or the mapping is of another release.
+        If a file is invalid, or the mapping belongs to another release.
     """
     from kgreason.links.arguments import (
         check_judged,
@@ -302,33 +302,33 @@ def attack(
     seed: int | None = None,
     progress: Progress = SILENT,
 ) -> Disclosure:
-    """Let an adversary guess the sensitive links from a release, and compare his guesses with the truth.
+    """Infer sensitive links from a release as an attacker would, and compare the predictions with the truth.
 
     Parameters
     ----------
     released, original, mapping
         As for `verify`.
     noise
-        Noisy-or adversary: probability with which a link of each released relation causes a sensitive one.
+        Noisy-or attacker: probability with which a link of each released relation causes a sensitive link.
     leak
-        Probability of a sensitive link without any cause.
+        Leak probability: of a sensitive link without any observed cause.
     rules
-        An adversary with rules, in place of `noise`, each as probable as its ``@label`` says.
+        Rules of the attacker, in place of `noise`; the weight of a rule's ``@label`` is its probability.
     thresholds
-        Pairs that he believes in with more than these probabilities are predicted, or with more than this one.
+        Pairs whose probability exceeds a threshold are predicted; one threshold or several.
     sharp
-        Of constrained clusters: whether the noisy-or adversary uses more than the paper's does; see docs/links.md.
+        For constrained releases: whether the noisy-or attacker uses more than that of the paper; see docs/links.md.
     worlds, seed
-        Of an adversary with rules: how many worlds are drawn (100) where he does not know which entities of clusters
-        are linked, and how to draw the same again.
+        For an attacker with rules on a release of clusters: number of random placements of the links (100), and the
+        seed of their generator.
 
     Raises
     ------
     AnonymizationError
         If there are neither noise nor rules, or both, if an argument has no effect, a number is no probability, the
-        release holds the sensitive relation, or the adversary infers by a relation that it does not hold.
+        release holds the sensitive relation, or the attacker uses a relation that the release does not hold.
     CallError, ReleaseError
-        If an argument is of another type, or the mapping of another release.
+        If an argument has the wrong type, or the mapping belongs to another release.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What the functions on links refuse before they begin, and what they take."""
+"""Argument checks and conversions of the functions on links."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Mapped = Mapping[str, str] | Vertices | Path | str
 
 
 def clusters_of(given: Clusters, graph: LinkGraph) -> Vertices:
-    """Number of the cluster of each entity, 0 .. c-1, int64, shape (n,).
+    """Cluster of each entity, 0 .. c-1, int64, shape (n,).
 
     Raises
     ------
     DataError
-        If a table names an entity that is not in the graph, or one twice.
+        If a table names an unknown entity, or repeats one.
     AnonymizationError
         If an entity has no cluster.
     """
@@ -71,9 +71,9 @@ def mapping_of(given: Mapped, original: LinkGraph, released: LinkGraph) -> Verti
     Raises
     ------
     CallError
-        If they are no names and no numbers.
+        If the mapping has neither names nor numbers.
     ReleaseError
-        If a name is of no entity, a name or number of no node, or an entity has none.
+        If an entity or node does not exist, or an entity has no node.
     """
     names = read_mapping(Path(given)) if isinstance(given, Path | str) else names_of(given)
     if names is None:
@@ -89,12 +89,12 @@ def _numbered(names: Iterable[object]) -> Vertices:
 def check_links(
     strategy: object, percent: float | None, clustering: str | None, clusters: object | None
 ) -> None:
-    """Refuse options that do not fit together.
+    """Reject options of `anonymize` that do not fit together.
 
     Raises
     ------
     AnonymizationError
-        Naming them.
+        If two options exclude each other.
     """
     check_strategy(strategy)
     check_percent(percent)
@@ -108,14 +108,14 @@ def check_links(
 
 
 def check_strategy(strategy: object) -> None:
-    """Refuse a strategy that there is not."""
+    """Raise `AnonymizationError` for an unknown strategy."""
     if strategy not in get_args(Strategy):
         known = " or ".join(map(str, get_args(Strategy)))
         raise AnonymizationError(f"unknown strategy {strategy!r}", hint=f"choose {known}")
 
 
 def check_percent(percent: object) -> None:
-    """Refuse what is no percentage."""
+    """Raise `AnonymizationError` for anything but a number from 0 to 100, or `None`."""
     if percent is None:
         return
     number = isinstance(percent, int | float | np.integer | np.floating) and not isinstance(percent, bool)
@@ -130,12 +130,12 @@ def check_judged(
     strategy: Strategy | None,
     percent: float | None,
 ) -> None:
-    """Refuse what decides nothing of a release as it must have been made.
+    """Reject options of `verify` that have no effect on the release.
 
     Raises
     ------
     AnonymizationError
-        Naming the option.
+        Names the option.
     """
     from kgreason.links.verification.checker import shows_clusters
 
@@ -160,12 +160,12 @@ def check_judged(
 def check_attack(
     released: Released, *, by_rules: bool, sharp: bool, worlds: int | None, seed: int | None
 ) -> None:
-    """Refuse what changes nothing of an attack.
+    """Reject options of `attack` that have no effect on the release.
 
     Raises
     ------
     AnonymizationError
-        Naming the option.
+        Names the option.
     """
     given = {"sharp": sharp, "worlds": worlds is not None, "seed": seed is not None}
     for option, why in meaningless(released, by_rules=by_rules).items():
@@ -174,7 +174,7 @@ def check_attack(
 
 
 def meaningless(released: Released, *, by_rules: bool) -> dict[str, str]:
-    """Options of an attack that change nothing, and of what they do not."""
+    """Options of `attack` without effect on the release, each with the reason."""
     from kgreason.links.attacks.rule_adversary import is_certain
 
     found = {}
@@ -190,14 +190,14 @@ def meaningless(released: Released, *, by_rules: bool) -> dict[str, str]:
 
 
 def check_noise(noise: object, released: Released) -> None:
-    """Refuse probabilities that are not of relations of the release.
+    """Reject noise for relations that the release does not hold.
 
     Raises
     ------
     CallError
-        If they are no mapping.
+        If the noise is not a mapping.
     AnonymizationError
-        Naming the relation.
+        Names the relation.
     """
     if not isinstance(noise, Mapping):
         raise CallError(
@@ -216,12 +216,12 @@ def check_noise(noise: object, released: Released) -> None:
 
 
 def thresholds_of(given: object) -> tuple[float, ...]:
-    """Probabilities, of one or several.
+    """Thresholds as a tuple, from one or several probabilities.
 
     Raises
     ------
     AnonymizationError
-        If there is none, or one is no probability.
+        If there is none, or a number is no probability.
     """
     several = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
     found: tuple[Any, ...] = tuple(given) if several else (given,)  # type: ignore[arg-type]
@@ -233,12 +233,12 @@ def thresholds_of(given: object) -> tuple[float, ...]:
 
 
 def check_original(original: object) -> None:
-    """Refuse what is no graph with its secret.
+    """Reject objects that are not an `Original`.
 
     Raises
     ------
     CallError
-        Naming the type.
+        Names the type.
     """
     if not isinstance(original, Original):
         raise CallError(
@@ -248,7 +248,7 @@ def check_original(original: object) -> None:
 
 
 def released_of(released: Released | Path | str) -> Released:
-    """A release, also where its folder is given."""
+    """The release itself, read from its folder if a path is given."""
     if isinstance(released, Path | str):
         return read_released(Path(released))
     if not isinstance(released, Released):
@@ -260,12 +260,12 @@ def released_of(released: Released | Path | str) -> Released:
 
 
 def sensitive_of(program: CheckedProgram, sensitive: str | None) -> str:
-    """The predicate that must not be told: the one that is said, or that rules name.
+    """The sensitive predicate: the given one, or the one that the rules declare.
 
     Raises
     ------
     AnonymizationError
-        If they name none, or several.
+        If the rules declare none, or several.
     """
     if sensitive is not None:
         return sensitive

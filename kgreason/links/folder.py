@@ -1,10 +1,9 @@
-"""The folder of a release of links: written, and read to be judged or attacked.
+"""The public folder of a release of links: writing and reading.
 
-Rows and names stand in the order of what they say, and so do the ends of links that have no direction: the files tell
-nothing but the graph.
+Rows, names and the ends of undirected links are in lexicographic order, so the files contain nothing but the graph.
 
-The tables are read as they stand: whoever gets the folder sees all rows. What is refused here is what `kgreason` does
-not write, whatever the release; whether the links are those of a strategy is for the checker.
+Reading is strict, as everyone with the folder sees all rows: anything that kgreason does not write is an error. Whether
+the links match the strategy is decided by the checker.
 """
 
 from __future__ import annotations
@@ -38,28 +37,28 @@ from kgreason.release.read_back import UNCHANGED, check_files
 from kgreason.release.verdicts import Item
 
 NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")
-"""Tables that links are written as."""
+"""Stems of the table files."""
 SCHEMA = "links.toml"
 HEADERS = {NODES: ("node", "size"), VALUES: ("node", "attribute", "value")}
 COUNTED, WEIGHTED = ("source", "relation", "target", "count"), ("weight",)
-"""Columns of the table of links, and the one that it has besides if a relation is weighted."""
+"""Columns of the link table, and the additional column if a relation is weighted."""
 
 
 def names_of(format: str) -> dict[str, str]:
-    """File of each table, and of what says how they are to be taken."""
+    """File name of each table and of the schema."""
     return {**{name: f"{name}.{format}" for name in TABLES}, SCHEMA: SCHEMA}
 
 
 def write_links(folder: Path, released: Released, format: str = "csv") -> None:
-    """Write released links into a folder, as the files that `names_of` tells.
+    """Write a release of links into a folder, as the files of `names_of`.
 
-    Weights are written in full, so that they are read again as they are. Values that nobody has are not written, nor
-    are attributes without values; relations without links are named.
+    Weights are written in full precision. Values without nodes and attributes without values are left out; relations
+    without links are named in the schema.
 
     Parameters
     ----------
     format
-        Of the tables: ``"csv"``, ``"tsv"`` or ``"parquet"``.
+        Format of the tables: ``"csv"``, ``"tsv"`` or ``"parquet"``.
 
     Raises
     ------
@@ -82,7 +81,7 @@ def write_links(folder: Path, released: Released, format: str = "csv") -> None:
 
 
 def _link_rows(graph: LinkGraph) -> Columns:
-    """Columns of the table of links, with that of weights; rows of one pair stay in the order of their weights."""
+    """Columns of the link table, including weights; rows of one pair are ordered by weight."""
     rank, parts = ranks(graph.labels), {}
     for name, found in graph.observed.items():
         swapped = found.mutual & (rank[found.source] > rank[found.target])
@@ -91,8 +90,8 @@ def _link_rows(graph: LinkGraph) -> Columns:
     source, relation, target, row = in_order(graph.labels, parts)
     observed = [graph.observed[name] for name in sorted(graph.observed)]
     counts = np.concatenate([*(found.count for found in observed), np.empty(0, dtype=np.int64)])
-    weights = [""]  # behind the others, so that the array is one of objects in any case
-    for found in reversed(observed):  # a zero has no sign, which would tell something
+    weights = [""]  # appended first: keeps the array one of objects
+    for found in reversed(observed):  # + 0.0 drops the sign of zero, which would leak information
         cells = [""] * len(found) if found.weight is None else map(repr, (found.weight + 0.0).tolist())
         weights = [*cells, *weights]
     return source, relation, target, counts[row], np.array(weights, dtype=object)[row]
@@ -128,8 +127,8 @@ def read_released(folder: Path) -> Released:
     Raises
     ------
     DataError
-        If a file is missing or strange, a table is not whole or its columns are called otherwise, a row stands twice,
-        names an unknown node, relation or attribute, or holds a size, count or weight that is none.
+        If a file is missing or unknown, a table is incomplete or has other columns, a row is repeated, names an unknown
+        node, relation or attribute, or has an invalid size, count or weight.
     """
     tables = names_of(found_format(folder, NODES))
     check_files(folder, "links", tables.values())
@@ -145,11 +144,11 @@ def read_released(folder: Path) -> Released:
 
 
 def _whole(raw: Raw, column: int) -> Counts:
-    """A column of whole numbers of at least 1."""
+    """A column of integers of at least 1."""
     code, said = coded(raw.columns[column])
     numbers = np.zeros(len(said), dtype=np.int64)
     for i, text in enumerate(said):
-        if text.isascii() and text.isdecimal() and len(text) < 16:  # whose sums are numbers, too
+        if text.isascii() and text.isdecimal() and len(text) < 16:  # sums fit into int64
             numbers[i] = int(text)
     if (bad := np.flatnonzero(numbers[code] < 1)).size:
         row = int(bad[0])
@@ -159,7 +158,7 @@ def _whole(raw: Raw, column: int) -> Counts:
 
 
 def _known(raw: Raw, column: int, names: Sequence[str]) -> Vertices:
-    """Numbers of the relations or attributes named in a column."""
+    """Numbers of the relations or attributes in a column."""
     code, said = coded(raw.columns[column])
     number = {name: i for i, name in enumerate(names)}
     found = np.array([number.get(text, -1) for text in said], dtype=np.int64)[code]
@@ -172,7 +171,7 @@ def _known(raw: Raw, column: int, names: Sequence[str]) -> Vertices:
 
 def _refuse_again(raw: Raw, *columns: Vertices) -> None:
     numbers = np.zeros(len(raw), dtype=np.int64)
-    for column in columns:  # numbered anew each time: products of many sizes do not fit
+    for column in columns:  # renumbered for each column: products of many sizes would overflow
         width = int(column.max(initial=0)) + 1
         numbers = np.unique(numbers * width + column, return_inverse=True)[1]
     if len(again := later(numbers)):
@@ -180,7 +179,7 @@ def _refuse_again(raw: Raw, *columns: Vertices) -> None:
 
 
 def _nodes(raw: Raw) -> str:
-    """File of the nodes that stand in another table of the same release."""
+    """File name of the node table of the same release."""
     return Path(raw.file).with_stem(NODES).name
 
 
@@ -225,7 +224,7 @@ def _observed(raw: Raw, labels: object, names: Texts, described: _Description) -
 def _check_direction(
     raw: Raw, source: Vertices, target: Vertices, names: Texts, mutual: npt.NDArray[np.bool_]
 ) -> None:
-    """Refuse links without direction that have one: which end comes first could tell something."""
+    """Reject undirected links whose ends are out of order: the order could carry information."""
     rank = np.empty(len(names), dtype=np.int64)
     rank[np.argsort(names, kind="stable")] = np.arange(len(names))
     if (bad := np.flatnonzero(mutual & (rank[source] > rank[target]))).size:
@@ -234,7 +233,7 @@ def _check_direction(
 
 
 def _weights(raw: Raw, kind: Vertices, weighted: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """Weights of all rows; 0 for those of relations without weights, whose cells are empty."""
+    """Weights of all rows; 0 for unweighted relations, whose cells are empty."""
     given = texts(raw.columns[4]).to_numpy(zero_copy_only=False) != ""
     if (bad := np.flatnonzero(given != weighted[kind])).size:
         what = "there is no weight" if not given[bad[0]] else "a weight of a relation that has none"
@@ -260,14 +259,14 @@ def _number(text: str) -> float:
         return np.nan
 
 
-# --- how the tables are to be taken
+# --- schema file
 
 _KEYS = {"relations": ("mutual", "directed", "weighted"), "attributes": ("numeric", "categorical")}
 
 
 @dataclass(frozen=True)
 class _Description:
-    """What ``links.toml`` says of the tables: the strategy, relations of each kind, attributes of each kind."""
+    """Content of ``links.toml``: strategy, relations and attributes of each kind."""
 
     strategy: Strategy
     mutual: tuple[str, ...]
@@ -278,7 +277,7 @@ class _Description:
 
     @property
     def relations(self) -> tuple[str, ...]:
-        """All relations, in the order of their names."""
+        """All relations, sorted by name."""
         return tuple(sorted((*self.mutual, *self.directed)))
 
 
@@ -323,7 +322,7 @@ def _read_description(path: Path) -> _Description:
     return _Description(given["strategy"], **lists)
 
 
-# --- what stands in a folder
+# --- folder contents
 
 _CLAIM = re.compile(r"at least ([0-9]{1,18})\b")
 TEXT = """Anonymized graph of links
@@ -358,14 +357,14 @@ NONE = ", of which there are none"
 
 
 def contents_of(released: Released, k: int | None, format: str) -> Contents:
-    """What kgreason writes into the folder of a release.
+    """Files that kgreason writes into the folder of a release.
 
     Parameters
     ----------
     k
-        Least number of entities of a cluster, as README.txt says it; `None` where there are none.
+        Least number of entities of a cluster, for README.txt; `None` without clusters.
     format
-        Of the tables.
+        Format of the tables.
     """
     return Contents(
         tuple(names_of(format).values()),
@@ -376,7 +375,7 @@ def contents_of(released: Released, k: int | None, format: str) -> Contents:
 
 
 def _readme(released: Released, k: int | None, format: str, holds: bool) -> str:
-    """Text of README.txt: it does not even name the relation that was left out."""
+    """Text of README.txt; it does not name the sensitive relation."""
     graph, strategy = released.graph, released.strategy
     merged = strategy in CLUSTERED
     weighted = any(found.weight is not None for found in graph.observed.values())
@@ -405,12 +404,12 @@ def _readme(released: Released, k: int | None, format: str, holds: bool) -> str:
 
 
 def form(folder: Path, released: Released) -> Item:
-    """Whether a folder holds the files of a release and nothing else, not even in them: condition ``files``.
+    """Condition ``files``: the folder holds exactly the files of a release, with the expected content.
 
     Parameters
     ----------
     released
-        What was read from it.
+        The release that was read from it.
     """
     claim = _CLAIM.search(said(folder))
     claimed = int(claim[1]) if claim and shows_clusters(released) else None

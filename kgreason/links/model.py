@@ -1,6 +1,6 @@
-"""Observed links between entities, and the sensitive links that must not be told (LINKS, section 3).
+"""Data model of the links family: observed links between entities, and sensitive links (LINKS, section 3).
 
-A relation is a multigraph: two entities may be linked by it several times, as students who take two classes together.
+A relation is a multigraph: two entities may be linked several times, as students who take two classes together.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Observations:
     Attributes
     ----------
     source, target
-        int64 node numbers, shape (m,), ordered by source, then target, then weight. Of a mutual relation each link
-        stands once, with source <= target. No pair (and weight) stands twice.
+        Node numbers, int64, shape (m,), ordered by source, target and weight; source <= target in mutual relations.
+        Each pair (with each weight) has one row.
     count
-        How many links, at least 1; int64, shape (m,).
+        Number of links of each row, at least 1; int64, shape (m,).
     mutual
-        Whether direction means nothing.
+        Whether the relation is symmetric.
     weight
-        float64, shape (m,); `None` for a relation without weights. Links of one pair with different weights are
+        float64, shape (m,); `None` for relations without weights. Links of one pair with different weights are in
         different rows.
     """
 
@@ -54,18 +54,18 @@ class Observations:
 
 @dataclass(frozen=True, eq=False)
 class Sensitive:
-    """The relation that must not be told.
+    """The sensitive relation.
 
     Attributes
     ----------
     name
-        What it is called.
+        Name of the relation.
     source, target
-        Linked entities, int64, shape (s,), ordered, no pair twice, no loop; of a mutual relation source < target.
+        Linked entities, int64, shape (s,), ordered, each pair once, no loops; source < target in mutual relations.
     mutual
-        Whether direction means nothing.
+        Whether the relation is symmetric.
     left_out
-        How many more links it has, of entities that are no nodes, for nothing else is known of them.
+        Number of further links, whose entities are no nodes because they have no other data.
     """
 
     name: str
@@ -80,18 +80,18 @@ class Sensitive:
 
 @dataclass(frozen=True, eq=False)
 class LinkGraph(Displayed):
-    """An immutable graph of the nodes 0 .. n-1 and their observed links: all that anonymizers see.
+    """Immutable graph of the nodes 0 .. n-1 and their observed links: the input of anonymizers.
 
     Attributes
     ----------
     labels
-        Name of each node, unique; numpy array of str objects, shape (n,).
+        Unique name of each node; numpy array of str objects, shape (n,).
     observed
-        Observed relations by name; none of them is sensitive.
+        Observed relations by name; the sensitive one is not included.
     attributes
-        Attributes of nodes by name, by which nodes may be clustered.
+        Attributes of nodes by name.
     size
-        How many entities each node stands for: 1 in originals, more where clusters became nodes; int64, shape (n,).
+        Number of entities of each node: 1 in originals, more for clusters; int64, shape (n,).
 
     Examples
     --------
@@ -121,7 +121,7 @@ class LinkGraph(Displayed):
         return len(self.labels)
 
     def tables(self) -> GraphTables:
-        """Links, with their numbers, and attributes as tables."""
+        """Link and attribute tables, with link counts."""
         edges = {}
         for name, found in self.observed.items():
             carried = {"count": found.count} | ({} if found.weight is None else {"weight": found.weight})
@@ -131,7 +131,7 @@ class LinkGraph(Displayed):
         return GraphTables({"size": self.size.tolist(), **listed}, edges, values)
 
     def renumbered(self, order: Vertices) -> LinkGraph:
-        """The same graph, whose node i is now the one that was ``order[i]``.
+        """The graph with its nodes renumbered: node i is the former node ``order[i]``.
 
         Examples
         --------
@@ -155,14 +155,14 @@ class LinkGraph(Displayed):
 
 @dataclass(frozen=True, eq=False)
 class Original(Displayed):
-    """A graph with its secret.
+    """A link graph and its sensitive relation.
 
     Attributes
     ----------
     graph
         The observed links.
     sensitive
-        What must not be told, between nodes of `graph`.
+        The sensitive relation, between nodes of `graph`.
     """
 
     graph: LinkGraph
@@ -174,14 +174,14 @@ class Original(Displayed):
 
 @dataclass(frozen=True, eq=False)
 class Released(Displayed):
-    """A graph that was made to be published.
+    """A released link graph.
 
     Attributes
     ----------
     graph
-        Its nodes are entities, or clusters of them.
+        The graph; its nodes are entities or clusters.
     strategy
-        How it was made, which tells what its counts mean.
+        Strategy of the release, which determines the meaning of counts.
     """
 
     graph: LinkGraph
@@ -199,14 +199,14 @@ def observations(
     mutual: bool = False,
     weight: npt.NDArray[np.float64] | None = None,
 ) -> Observations:
-    """Put links in any order, with repetitions, together as observations: those of one pair (and weight) are counted.
+    """Build observations from links in any order: links of one pair (and weight) are counted.
 
     Parameters
     ----------
     source, target
-        int64, shape (m,); of a mutual relation each link is given once, in any direction.
+        int64, shape (m,); links of a mutual relation are given once, in any direction.
     count
-        How many links each row stands for; `None`: one.
+        Number of links of each row; `None`: 1.
 
     Examples
     --------

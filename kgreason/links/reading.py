@@ -1,6 +1,6 @@
-"""Observed and sensitive links of files that a schema describes, or of a rule file and its data.
+"""Reading observed and sensitive links: from files with a schema, or from rules and their data.
 
-Remarks are made on what gives sensitive links away.
+Notes warn of data that disclose sensitive links.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from kgreason.people.file_schema import LINKS, ROLES, Schema
 from kgreason.people.model import PeopleGraph, Texts, distinct_links
 from kgreason.people.reading import Statements, joined, read_statements
 
-_ALIKE = 0.9  # share of the pairs of either relation that are pairs of both, where one tells the other
-_FEWEST = 10  # links that tell whether a relation is mutual
+_ALIKE = 0.9  # Jaccard index of two relations from which one discloses the other
+_FEWEST = 10  # links needed to suspect that a relation is mutual
 _SHOWN = 3
 
 
 def read(schema: Schema | Path | str, sensitive: str, progress: Progress = SILENT) -> Original:
-    """Read a graph of observed links, and the links that must not be told.
+    """Read a graph of observed links and its sensitive relation.
 
-    Files and entities are those of `kgreason.people.read`. But rows of an observed relation that
-    repeat others are observations of their own (two classes taken together) and are counted. Of a mutual relation rows
-    of both directions state the same links: a pair has as many as the direction with more rows. Entities that only
-    sensitive links name are left out with these, and the numbers of the others do not depend on sensitive links.
+    Files and entities are as for `kgreason.people.read`, but repeated rows of an observed relation are separate
+    observations (two classes taken together) and are counted. Rows in both directions of a mutual relation state the
+    same links: a pair has as many links as the direction with more rows. Entities that occur in sensitive links only
+    are left out with these links, and the numbers of the others do not depend on sensitive links.
 
     Parameters
     ----------
     schema
         A schema, its file, or a folder with a ``people.toml``.
     sensitive
-        The relation that must not be told; no part of the graph.
+        Name of the sensitive relation, which is not part of the graph.
     progress
-        Is told what was left out, and what gives sensitive links away.
+        Receives notes on data left out and on disclosed sensitive links.
 
     Raises
     ------
     DataError
-        If a file does not hold what the schema says, there is no such relation, or no other one.
+        If a file does not match the schema, the relation does not exist, or there is no other one.
     """
     said = read_statements(schema, progress, sensitive)
     _check_schema(said, sensitive)
     n, secret = said.known, _sensitive(said, sensitive, progress)
-    said.remarks.counts.pop("completed", None)  # of links without direction one is all there is
+    said.remarks.counts.pop("completed", None)  # a single row of an undirected link is complete
     observed = {
         name: _counted(said, name, n)
         for name, kind in said.kinds.items()
@@ -89,7 +89,7 @@ def _check_schema(said: Statements, sensitive: str) -> None:
 
 
 def _sensitive(said: Statements, name: str, progress: Progress) -> Sensitive:
-    """Sensitive links between entities of which something else is known."""
+    """Sensitive links between entities with other data."""
     found = said.links(name)
     once = found.source < found.target if found.mutual else np.ones(len(found), dtype=np.bool_)
     known = np.maximum(found.source, found.target) < said.known
@@ -109,7 +109,7 @@ def _counted(said: Statements, name: str, n: int) -> Observations:
 
 
 def _counted_once(found: Observations, n: int) -> Observations:
-    """Links of a mutual relation of which rows state one direction or both: the larger number of the two.
+    """Links of a mutual relation with rows in one direction or both: the larger count of the two.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _counted_once(found: Observations, n: int) -> Observations:
 
 
 def _tell_amiss(original: Original, progress: Progress) -> None:
-    """Note observed relations that are nearly the sensitive one."""
+    """Note observed relations that nearly equal the sensitive one."""
     graph, secret = original.graph, original.sensitive
     hidden = _pairs(graph.n, secret.source, secret.target)
     for name, found in graph.observed.items():
@@ -141,12 +141,12 @@ def _tell_amiss(original: Original, progress: Progress) -> None:
 
 
 def _pairs(n: int, source: Vertices, target: Vertices) -> Vertices:
-    """A number for each pair that is linked in any direction, ascending."""
+    """Identifiers of the linked pairs, regardless of direction, ascending."""
     return np.unique(np.minimum(source, target) * n + np.maximum(source, target))
 
 
 def _tell_unknown(labels: Texts, links: int, name: str, progress: Progress) -> None:
-    """Note entities that only sensitive links name, and how many of these are left out with them."""
+    """Note entities that occur in sensitive links only, and the number of links left out with them."""
     if not len(labels):
         return
     shown = ", ".join(repr(label) for label in labels[:_SHOWN].tolist())
@@ -158,7 +158,7 @@ def _tell_unknown(labels: Texts, links: int, name: str, progress: Progress) -> N
 
 
 def _tell_both_ways(graph: LinkGraph, progress: Progress) -> None:
-    """Note relations that may be mutual though nobody said so: all their links run both ways."""
+    """Note relations that may be mutual without being declared so: every link has its reverse."""
     for name, found in graph.observed.items():
         back = np.sort(found.target * graph.n + found.source)
         same = bool((back == found.source * graph.n + found.target).all())
@@ -171,28 +171,28 @@ def _tell_both_ways(graph: LinkGraph, progress: Progress) -> None:
 def links_of_program(
     program: CheckedProgram, data: Data, sensitive: str, progress: Progress = SILENT
 ) -> Original:
-    """Read the ground edges of a program as observed links, and find the links that must not be told.
+    """Read the ground edges of a program as observed links, and the sensitive links of a predicate.
 
-    Links have a direction, and weights where edges have them; parallel edges of different weights are several. An edge
-    from an entity to itself is no link. Entities that only sensitive edges name are left out with these.
+    Links are directed, and weighted if edges are; parallel edges of different weights are separate links. Loops are
+    left out, and so are entities that occur in sensitive edges only.
 
     Parameters
     ----------
     data
         Sources of facts; see `kgreason.data.fact_loading.load_facts`.
     sensitive
-        A predicate: one of the edges, which is then not observed, or one that the rules derive or the data hold, whose
-        facts are pairs of entities.
+        The sensitive predicate: an edge predicate, which is then not observed, or a predicate of pairs of entities that
+        the rules derive or the data hold.
     progress
-        Is told what was left out, and what gives sensitive links away.
+        Receives notes on data left out and on disclosed sensitive links.
 
     Raises
     ------
     DataError
-        If there is no such predicate, it holds no pairs of entities, nothing else is observed, or the data are at
-        fault.
+        If the predicate does not exist or holds no pairs of entities, nothing else is observed, or the data are
+        invalid.
     ProgramError, EvaluationError
-        If rules and data do not go together.
+        If rules and data do not match.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def _observed(name: str, relation: Relation, progress: Progress) -> Observations
 def _ground(
     program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
 ) -> tuple[Vertices, Vertices, int]:
-    """Sensitive edges between entities of which something else is known, and how many others there are."""
+    """Sensitive edges between entities with other data, and the number of other sensitive edges."""
     own = {name: some for name, some in data.items() if name == sensitive}
     alone = load_graph(replace(program, edges=(sensitive,), nodes=()), own, progress)
     number = {label: i for i, label in enumerate(graph.labels.tolist())}
@@ -268,9 +268,9 @@ def _ground(
 def _derived(
     program: CheckedProgram, data: Data, graph: KnowledgeGraph, sensitive: str, progress: Progress
 ) -> tuple[Vertices, Vertices, int]:
-    """Pairs of entities that a predicate holds once the rules have run, and how many facts are none."""
+    """Pairs of entities in a predicate after reasoning, and the number of facts that are none."""
     _tell_probable(program, sensitive, progress)
-    facts = load_facts(program, data, SILENT, [sensitive])  # what there is to note is told by the graph
+    facts = load_facts(program, data, SILENT, [sensitive])  # reading the graph has made the notes already
     found = evaluate(program, facts, goals=[sensitive], progress=progress).facts
     number = {label: i for i, label in enumerate(graph.labels.tolist())}
     rows = [
@@ -291,7 +291,7 @@ def _derived(
 
 
 def _tell_probable(program: CheckedProgram, sensitive: str, progress: Progress) -> None:
-    """Note rules of an adversary that are taken for rules of the truth."""
+    """Note rules with probabilities, which are taken as certain."""
     probable = [rule for rule in program.rules if rule.weight is not None and rule.weight < 1]
     if probable:
         progress.note(
@@ -302,9 +302,9 @@ def _tell_probable(program: CheckedProgram, sensitive: str, progress: Progress) 
 
 
 def write_triples(path: Path, original: Original) -> None:
-    """Write a row ``user,relation,target`` for each link, the sensitive ones last; weights and attributes are left out.
+    """Write a row ``user,relation,target`` for each link, sensitive ones last; without weights and attributes.
 
-    Entities without any link are not in the file.
+    Entities without links are not in the file.
     """
     graph, secret = original.graph, original.sensitive
     source, name, target = [], [], []

@@ -1,4 +1,4 @@
-"""Reports about releases of links: one for the owner, one for everybody (docs/report.md)."""
+"""Reports on releases of links: private for the owner, and public (docs/report.md)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LINKS = TEXTS["links"]
 
 
 def private_report(result: LinksAnonymization, run: Run, progress: Progress = SILENT) -> Report:
-    """Write the owner's report, which is secret."""
+    """Build the owner's report (private)."""
     original, verdict = result.original.graph, result.verdict
     released, mapping = result.release.released.graph, result.release.mapping
     seeded, merged = run.seed is not None, result.asked.strategy in CLUSTERED
@@ -103,11 +103,11 @@ def _done(result: LinksAnonymization) -> str:
 
 
 def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
-    """How many entities nothing but links tells apart."""
+    """Figures on nodes and on entities with equal values."""
     nodes, enough = verdict.nodes, "better is k or more"
     shown = f"{nodes.number:,} for {nodes.entities:,} entities"
     yield Figure("Nodes", shown, "", "clusters", number=nodes.number)
-    if verdict.k is None:  # the strategy makes no clusters
+    if verdict.k is None:  # a strategy without clusters
         return
     shown = f"{nodes.smallest:,} entities"
     yield Figure("Smallest cluster", shown, enough, "clusters", number=nodes.smallest, key=True)
@@ -134,7 +134,7 @@ def _degrees(graph: LinkGraph) -> Vertices:
 
 
 def _counts(graph: LinkGraph, found: Observations) -> Iterator[tuple[str, Vertices]]:
-    """Numbers of links of each node: of a mutual relation all, of others those that go out and those that come in."""
+    """Degrees of each node: in total for mutual relations, otherwise out and in."""
     out, in_ = (
         np.bincount(ends, found.count, graph.n).astype(np.int64) for ends in (found.source, found.target)
     )
@@ -158,7 +158,7 @@ def _series(graph: LinkGraph) -> dict[str, Series]:
 
 
 def utility_items(result: LinksAnonymization) -> Iterator[Item]:
-    """Links that are kept."""
+    """Share of the links of each relation that are kept."""
     kept = result.utility
     yield Figure("Links kept", f"{kept:.1%}", "better is 100 %", "links kept", number=kept, key=True)
     rows = tuple(
@@ -169,7 +169,7 @@ def utility_items(result: LinksAnonymization) -> Iterator[Item]:
 
 
 def _graph(graph: LinkGraph, like: LinkGraph | None = None) -> KnowledgeGraph:
-    """Pairs that are linked, for pictures. Relations are those of `like`."""
+    """Linked pairs as a knowledge graph, for pictures; with the relations of `like`."""
     none = np.empty(0, dtype=np.int64)
     relations = {}
     for name in (like or graph).observed:
@@ -181,14 +181,14 @@ def _graph(graph: LinkGraph, like: LinkGraph | None = None) -> KnowledgeGraph:
 def public_report(
     released: Released, k: int | None, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
 ) -> Report:
-    """Write the report for everybody: it is made of what is published alone, and so tells nothing else.
+    """Build the public report, from published data alone.
 
     Parameters
     ----------
     released
-        What was published.
+        The released graph.
     k
-        Least number of entities of a cluster, as README.txt says it; `None` where there are none.
+        Least number of entities of a cluster, as in README.txt; `None` without clusters.
     confirmed, seeded, files
         As for `kgreason.isomorphism.report.public_report`.
 
@@ -226,7 +226,7 @@ def public_report(
 
 
 def disclosure_table(found: Disclosure) -> Table:
-    """A row for each threshold."""
+    """Table of disclosures, a row for each threshold."""
     from kgreason.links.attacks import disclosure
 
     better = "better is a precision as that of a guess (lift 1), and recall and δ 0"

@@ -1,4 +1,4 @@
-"""Results of anonymizations of links."""
+"""Result of an anonymization of links."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinksAnonymization(Result):
-    """An anonymized graph of links with its proof.
+    """A verified release of links.
 
     Attributes
     ----------
     original
-        The input graph, with its secret.
+        The original graph with its sensitive relation.
     release
-        The graph to publish and the secret mapping.
+        The graph to publish and the private mapping.
     asked
-        How it was made.
+        Settings of the anonymization.
     clusters
-        Cluster of each entity, int64, shape (n,): part of the secret; `None` where none were made.
+        Cluster of each entity, int64, shape (n,), private; `None` without clusters.
     verdict
-        What the independent checker found.
+        Findings of the independent checker.
     """
 
     original: Original
@@ -47,14 +47,14 @@ class LinksAnonymization(Result):
 
     @property
     def mapping(self) -> dict[str, str]:
-        """Released node of each original entity: the secret."""
+        """Released node of each original entity; private."""
         released = self.release.released.graph.labels
         pairs = zip(self.original.graph.labels.tolist(), self.release.mapping.tolist(), strict=True)
         return {label: str(released[place]) for label, place in pairs}
 
     @property
     def links(self) -> dict[str, tuple[int, int]]:
-        """Observed links of each relation, in the original and in the release."""
+        """Number of links of each relation, in the original and in the release."""
         after = self.release.released.graph.observed
         return {
             name: (found.total, after[name].total if name in after else 0)
@@ -63,17 +63,17 @@ class LinksAnonymization(Result):
 
     @property
     def utility(self) -> float:
-        """Share of the observed links that are in the release, 1 where there were none (LINKS, section 6.3)."""
+        """Share of the observed links that are released, 1 if there were none (LINKS, section 6.3)."""
         before, after = (sum(numbers) for numbers in zip((0, 0), *self.links.values(), strict=True))
         return after / before if before else 1.0
 
     @property
     def cluster_sizes(self) -> Vertices:
-        """Entities of each cluster, int64; empty where none were made."""
+        """Entities of each cluster, int64; empty without clusters."""
         return np.empty(0, dtype=np.int64) if self.clusters is None else np.bincount(self.clusters)
 
     def figures_by_name(self) -> dict[str, Any]:
-        """What is told as JSON besides the verdict and times."""
+        """JSON output besides the verdict and times."""
         original, asked = self.original, self.asked
         return {
             "method": "links",

@@ -1,4 +1,4 @@
-"""A random school whose friendships are secret (LINKS, section 8.1)."""
+"""Random school with sensitive friendships: synthetic data for experiments (LINKS, section 8.1)."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ def school(
     class_weight: float = 0.4,
     group_weight: float = 0.6,
 ) -> Original:
-    """Draw a school whose friendships are secret.
+    """Draw a random school with sensitive friendships.
 
-    One student after the other picks different classes among those that have room, all equally likely, and groups
-    likewise. If fewer have room than he may pick, he takes all of these. Two students are friends with the noisy-or
-    probability of the classes and groups that they share.
+    Students in turn pick distinct classes among those with free seats, uniformly at random, and groups likewise; a
+    student takes all of them if fewer are left than he may pick. Two students are friends with the noisy-or probability
+    of their shared classes and groups.
 
     Parameters
     ----------
     students
-        Number of nodes. Memory grows with its square: about one pair in three is of friends.
+        Number of nodes. Memory grows with its square: about one pair in three are friends.
     classes, groups
-        How many there are.
+        Number of classes and of groups.
     classes_each, groups_each
-        How many each student picks.
+        Number that each student picks.
     class_size, group_size
-        The most students of one.
+        Most students of a class or group.
     leak
         Probability of a friendship for other reasons.
     class_weight, group_weight
-        Probability that a shared class, or group, causes one.
+        Probability that a shared class or group causes a friendship.
 
     Returns
     -------
     Original
-        With the mutual relations ``classmates`` and ``groupmates``, one link for each class or group shared, and
-        ``friends``, the sensitive one.
+        The mutual relations ``classmates`` and ``groupmates``, with one link for each shared class or group, and the
+        sensitive relation ``friends``.
 
     Raises
     ------
     AnonymizationError
-        If a number or probability makes no sense, or there is not room for all.
+        If a number or probability is out of range, or there are too few seats.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def school(
 def _members(
     rng: np.random.Generator, what: str, students: int, number: int, each: int, size: int
 ) -> Members:
-    """Who is in which class or group: 0 or 1, shape (students, number)."""
+    """Membership matrix: 0 or 1, shape (students, number)."""
     if number < 0 or size < 0 or not 0 <= each <= number:
         raise AnonymizationError(
             f"{each} of {number} with {size} students per {what} cannot be picked",
@@ -107,7 +107,7 @@ def _members(
 
 
 def _shared(members: Members) -> Members:
-    """How many of them each two students share."""
+    """Number of shared memberships of each pair of students."""
     together: Members = members @ members.T
     return together
 

@@ -1,4 +1,4 @@
-"""Why a fact holds, or why it does not: proof trees of minimal height."""
+"""Why-provenance and why-not provenance: proof trees of minimal height."""
 
 from kgreason.provenance.explanation import Explanation, explain, explain_fact
 from kgreason.provenance.proof_tree import Contribution, Proof, Reason, RuleNote, Total, WhyNot

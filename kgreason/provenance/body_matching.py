@@ -1,4 +1,4 @@
-"""Matching the body of one rule against known facts, starting from what its head says."""
+"""Matching of a rule body against known facts, starting from a binding of the head."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PIECE = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One way to match a body: values of its variables and the facts of its positive atoms, in their order."""
+    """Match of a body: values of its variables, and the facts of its positive atoms in order."""
 
     binding: Binding
     premises: tuple[Premise, ...]
@@ -47,14 +47,14 @@ class Match:
 
 @dataclass(frozen=True)
 class Batch:
-    """Matches of one body, or of a part of it.
+    """Matches of a body or of a part of it.
 
     Attributes
     ----------
     columns
         Codes by variable, shape (n,) each.
     premises
-        Numbers of the facts of the positive atoms, shape (n,) each; by the place of the atom.
+        Numbers of the facts of the positive atoms, shape (n,) each; by index of the atom.
     """
 
     columns: Mapping[str, Codes]
@@ -63,42 +63,42 @@ class Batch:
 
     @classmethod
     def of(cls, binding: Binding) -> Batch:
-        """One match, of no atom yet."""
+        """A single match without any atoms."""
         return cls({name: np.array([cell], dtype=np.int64) for name, cell in binding.items()}, {}, 1)
 
     @classmethod
     def together(cls, batches: Sequence[Batch]) -> Batch:
-        """All matches of some batches, at least one, of the same atoms."""
+        """Concatenation of batches (at least one) over the same atoms."""
         columns = {name: np.concatenate([b.columns[name] for b in batches]) for name in batches[0].columns}
         premises = {i: np.concatenate([b.premises[i] for b in batches]) for i in batches[0].premises}
         return cls(columns, premises, sum(b.size for b in batches))
 
     def taken(self, rows: Ids | Mask) -> Batch:
-        """Some of the matches."""
+        """Subset of the matches."""
         columns = {name: column[rows] for name, column in self.columns.items()}
         premises = {i: ids[rows] for i, ids in self.premises.items()}
         size = int(rows.sum()) if rows.dtype == np.bool_ else len(rows)
         return Batch(columns, premises, size)
 
     def pieces(self) -> list[Batch]:
-        """The matches in parts that are not too large."""
+        """The matches in batches of bounded size."""
         if self.size <= PIECE:
             return [self] if self.size else []
         starts = range(0, self.size, PIECE)
         return [self.taken(np.arange(i, min(i + PIECE, self.size))) for i in starts]
 
     def stacked(self, names: Sequence[str]) -> Codes:
-        """Some columns side by side."""
+        """Columns of some variables as rows."""
         empty = np.empty((self.size, 0), dtype=np.int64)
         return np.column_stack([self.columns[n] for n in names]) if names else empty
 
     def binding(self, row: int) -> Binding:
-        """Values of one match."""
+        """Binding of one match."""
         return {name: int(column[row]) for name, column in self.columns.items()}
 
 
 class Matcher:
-    """Matches one rule; one that reads a predicate without facts has no kinds, is not `able` to, and never matches."""
+    """Matcher of one rule; `able` is false, and there are no matches, if the rule reads a predicate without facts."""
 
     def __init__(self, rule: Prepared, found: Trace, kinds: Mapping[str, Kind] | None) -> None:
         self.rule, self.body, self.able = rule, rule.body, kinds is not None
@@ -114,9 +114,9 @@ class Matcher:
     # --- values ---------------------------------------------------------------------------------------------
 
     def aim(self, values: Sequence[Value | None]) -> Binding | None:
-        """Values that a goal gives to variables of the head; `None` if no fact of this rule can fit.
+        """Binding of the head variables for a goal; `None` if no fact of this rule can fit.
 
-        Arguments that are `None` may be anything.
+        Arguments that are `None` fit any value.
         """
         binding: Binding = {}
         if not self.able:
@@ -134,11 +134,11 @@ class Matcher:
         return binding
 
     def code(self, name: str, value: Value) -> int | None:
-        """Code of a value of a variable; `None` if it cannot have it."""
+        """Code of a value of a variable; `None` if the variable cannot have it."""
         return encode(value, self.kinds[name], self.symbols, name in self.doubles)
 
     def values(self, binding: Binding, names: Sequence[str]) -> tuple[Value, ...]:
-        """Python values of some variables; an unknown one holds a string."""
+        """Python values of some variables; one of unknown kind holds a string."""
         kinds = [self.kinds.get(name, Kind.STRING) for name in names]
         return decoded_row(kinds, [binding[name] for name in names], self.symbols)
 
@@ -147,7 +147,7 @@ class Matcher:
         return dict(zip(binding, self.values(binding, tuple(binding)), strict=True))
 
     def computed(self, expression: Expression, batch: Batch, target: Kind | None = None) -> Codes:
-        """Codes of an expression for each match, in a column of kind `target` or of its own."""
+        """Codes of an expression for each match, converted to the kind `target`, if given."""
         scope, kind, function = self._compiled(expression)
         codes = coded(function(batch.stacked(scope.layout)), kind, target or kind, self.symbols)
         return np.array(np.broadcast_to(codes, batch.size))
@@ -168,7 +168,7 @@ class Matcher:
         return found
 
     def same(self, a: Codes, b: Codes, kind: Kind) -> Mask:
-        """Which codes are of the same value, up to the rounding of doubles."""
+        """Mask of equal values, up to the rounding of doubles."""
         if kind is Kind.DOUBLE:
             one, other = (np.ascontiguousarray(codes).view(np.float64) for codes in (a, b))
             return np.asarray(np.isclose(one, other, rtol=1e-9, atol=0.0))
@@ -177,7 +177,7 @@ class Matcher:
         return np.asarray(a == b)
 
     def agrees(self, name: str, a: int, b: int) -> bool:
-        """Whether two codes of a variable are of the same value."""
+        """Whether two codes of a variable are equal values, up to the rounding of doubles."""
         one, other = (np.array([code], dtype=np.int64) for code in (a, b))
         return bool(self.same(one, other, self.kinds[name])[0])
 
@@ -186,9 +186,10 @@ class Matcher:
     def joined(
         self, atom: CheckedAtom, batch: Batch, below: int | None = None, *, final: bool = False
     ) -> tuple[Ids, Ids]:
-        """Pairs of a match and a fact, of a height below `below`, that fits the atom in it.
+        """Pairs of a match and a fact with height less than `below` that matches the atom.
 
-        Within a recursion, values that it improved later are among them, unless only `final` ones are wanted.
+        Within a recursion, facts whose values it improved later are included, unless only `final` ones are
+        wanted.
         """
         found, known = self._wanted(atom, batch), self.known[atom.predicate]
         if found is None or not len(known):
@@ -204,19 +205,19 @@ class Matcher:
         return which[keep], ids[keep]
 
     def extended(self, atom: CheckedAtom, batch: Batch, which: Ids, ids: Ids) -> Batch:
-        """The matches with the values of the facts beside them."""
+        """The matches extended by the values of the paired facts."""
         cells, batch = self.known[atom.predicate].rows[ids], batch.taken(which)
         new = {t.name: cells[:, i] for i, t in enumerate(atom.terms) if isinstance(t, Variable)}
         return replace(batch, columns={**batch.columns, **{n: new[n] for n in new if n not in batch.columns}})
 
     def present(self, atom: CheckedAtom, batch: Batch) -> Mask:
-        """Which matches contradict a negated atom; unbound variables of it are existential."""
+        """Mask of the matches that contradict a negated atom; its unbound variables are existential."""
         present = np.zeros(batch.size, dtype=np.bool_)
         present[self.joined(atom, batch)[0]] = True
         return present
 
     def stepped(self, step: Step, batch: Batch) -> tuple[Batch, Mask]:
-        """The matches with an assignment carried out, and in which the step holds."""
+        """The matches after a step, with the assigned variable, and a mask of those in which the step holds."""
         holds = np.ones(batch.size, dtype=np.bool_)
         if not isinstance(step, Assign):
             return batch, self.computed(step.expression, batch) != 0
@@ -229,7 +230,7 @@ class Matcher:
         return replace(batch, columns={**batch.columns, step.variable: values}), holds
 
     def steps(self, steps: Sequence[Step], binding: Binding) -> Binding | None:
-        """Carry out steps in order; `None` if one fails."""
+        """Execute steps in order; `None` if one fails."""
         batch = Batch.of(binding)
         for step in steps:
             batch, holds = self.stepped(step, batch)
@@ -238,7 +239,7 @@ class Matcher:
         return batch.binding(0)
 
     def _wanted(self, atom: CheckedAtom, batch: Batch) -> tuple[tuple[int, ...], Codes] | None:
-        """Bound places of an atom with what stands there in each match; `None` if no fact can fit."""
+        """Bound positions of an atom with their values in each match; `None` if no fact can fit."""
         places, columns = [], []
         for i, term in enumerate(atom.terms):
             if isinstance(term, Constant):
@@ -258,9 +259,10 @@ class Matcher:
     # --- bodies ---------------------------------------------------------------------------------------------
 
     def matches(self, start: Binding, below: int | None) -> Iterator[Batch]:
-        """All matches of the body before aggregation that agree with some values, in some batches.
+        """Batches of all matches of the body before aggregation that agree with a binding.
 
-        Their premises have heights below `below`; the atom with the fewest facts to try is matched next.
+        Premises have heights less than `below`; the next atom is always the one with the fewest candidate
+        facts.
         """
         atoms = self.body.positives
         waiting = [(Batch.of(start), tuple(range(len(atoms))))]
@@ -270,10 +272,10 @@ class Matcher:
                 yield self._conditions(batch)
                 continue
             size, best = 0, rest[0]
-            if rest[1:] or batch.size > 1:  # else there is nothing to choose or to cut
+            if rest[1:] or batch.size > 1:  # otherwise there is neither a choice nor a need to split
                 size, best = min((self._size(atoms[i], batch), i) for i in rest)
             if batch.size > 1 and size > 16 * PIECE:
-                half = batch.size // 2  # matches are joined a few at a time: conditions may leave few of them
+                half = batch.size // 2  # few matches at a time, because conditions may filter most of them
                 parts = np.arange(half, batch.size), np.arange(half)
                 waiting += [(batch.taken(part), rest) for part in parts]
                 continue
@@ -298,14 +300,14 @@ class Matcher:
         return batch
 
     def heights(self, batch: Batch) -> Heights:
-        """The greatest height of the premises of each match."""
+        """Greatest height of the premises of each match."""
         heights = np.zeros(batch.size, dtype=np.int64)
         for i, ids in batch.premises.items():
             np.maximum(heights, self.known[self.body.positives[i].predicate].heights[ids], out=heights)
         return heights
 
     def match(self, batch: Batch, row: int) -> Match:
-        """One of some matches of the whole body."""
+        """One match from a batch of complete matches."""
         atoms = enumerate(self.body.positives)
         premises = tuple((atom.predicate, int(batch.premises[i][row])) for i, atom in atoms)
         height = max((int(self.known[p].heights[n]) for p, n in premises), default=0)
@@ -315,7 +317,7 @@ class Matcher:
 def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> int | None:
     """Code of a value in a column; `None` if the column cannot hold it.
 
-    `double` says that the numbers of a column of kind ANY are doubles.
+    `double` states that the numbers of a column of kind ANY are doubles.
 
     Examples
     --------
@@ -341,14 +343,14 @@ def decoded_row(kinds: Sequence[Kind], row: Sequence[int] | Codes, symbols: Symb
 
 
 def matchers(found: Trace) -> dict[str, list[Matcher]]:
-    """A matcher for every rule, by the predicate of its head."""
+    """Matchers of all rules, by the predicate of the head."""
     rules = [rule for ready in found.rules.values() for rule in ready]
     stratum = Stratum(frozenset(found.rules), tuple(r.body for r in rules), recursive=True)
     arities = {p: len(k.kinds) for p, k in found.known.items()}
     program = replace(
         found.program, facts=(), strata=(stratum,), arities=arities, unifications=(), denials=()
     )
-    # the kinds of all predicates that facts can reach; the facts themselves are not needed for that
+    # kinds of all predicates that facts can reach; inference does not need the facts
     tables = {p: table for p in found.known if (table := found.types.table(p)) is not None}
     kinds = infer(program, Facts(tables, found.symbols))
 

@@ -1,4 +1,4 @@
-"""Groups of an aggregate with their contributions, of which only as many are told as anybody reads."""
+"""Groups of an aggregate with their contributions, limited to a readable number."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOLD = 100
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One contribution of a group: values of the contributor, its value, and the match that gives it."""
+    """Contribution of a group: contributor, value, and the match that gives it."""
 
     contributor: Bound
     value: Value
@@ -36,16 +36,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of an aggregate.
+    """Group of an aggregate.
 
     Attributes
     ----------
     binding
-        With the total and what follows from it.
+        Group variables and total.
     parts
-        The contributions that are told; `size` is the number of all.
+        Shown contributions; `size` is the number of all.
     height
-        The greatest height of a premise of any contribution.
+        Greatest height of the premises of all contributions.
     """
 
     binding: Binding
@@ -56,7 +56,7 @@ class Group:
 
 
 def groups(matcher: Matcher, aggregation: Aggregation, head: Binding, below: int | None) -> Iterator[Group]:
-    """Groups that agree with a head, each with its total and contributions; conditions on the total come later."""
+    """Groups that agree with a head, with totals and contributions; conditions on totals are not checked."""
     start = {name: head[name] for name in aggregation.group if name in head}
     batches = [batch for batch in matcher.matches(start, below) if batch.size]
     if batches:
@@ -64,7 +64,7 @@ def groups(matcher: Matcher, aggregation: Aggregation, head: Binding, below: int
 
 
 def group_of(matcher: Matcher, aggregation: Aggregation, whole: Group, parts: Sequence[Part]) -> Group:
-    """Some contributions of a group, with their own total."""
+    """Group restricted to some contributions, with their total."""
     value = total(plain(aggregation), [part.value for part in parts])
     cell = matcher.code(aggregation.variable, value)
     assert cell is not None
@@ -74,7 +74,7 @@ def group_of(matcher: Matcher, aggregation: Aggregation, whole: Group, parts: Se
 
 
 def total(name: str, values: Sequence[Any]) -> Value:
-    """The aggregate `name` (without the ``m`` of the monotonic form) of the values of all contributors.
+    """Aggregate `name` (without the ``m`` of the monotonic form) of the values of all contributors.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def total(name: str, values: Sequence[Any]) -> Value:
 
 
 class _Sorter:
-    """Sorts the matches of a body into groups, and in each one match for each contributor."""
+    """Partition of the matches of a body into groups, with one match per contributor."""
 
     def __init__(self, matcher: Matcher, aggregation: Aggregation, batch: Batch) -> None:
         self.matcher, self.aggregation, self.batch = matcher, aggregation, batch
@@ -107,7 +107,7 @@ class _Sorter:
             self.order = -self.order
 
     def _ordered(self) -> Codes | np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Numbers in the order of the values."""
+        """Numbers ordered like the values."""
         if self.kind is Kind.DOUBLE:
             return np.ascontiguousarray(self.codes).view(np.float64)
         if self.kind in (Kind.INT, Kind.BOOL, Kind.DATE):
@@ -123,9 +123,9 @@ class _Sorter:
             yield self._group(rows)
 
     def _contributors(self, groups: Codes) -> Ids:
-        """The match that counts for each contributor, of the best value and of the least height; group by group."""
+        """Match that counts for each contributor: best value, then least height; sorted by group."""
         contributors = self.batch.stacked(self.aggregation.contributors)
-        if self.name == "union":  # takes all values of each
+        if self.name == "union":  # a union takes all values of each contributor
             contributors = np.column_stack([contributors, *self.batch.premises.values()])
         best = self.heights if self.name == "count" else -self.order
         rest = np.ones(self.batch.size, dtype=np.bool_)
@@ -170,7 +170,7 @@ class _Sorter:
         return Part(contributor, decode(self.kind, self.codes[row : row + 1], matcher.symbols)[0], match)
 
     def _largest(self, parts: Sequence[Part]) -> tuple[Part, ...]:
-        """Contributions to a union without the smaller sets that a contributor had on the way to a larger one."""
+        """Contributions to a union without the intermediate sets of a contributor that a larger one contains."""
         sets: dict[tuple[int, ...], list[frozenset[Value]]] = {}
         for part in parts:
             if isinstance(part.value, frozenset):
@@ -187,7 +187,7 @@ class _Sorter:
 
 
 def _changes(rows: Codes) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Where a row differs from that before it."""
+    """Mask of the rows that differ from the preceding row."""
     changes = np.zeros(len(rows), dtype=np.bool_)
     changes[:1] = True
     changes[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -195,18 +195,18 @@ def _changes(rows: Codes) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def agree(matcher: Matcher, head: Binding, found: Binding) -> bool:
-    """Whether a binding gives the head its values, up to the rounding of doubles."""
+    """Whether a binding agrees with a head, up to the rounding of doubles."""
     return all(matcher.agrees(n, cell, found[n]) for n, cell in head.items() if n in found)
 
 
 def named(matcher: Matcher, binding: Binding) -> Bound:
-    """Variables that the rule names, with their values."""
+    """Values of the variables that the rule names."""
     names = [n for n in binding if shown(n)]
     return tuple(zip(names, matcher.values(binding, names), strict=True))
 
 
 def written(rule: CheckedRule) -> str:
-    """The aggregate of a rule as the rule writes it; contributors only where it names some."""
+    """Text of the aggregate of a rule; contributors only if the rule names some."""
     aggregation = rule.aggregation
     assert aggregation is not None
     inside = [str(aggregation.argument)] if aggregation.argument is not None else []

@@ -1,8 +1,9 @@
-"""Why two values are one: chains of unifications, each with the facts that a dependency named together.
+"""Proofs of equalities: chains of unifications, each derived by a dependency from facts.
 
-Unifying makes the evaluation start again, so a unification is proved by the facts of the run that ended with it,
-in which the two values were still different; no proof of these facts can rest on the unification itself. Nulls
-of one function whose arguments have become equal become one, too, by the unifications of their arguments.
+Unification restarts the evaluation, so that a unification is proved from the facts of the run that ended with
+it, in which the two values were still different; proofs of these facts cannot depend on the unification
+itself. Nulls of one function whose arguments have become equal are unified, too, by the unifications of their
+arguments.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ NESTED = 100
 
 
 class _Prover(Protocol):
-    """What `proof_search.Search` does for equations."""
+    """Interface of `proof_search.Search` as used for equations."""
 
     found: Trace
 
@@ -38,7 +39,7 @@ class _Prover(Protocol):
 
 
 class Equations:
-    """Unifications of one evaluation with their proofs; each is proved once."""
+    """Unifications of one evaluation with their proofs, each proved once."""
 
     def __init__(self, runs: Runs, prover: Callable[[Trace, Equations], _Prover]) -> None:
         self.runs, self._prover = runs, prover
@@ -52,7 +53,7 @@ class Equations:
     # --- what was made, and what it has become ----------------------------------------------------------------
 
     def made(self, function: str, arguments: Sequence[Value], run: int) -> Null | None:
-        """The null that a function makes of values of a run, as it was invented."""
+        """The null that a function created from values of a run, before unification."""
         if run not in self._made:
             index = self._made[run] = {}
             for code, made in self.runs.merges.made.items():
@@ -69,13 +70,13 @@ class Equations:
         return [decode(kind, np.array([cell], dtype=np.int64), self.symbols)[0] for kind, cell in columns]
 
     def changed(self, run: int) -> bool:
-        """Whether anything had been unified when a run began."""
+        """Whether any values had been unified before a run."""
         return self.runs.identities[run].unified
 
     def of_null(
         self, variable: str, function: str, arguments: Sequence[Value], value: Value, run: int
     ) -> Iterator[Identified]:
-        """What an existential variable stood for before it became `value`."""
+        """Null of an existential variable before it was replaced by `value`."""
         null = self.made(function, arguments, run)
         if null is not None:
             yield from self.identified(variable, null, value, run)
@@ -83,7 +84,7 @@ class Equations:
     def of_term(
         self, variable: str, term: Expression, values: Mapping[str, Value], value: Value, run: int
     ) -> Iterator[Identified]:
-        """What a Skolem term, or one inside a collection, stood for before it became `value`."""
+        """Value of a Skolem term, possibly inside a collection, before it was replaced by `value`."""
         made = self._evaluated(term, values, run)
         if made is not None:
             yield from self.identified(variable, made, value, run)
@@ -91,7 +92,7 @@ class Equations:
     def of_condition(
         self, condition: Expression, values: Mapping[str, Value], run: int
     ) -> Iterator[Identified]:
-        """What the Skolem terms of a condition stood for at first."""
+        """Original values of the Skolem terms of a condition."""
         for term in walk(condition):
             made = self._evaluated(term, values, run) if isinstance(term, Skolem) else None
             if made is not None:
@@ -114,7 +115,7 @@ class Equations:
         return None
 
     def identified(self, variable: str, made: Value, value: Value, run: int) -> Iterator[Identified]:
-        """How a value became another one, position by position in lists."""
+        """Differences between two values, position by position in lists, with the chains that unify them."""
         for a, b in differences(made, value):
             chain = self.chain(a, b, self.runs.starts[run])
             if chain:
@@ -123,7 +124,7 @@ class Equations:
     def of_given(
         self, predicate: str, kinds: Sequence[Kind], row: Codes, values: Sequence[Value], run: int
     ) -> tuple[tuple[Value, ...], tuple[Identified, ...]]:
-        """A given fact as the data have it, and how its values became those that it has now."""
+        """A given fact as in the data, and the unifications that led to its current values."""
         table = self.runs.facts.tables.get(predicate)
         values = tuple(values)
         if table is None or not table.length or not self.changed(run):
@@ -142,13 +143,13 @@ class Equations:
     # --- chains -------------------------------------------------------------------------------------------------
 
     def chain(self, a: Value, b: Value, before: int) -> tuple[Proof, ...]:
-        """A shortest chain of unifications between two values, of those before a number; empty without one."""
+        """Shortest chain between two values among the first `before` unifications; empty if there is none."""
         start, end = (self.symbols.intern(whole(v)) for v in (a, b))
         links = self._links[:before]
         return tuple(self._proof(number) for number in shortest_chain(links, start, end) or ())
 
     def _ends(self, link: Link) -> tuple[int, int]:
-        """Codes of both values; 1 and 1.0 are one value, and have one."""
+        """Codes of both values; 1 and 1.0 are one value and share a code."""
         left, right = self.symbols.unified(np.array([link.left, link.right], dtype=np.int64)).tolist()
         return left, right
 
@@ -184,7 +185,7 @@ class Equations:
         return Proof(EQUAL, values, premises=premises, height=height, notes=(note,))
 
     def search(self, run: int) -> _Prover:
-        """Proofs of the facts of a run that ended with unifications."""
+        """Search over the facts of a run that ended with unifications."""
         if run not in self._searches:
             fired = {link.predicate for link in self.runs.merges.links if link.run == run}
             found: Trace = self.runs.trace(run, sorted(p for p in fired if p is not None))
@@ -193,7 +194,7 @@ class Equations:
 
 
 def differences(a: Value, b: Value) -> Iterator[tuple[Value, Value]]:
-    """Different values at equal places of lists, or the two values themselves.
+    """Pairs of different values at corresponding positions of lists and sets, or the two values themselves.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From a goal to its explanation: the whole pipeline on one screen."""
+"""Explanation of a goal: the facts that fit it with their proofs, or the reasons why there are none."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from kgreason.provenance.why_not import why_not
 
 @dataclass(frozen=True)
 class Explanation(Displayed):
-    """What is to be said of a goal.
+    """Explanation of a goal.
 
     Attributes
     ----------
     goal
-        As it was read.
+        The parsed goal.
     proofs
-        Of the first facts that fit it, those with the lowest proofs; empty if none fits.
+        Proofs of the first fitting facts, those with minimal proof heights; empty if none fits.
     others
-        Number of further facts that fit.
+        Number of further fitting facts.
     why_not
-        Where none fits, why.
+        Why no fact fits; `None` if one does.
     notes
-        On the goal and the rules as a whole.
+        Remarks on the goal and the rules.
     """
 
     goal: str
@@ -55,7 +55,7 @@ class Explanation(Displayed):
         return bool(self.proofs)
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; `format` is the version of this layout."""
+        """JSON-compatible dictionary; `format` is the version of this layout."""
         return {
             "format": FORMAT,
             "goal": self.goal,
@@ -67,7 +67,7 @@ class Explanation(Displayed):
         }
 
     def as_text(self, depth: int | None = None) -> str:
-        """Write for a terminal: all proofs, down to a depth, or why there is none.
+        """Text for a terminal: all proofs, down to a depth, or why there is none.
 
         Examples
         --------
@@ -89,7 +89,7 @@ class Explanation(Displayed):
         return "\n\n".join([*parts, *notes])
 
     def as_dot(self) -> str:
-        """Write for Graphviz: one graph."""
+        """Graph in the DOT language of Graphviz."""
         return proofs_dot(self.proofs) if self.why_not is None else why_not_dot(self.why_not)
 
 
@@ -107,21 +107,21 @@ def explain_fact(
     Parameters
     ----------
     facts
-        Input, as for `kgreason.engine.seminaive.evaluation.evaluate`.
+        Input facts, as for `kgreason.engine.seminaive.evaluation.evaluate`.
     goal
         An atom, for instance ``control("a","b")``; variables fit any value.
     most
-        Number of facts that are explained where several fit.
+        Maximal number of facts to explain, if several fit.
     sources
-        Tells where an input fact comes from (``file:line``), given its predicate and its values. Facts that are written
-        in the rule file are found without it.
+        Function from the predicate and values of an input fact to its location (``file:line``). Facts in
+        the rule file are located without it.
 
     Raises
     ------
     ProgramError
-        If the goal is no atom, or one that the rules and the data do not know.
+        If the goal is not an atom, or its predicate or constants are unknown to the rules and the data.
     EvaluationError
-        If the rules cannot be carried out on these data.
+        If the rules cannot be evaluated on these data.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def explain(
     limits: Limits = Limits(),  # noqa: B008
     sources: Lookup | None = None,
 ) -> Proof | WhyNot:
-    """Prove the first fact that fits the goal, or tell why none does; see `explain_fact`.
+    """Prove the first fact that fits the goal, or explain why there is none; see `explain_fact`.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def explain(
 
 
 def _fitting(goal: Atom, wanted: list[int | None], found: Trace) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Results that fit the goal, lowest first; a variable that stands twice means one value."""
+    """Numbers of the results that fit the goal, by height; a repeated variable requires equal values."""
     known = found.known.get(goal.predicate)
     if known is None:
         return np.empty(0, dtype=np.int64)
@@ -196,7 +196,7 @@ def _fitting(goal: Atom, wanted: list[int | None], found: Trace) -> np.ndarray[A
 
 
 def _sources(program: CheckedProgram, lookup: Lookup | None) -> Lookup:
-    """Where facts are written: in the rule file, else where `lookup` says."""
+    """Location of a given fact: in the rule file, or else from `lookup`."""
     written: dict[object, str] = {}
     for fact in program.facts:
         values = tuple(identity(_number(getattr(t, "value", ""))) for t in fact.terms)
@@ -210,5 +210,5 @@ def _sources(program: CheckedProgram, lookup: Lookup | None) -> Lookup:
 
 
 def _number(value: Value) -> Value:
-    """Integers as doubles: which of both a column has is not told by the text of one fact."""
+    """Convert integers to doubles, because the text of a fact does not determine which of both a column holds."""
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

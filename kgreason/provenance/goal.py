@@ -1,4 +1,4 @@
-"""What is to be explained: a fact, or a pattern of facts, from its text."""
+"""Goals of explanations: parsing and checking of a fact or pattern."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_goal(text: str) -> Atom:
     Raises
     ------
     ProgramError
-        If it is not one.
+        If the text is not a single atom.
 
     Examples
     --------
@@ -63,13 +63,13 @@ def read_goal(text: str) -> Atom:
 
 
 def _hinted(error: ProgramError, text: str) -> ProgramError:
-    """What stands in a goal without quotes may be a name that needs them."""
+    """Add the hint that a name in a goal may need quotes."""
     hint = 'a name with signs or blanks in it needs quotes, as in control("a","b & c")'
     return ProgramError(tuple(replace(d, hint=d.hint or hint) for d in error.diagnostics), text)
 
 
 def _without_nulls(text: str) -> tuple[str, dict[str, Null]]:
-    """The goal with variables of equal length in the place of nulls, which the language has no form for."""
+    """The goal with nulls replaced by variables of equal length, because the language has no syntax for nulls."""
     nulls: dict[str, Null] = {}
 
     def variable(found: re.Match[str]) -> str:
@@ -91,7 +91,7 @@ def _with_nulls(node: Expression, nulls: Mapping[str, Null]) -> Expression:
 
 
 def types_meant(goal: Atom, values: Sequence[Value | None], found: Trace) -> list[str]:
-    """Notes on constants of a type that their column does not have, where it can hold any."""
+    """Notes on constants whose type differs from all values of their column, for columns of kind ANY."""
     result = []
     for i, value in enumerate(values):
         kind = None if value is None else _kind(goal.predicate, i, found)
@@ -109,7 +109,7 @@ def types_meant(goal: Atom, values: Sequence[Value | None], found: Trace) -> lis
 
 
 def names_meant(goal: Atom, found: Trace) -> list[str]:
-    """Notes on variables that are written like a value of their column."""
+    """Notes on variables whose names are values of their column."""
     known = found.known.get(goal.predicate)
     meant: dict[str, None] = {}
     for i, argument in enumerate(goal.arguments):
@@ -122,7 +122,7 @@ def names_meant(goal: Atom, found: Trace) -> list[str]:
 
 
 def check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) -> None:
-    """Refuse an unknown predicate and a wrong number of arguments.
+    """Check predicate and number of arguments.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
     Raises
     ------
     ProgramError
-        If a constant has the wrong type, or occurs nowhere in the data and in what is derived from them.
+        If a constant has the wrong type, or occurs neither in the data nor in derived facts.
     """
     kinds = found.known[goal.predicate].kinds if goal.predicate in found.known else ()
     result: list[int | None] = []
@@ -188,18 +188,18 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
 
 
 def _holds(found: Trace, null: Null) -> bool:
-    """Whether a null occurs, if only within lists and sets."""
+    """Whether a null occurs, possibly only within lists and sets."""
     symbols = found.symbols
     return symbols.known(null) or any(null in nulls_in(v) for v in symbols.values(range(len(symbols))))
 
 
 def constants(goal: Atom, text: str) -> list[Value | None]:
-    """Values of a goal, `None` for variables.
+    """Values of the arguments of a goal, `None` for variables.
 
     Raises
     ------
     ProgramError
-        If an argument is neither.
+        If an argument is neither a value nor a variable.
     """
     return [None if isinstance(a, Variable) else _value(a, text) for a in goal.arguments]
 
@@ -210,7 +210,7 @@ def _misfit(predicate: str, place: int, kind: Kind, value: Value, span: Span, te
 
 
 def _written(value: Value, kind: Kind) -> str | None:
-    """The value as the column has it, if there is such a one."""
+    """Hint to write the value with the type of the column, if possible."""
     if kind is Kind.STRING:
         return f'write "{value}"'
     number = r"-?[0-9]+" if kind is Kind.INT else r"-?[0-9]+(\.[0-9]+)?"
@@ -219,7 +219,7 @@ def _written(value: Value, kind: Kind) -> str | None:
 
 
 def _kind(predicate: str, place: int, found: Trace) -> Kind | None:
-    """Kind of all values in a column but its nulls; `None` if there is no such kind."""
+    """Kind of all values in a column except nulls; `None` if there is no common kind."""
     known = found.known.get(predicate)
     if known is None or not len(known):
         return None
@@ -258,7 +258,7 @@ def _unknown(value: str, node: Expression, found: Trace, text: str) -> ProgramEr
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Nearest known string: first one that differs in case or blanks only, else one of a similar length.
+    """Most similar known string: the first that differs only in case or blanks, else one of similar length.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def _shared(a: str, b: str) -> int:
-    """Number of different characters in both: a quick bound on how near two words can be."""
+    """Upper bound on the number of common characters, as a fast measure of similarity."""
     return len(set(a) & set(b)) + max(0, len(b) - len(set(b)))
 
 

@@ -1,13 +1,13 @@
-"""The height of every fact: the least number of rules on a path of a proof from it down to given facts.
+"""Heights of facts: the minimal depth of a proof, counted in rules.
 
-The height of a given fact is 0; that of a derived one is one more than the greatest height of its premises,
-in the derivation where that is least. Negated atoms and conditions do not count. An aggregate outside recursion
-is taken of all its contributions, so all of them count; one in recursion of those that are known by then.
+The height of a given fact is 0; that of a derived fact is one more than the greatest height of its premises,
+minimized over its derivations. Negated atoms and conditions do not count. An aggregate outside recursion
+depends on all its contributions; one in recursion on those known at that height.
 
-Heights are found by the engine itself, a stratum at a time. It evaluates the stratum in rounds, and in round h it
-derives what has height h, provided that facts of lower strata, and totals, come to light in the round of their own
-height: a clock, a predicate that gets one more fact in each round, holds them back until then.
-Of keyed predicates every value on the way to the last is kept, with the round in which it came.
+The engine computes heights stratum by stratum. It evaluates a stratum in rounds, and round h derives the
+facts of height h, provided that facts of lower strata, and totals, become visible in the round of their own
+height. This is controlled by a clock, a predicate that gets one more fact in each round. Of keyed predicates
+all intermediate values are kept, with the rounds in which they were derived.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kgreason.provenance.traced_rules import Prepared
 
 
 class Watch:
-    """Notes in which round the facts of some predicates came."""
+    """Recorder of the rounds in which the facts of some predicates are derived."""
 
     def __init__(self, predicates: Sequence[str]) -> None:
         self.predicates = predicates
@@ -42,7 +42,7 @@ class Watch:
         self.relations: dict[str, Relation] = {}
 
     def __call__(self, relations: Mapping[str, Relation]) -> None:
-        """Note what has come in a round."""
+        """Record the facts of a round."""
         for predicate in self.predicates:
             relation = self.relations[predicate] = relations[predicate]
             if isinstance(relation, KeyedRelation):
@@ -69,7 +69,7 @@ NOTHING: Heights = np.empty(0, dtype=np.int64)
 
 
 class Levels:
-    """Heights, stratum by stratum."""
+    """Heights by stratum."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Levels:
                 self.known[predicate] = Known(table.kinds, table.matrix(), zeros)
 
     def stratum(self, stratum: Stratum, rules: Sequence[Prepared]) -> None:
-        """Find the heights of all facts of a stratum, all lower ones being known."""
+        """Compute the heights of all facts of a stratum, after all lower ones."""
         if not any(self.result.count(r.rule.head.predicate) for r in rules):
             for rule in rules:
                 table = self.result.tables[rule.rule.head.predicate]
@@ -102,7 +102,7 @@ class Levels:
         self._rounds(stratum, others, heads, self._totalled(whole))
 
     def given(self, predicate: str) -> Codes:
-        """Given facts of a derived predicate, coded as its results."""
+        """Given facts of a derived predicate, coded like its results."""
         kinds = self.result.tables[predicate].kinds
         parts = []
         table = self.facts.tables.get(predicate)
@@ -113,7 +113,7 @@ class Levels:
             parts.append(stated(facts, kinds, self.symbols))
         if not parts:
             return np.empty((0, len(kinds)), dtype=np.int64)
-        given = np.concatenate(parts)  # data and rule file may give the same fact
+        given = np.concatenate(parts)  # data and rule file may contain the same fact
         given = self.types.doubled(predicate, kinds, given, self.symbols)
         return np.unique(given, axis=0) if len(kinds) else given[:1]
 
@@ -135,14 +135,14 @@ class Levels:
         return result
 
     def _rows(self, predicate: str, table: Table, arity: int) -> Codes:
-        """The first columns of a table, coded as the results of a predicate."""
+        """The first columns of a table, coded like the results of a predicate."""
         kinds = self.result.tables[predicate].kinds
         own = Table(table.kinds[:arity], table.columns[:arity], table.length)
         rows = own.converted(kinds, self.symbols).matrix()
         return self.types.doubled(predicate, kinds, rows, self.symbols)
 
     def _tops(self, number: int, rule: Prepared) -> CheckedRule:
-        """The rule that gives the heights in all contributions of each group."""
+        """Rule that returns the heights of the premises for all contributions of each group."""
         body = rule.body
         assert body.aggregation is not None
         positives, heights = list(body.positives), list[Variable]()
@@ -155,14 +155,14 @@ class Levels:
         return replace(body, head=head, positives=tuple(positives), aggregation=None, after=())
 
     def _heads(self, number: int, rule: Prepared) -> CheckedRule:
-        """The rule with the group that it makes a total of in its head."""
+        """Rule with the group variables appended to its head."""
         body = rule.body
         assert body.aggregation is not None
         terms = (*body.head.terms, *map(Variable, body.aggregation.group))
         return replace(body, head=CheckedAtom(f"#height:{number}", terms, body.head.span))
 
     def _run(self, rules: Sequence[CheckedRule]) -> Mapping[str, Table]:
-        """Evaluate rules that read known facts only."""
+        """Evaluate rules that read only known facts."""
         if not rules:
             return {}
         tables: dict[str, Table] = {}
@@ -174,7 +174,7 @@ class Levels:
         return self._evaluate(strata, tables, [r.head.predicate for r in rules]).tables
 
     def _table(self, predicate: str) -> Table:
-        """Facts of a lower stratum, with their heights where the name asks for them."""
+        """Facts of a lower stratum, with heights if the name asks for them."""
         if predicate.startswith("#at:"):
             known = self.known[predicate[4:]]
             ids = known.finals()
@@ -230,7 +230,7 @@ class Levels:
         for head in heads:
             given = self.given(head)
             kinds = self.result.tables[head].kinds
-            if head in self.types.kinds:  # without given facts, too: its kinds must be those of the results
+            if head in self.types.kinds:  # also without given facts: the kinds must be those of the results
                 tables[head] = Table.of(kinds, given)
             if totalled.get(head):
                 rows = np.concatenate([np.column_stack([r, h]) for r, h in totalled[head]])
@@ -254,7 +254,7 @@ class Levels:
         predicates = frozenset((*stratum.predicates, *revealed, CLOCK))
         for rule in rules:
             positives = rule.body.positives
-            if not any(a.predicate in predicates for a in positives):  # in the first round, not before it
+            if not any(a.predicate in predicates for a in positives):  # fires in the first round, not before
                 positives = (*positives, CheckedAtom(CLOCK, (Constant(0),), span))
             negatives = tuple(replace(a, predicate=f"#final:{a.predicate}") for a in rule.body.negatives)
             tables.update({a.predicate: self._table(a.predicate) for a in negatives})
@@ -281,7 +281,7 @@ class Levels:
             self._take(head, watch, stratum.recursive)
 
     def _take(self, head: str, watch: Watch, recursive: bool) -> None:
-        """Keep what the rounds derived, and which of it is a result; without recursion in the order of the result."""
+        """Store the derived facts, and which of them are results; without recursion in the order of the results."""
         table = self.result.tables[head]
         rows, heights = watch.found(head, table.arity)
         rows = self.types.doubled(head, table.kinds, rows, self.symbols)
@@ -295,7 +295,7 @@ class Levels:
         at = result.places(rows)
         there = np.zeros(table.length, dtype=np.bool_)
         there[at[at >= 0]] = True
-        missing = np.flatnonzero(~there)  # a last improvement too small to be told on
+        missing = np.flatnonzero(~there)  # final improvements too small to be propagated
         rows = np.concatenate([rows, result.rows[missing]])
         heights = np.concatenate([heights, np.full(len(missing), watch.rounds)])
         self.known[head] = Known(table.kinds, rows, heights, np.concatenate([at, missing]) >= 0)
@@ -306,7 +306,7 @@ def _at(predicate: str) -> str:
 
 
 def _reveal(predicate: str, arity: int) -> CheckedRule:
-    """Build ``p(X) :- #at:p(X, L), #clock(L)``."""
+    """Rule ``p(X) :- #at:p(X, L), #clock(L)``."""
     terms = tuple(Variable(f"X{i}") for i in range(arity))
     level = Variable("L")
     head = CheckedAtom(predicate, terms, NOWHERE)
@@ -315,7 +315,7 @@ def _reveal(predicate: str, arity: int) -> CheckedRule:
 
 
 def _greatest(table: Table, width: int) -> Known:
-    """For each value of the first columns, the greatest of the others."""
+    """Maximum of the other columns for each value of the first columns."""
     rows = table.matrix()
     heights = rows[:, width:].max(axis=1, initial=0)
     order = np.lexsort((heights, *rows[:, :width].T[::-1])) if len(rows) else np.empty(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Facts with their heights, and the way to those that have given values at some positions."""
+"""Facts with their heights, indexed by values at some positions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Known:
-    """Facts of one predicate in the order of their heights.
+    """Facts of one predicate, sorted by height.
 
     Parameters
     ----------
     rows
-        Coded values, shape (n, arity). A keyed predicate has, besides its final facts, those that better
-        values of a recursion replaced.
+        Coded values, shape (n, arity). For a keyed predicate, these include facts that a
+        recursion has replaced by better values.
     heights
-        Of each fact; shape (n,).
+        Height of each fact; shape (n,).
     final
-        Whether it is among the results; shape (n,). By default all are.
+        Whether each fact is a result; shape (n,). By default all are.
 
     Examples
     --------
@@ -66,15 +66,15 @@ class Known:
         return np.flatnonzero(self.final)
 
     def find(self, columns: tuple[int, ...], values: Sequence[int]) -> Ids:
-        """Numbers of the facts with the values at the columns, lowest first."""
+        """Numbers of the facts with some values at the columns, sorted by height."""
         return self.join(columns, np.array([values], dtype=np.int64))[1]
 
     def fitting(self, columns: tuple[int, ...], wanted: Codes) -> int:
-        """Number of facts that fit rows of values at the columns, roughly."""
+        """Approximate number of facts that match rows of values at the columns."""
         return int(self.found(columns, wanted)[2].sum()) if columns else len(self) * len(wanted)
 
     def join(self, columns: tuple[int, ...], wanted: Codes) -> tuple[Ids, Ids]:
-        """Pairs of a row of values at the columns and of a fact that has them, by their numbers."""
+        """Join of rows of values with the facts at the columns: numbers of the matching rows and facts."""
         if not columns:
             which = np.repeat(np.arange(len(wanted)), len(self))
             return which, np.tile(np.arange(len(self)), len(wanted))
@@ -84,18 +84,19 @@ class Known:
         ids = order[np.repeat(starts, counts) + inside]
         if len(columns) == 1:
             return which, ids
-        same = (self.rows[ids][:, list(columns)] == wanted[which]).all(axis=1)  # of several, keys are mixed
+        # keys of several columns are hashes
+        same = (self.rows[ids][:, list(columns)] == wanted[which]).all(axis=1)
         return which[same], ids[same]
 
     def places(self, rows: Codes) -> Ids:
-        """Number of each row, the first one; -1 where there is none."""
+        """Number of the first fact equal to each row; -1 where there is none."""
         which, ids = self.join(tuple(range(self.rows.shape[1])), rows)
         found = np.full(len(rows), -1, dtype=np.int64)
         found[which[::-1]] = ids[::-1]
         return found
 
     def found(self, columns: tuple[int, ...], wanted: Codes) -> tuple[Ids, Ids, Ids]:
-        """Numbers of the facts in the order of their keys; where those of each row begin there, and how many."""
+        """Index lookup: fact numbers in key order, and start and length of the range for each row."""
         index = self._indexes.get(columns)
         if index is None:
             keys = _mixed(self.rows, columns)
@@ -108,7 +109,7 @@ class Known:
 
 
 def _mixed(rows: Codes, columns: tuple[int, ...]) -> npt.NDArray[np.uint64]:
-    """One number for the values at the columns: the value itself where there is one column."""
+    """One number for the values at the columns: the value itself for one column, else a hash."""
     keys = np.ascontiguousarray(rows[:, columns[0]]).view(np.uint64)
     for column in columns[1:]:
         keys = (keys ^ (keys >> np.uint64(29))) * MIX + np.ascontiguousarray(rows[:, column]).view(np.uint64)
@@ -117,21 +118,21 @@ def _mixed(rows: Codes, columns: tuple[int, ...]) -> npt.NDArray[np.uint64]:
 
 @dataclass(frozen=True)
 class Types:
-    """Types of the whole program and all its facts; the part of it that a goal needs would have others.
+    """Kinds inferred from the whole program and all facts; those of the part needed by a goal may differ.
 
     Attributes
     ----------
     kinds
-        Of the predicates that facts can reach.
+        Kinds by predicate, for predicates that facts can reach.
     doubles
-        Positions of kind ANY of which no number is an integer: known facts have the code of the double there.
+        Positions of kind ANY whose numbers are all doubles; known facts have the code of the double there.
     """
 
     kinds: Mapping[str, tuple[Kind, ...]]
     doubles: frozenset[tuple[str, int]]
 
     def doubled(self, predicate: str, kinds: Sequence[Kind], rows: Codes, symbols: Symbols) -> Codes:
-        """The same rows of a predicate with the codes of doubles where it has doubles."""
+        """The rows of a predicate with integers replaced by doubles at the positions `doubles`."""
         wanted = [i for i, kind in enumerate(kinds) if kind is Kind.ANY and (predicate, i) in self.doubles]
         if not wanted or not len(rows):
             return rows
@@ -141,6 +142,6 @@ class Types:
         return rows
 
     def table(self, predicate: str) -> Table | None:
-        """A table without rows; `None` where no fact can be."""
+        """Empty table of a predicate; `None` if it cannot have facts."""
         kinds = self.kinds.get(predicate)
         return None if kinds is None else Table.of(kinds, np.empty((0, len(kinds)), dtype=np.int64))

@@ -1,8 +1,8 @@
-"""What keeps one rule from giving a fact: the first thing in its body that fails, in the match that gets furthest.
+"""Obstacles of a rule: the first failing body item, in the match that satisfies most of the body.
 
-A body is followed as it is written, except that what has no value yet waits: conditions for their variables, atoms
-until they share a variable with what stands before them, or with the goal. So does a step that cannot be carried out
-with the values at hand: a run sees only those of which all facts of the body are there.
+Items are matched in textual order, except that unbound ones are postponed: conditions until their variables
+are bound, atoms until they share a variable with the preceding items or the goal. Steps that fail with an
+evaluation error are postponed, too: an evaluation executes them only for bindings of the whole body.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ COUNTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What fails in the match that gets furthest.
+    """Failing item of the match that satisfies most of the body.
 
     Attributes
     ----------
     reason
-        As it is told.
+        Reason for display.
     near
-        The part of the body that holds: 1 is all of it; below 0 the head cannot be what is wanted.
+        Satisfied fraction of the body; 1 for all of it, negative if the head cannot match the goal.
     missing
-        The atom of which there is no fact.
+        Missing fact.
     unlike
-        What the rule makes, and the value that it should be.
+        Value that the rule creates, and the wanted value.
     """
 
     reason: Reason
@@ -60,7 +60,7 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """Something in a body, and the variables that it waits for."""
+    """Body item with the variables that it requires."""
 
     part: CheckedAtom | Step
     negated: bool = False
@@ -85,12 +85,13 @@ class _Item:
 
 
 class Obstacles:
-    """Looks for the obstacle of one rule.
+    """Search for the obstacle of one rule.
 
-    The result has the value `kept` in the place of what is wanted, and arguments are wanted that are `equal`.
+    `kept` is the value in the result instead of the wanted one; `equal` are pairs of arguments that must be
+    equal.
 
-    Among the matches that get equally far it is that of a comparison of numbers that lacks least, or of a missing fact
-    whose values occur at most of its places.
+    Among the matches that satisfy equally much of the body, the preferred one fails at a comparison with the
+    smallest numeric gap, or at a missing fact whose values occur at most of its positions.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Obstacles:
         self.found = Obstacle(reason)
 
     def look(self, goal: Binding) -> Obstacle:
-        """Find what fails, the head being the goal."""
+        """Find the obstacle for a binding of the head."""
         aggregation = self.matcher.rule.rule.aggregation
         if aggregation is None:
             self._follow(goal)
@@ -120,7 +121,7 @@ class Obstacles:
         return self.found
 
     def _without_late_nulls(self, aggregation: Aggregation) -> Matcher:
-        """The rule without the nulls that it makes of its groups, for it may make none."""
+        """Matcher without the nulls created from groups, because there may be none."""
         matcher, body = self.matcher, self.matcher.body
         needed = {n for s in body.before for n in variables(s.expression)}
         needed |= {*aggregation.group, *aggregation.contributors}
@@ -133,7 +134,7 @@ class Obstacles:
     # --- bodies -------------------------------------------------------------------------------------------------
 
     def _follow(self, start: Binding) -> None:
-        """Match the body as far as possible, in every way."""
+        """Extend matches of the body as far as possible, by depth-first search."""
         tried = 0
         waiting: list[tuple[Batch, tuple[int, ...], dict[int, str]]] = [(Batch.of(start), (), {})]
         while waiting and tried < MOST:
@@ -144,7 +145,7 @@ class Obstacles:
                 continue
             try:
                 after, fails = self._passed(self.items[number], batch)
-            except EvaluationError as error:  # in some match, so look at fewer of them
+            except EvaluationError as error:  # the error is in some match: bisect
                 if batch.size == 1:
                     waiting.append((batch, met, {**undone, number: error.message}))
                 else:
@@ -157,7 +158,7 @@ class Obstacles:
             waiting += [(piece, (*met, number), undone) for piece in reversed(after.pieces())]
 
     def _end(self, binding: Binding, met: tuple[int, ...], undone: Mapping[int, str]) -> None:
-        """Where nothing is left, except for what could not be carried out."""
+        """Record a match of all items, except for those with evaluation errors."""
         if undone:
             number, message = next(iter(undone.items()))
             self._set((len(met), -math.inf), binding, met, "condition", str(self.items[number].part), message)
@@ -165,7 +166,7 @@ class Obstacles:
             self._set((len(met), math.inf), binding, met, "head", *self._complete())
 
     def _next(self, bound: Mapping[str, object], done: set[int]) -> int | None:
-        """The first item whose time has come; logs of nulls are read last."""
+        """The next item that is ready; logs of nulls come last."""
         left = [i for i in range(len(self.items)) if i not in done]
         shown = [i for i in left if not self.items[i].hidden]
         for some in (shown, left):
@@ -176,7 +177,7 @@ class Obstacles:
         return None
 
     def _passed(self, item: _Item, batch: Batch) -> tuple[Batch, Mask]:
-        """The matches beyond an item, and which of those before it fail there."""
+        """Extended matches after an item, and a mask of the matches that fail there."""
         matcher, part = self.matcher, item.part
         if not isinstance(part, CheckedAtom):
             after, holds = matcher.stepped(part, batch)
@@ -190,7 +191,7 @@ class Obstacles:
         return matcher.extended(part, batch, which[:MOST], ids[:MOST]), fails
 
     def _fail(self, item: _Item, batch: Batch, met: tuple[int, ...]) -> None:
-        """Take in the best of some matches that all fail at an item."""
+        """Record the best of the matches that fail at an item."""
         part, ranks = item.part, np.zeros(batch.size)
         if not item.positive:
             ranks = -_gaps(self.matcher, part, batch)
@@ -217,7 +218,7 @@ class Obstacles:
             self._set(rank, binding, met, "atom", str(part), f"there is no {words}", missing)
 
     def _made(self, log: CheckedAtom, binding: Binding) -> tuple[str, tuple[Value, Value] | None]:
-        """What a rule makes of the values at hand, which is not what it should be."""
+        """What a rule creates from the current values, and how it differs from the wanted value."""
         inventions = {i.variable for i in self.matcher.rule.rule.inventions} & set(log.variables)
         made = inventions or {log.variables[-1]}
         given = Batch.of({name: cell for name, cell in binding.items() if name not in made})
@@ -231,7 +232,7 @@ class Obstacles:
         return f"what it makes of these values is {source(value)}, not {source(other)}", (value, other)
 
     def _occurring(self, atom: CheckedAtom, batch: Batch) -> npt.NDArray[np.float64]:
-        """At how many of its places the values of an atom occur."""
+        """Number of positions of an atom at which its values occur in facts."""
         fits = np.zeros(batch.size)
         for i, term in enumerate(atom.terms):
             if not isinstance(term, Constant) and term.name in batch.columns:
@@ -240,13 +241,13 @@ class Obstacles:
         return fits
 
     def _complete(self) -> tuple[str, str]:
-        """Where the whole body holds."""
+        """Obstacle of a match of the whole body."""
         if self.kept is None:
             return "", "it gives other values"
         return "", f"it gives this, but the value in the result is {source(self.kept)}"
 
     def _holding(self, atom: CheckedAtom, binding: Binding) -> str:
-        """What holds against a negation, and why."""
+        """Fact that contradicts a negated atom, and its last derivation step."""
         number = int(self.matcher.joined(atom, Batch.of(binding))[1][0])
         proof = self.search.prove([(atom.predicate, number)])[0]
         return f"{proof.fact} holds{_because(proof)}"
@@ -264,7 +265,7 @@ class Obstacles:
     # --- aggregates ---------------------------------------------------------------------------------------------
 
     def _weigh(self, matcher: Matcher, aggregation: Aggregation, group: Group, goal: Binding) -> None:
-        """Conditions on an aggregate, and what it gives."""
+        """Check the conditions on an aggregate, and its value."""
         what = f"{aggregation.variable} = {written(matcher.rule.rule)} = {source(group.total)}"
         reached = f"{what} from {group.size:,} contribution{'s' * (group.size != 1)}"
         met = [
@@ -299,7 +300,7 @@ class Obstacles:
         missing: tuple[str, tuple[Value | None, ...]] | None = None,
         unlike: tuple[Value, Value] | None = None,
     ) -> None:
-        """Take in an obstacle if it is the best one; `met` are texts, or numbers of items."""
+        """Record an obstacle if it is the best one; `met` are texts, or numbers of items."""
         if rank <= self.best:
             return
         self.best, known = rank, self.matcher.named(binding)
@@ -314,8 +315,8 @@ class Obstacles:
 
 
 def _items(matcher: Matcher) -> list[_Item]:
-    """The body in the order of the text; what only serves the head, and nulls, come last."""
-    # Of a dependency, the atoms that hold the two values come first.
+    """Body items in textual order; those that only serve the head, and nulls, come last."""
+    # The atoms that bind the two values of a dependency come first.
     body = matcher.body
     bindable = {v for a in body.positives for v in a.variables}
     bindable |= {s.variable for s in body.before if isinstance(s, Assign)}
@@ -333,7 +334,7 @@ def _items(matcher: Matcher) -> list[_Item]:
 
 
 def _equalities(matcher: Matcher, equal: Sequence[tuple[int, int]]) -> Iterator[_Item]:
-    """What a goal asks of the head by one variable at two places."""
+    """Equalities of head arguments required by a repeated variable of the goal."""
     head = matcher.rule.rule.head
     for one, other in equal:
         condition = Binary("==", head.terms[one], head.terms[other])
@@ -341,7 +342,7 @@ def _equalities(matcher: Matcher, equal: Sequence[tuple[int, int]]) -> Iterator[
 
 
 def _gaps(matcher: Matcher, part: CheckedAtom | Step, batch: Batch) -> npt.NDArray[np.float64]:
-    """By how much a comparison of numbers fails in each match."""
+    """Numeric gap of a failing comparison, for each match."""
     gaps = np.full(batch.size, math.inf)
     expression = part.expression if isinstance(part, Filter) else None
     if isinstance(expression, Binary) and expression.operator in ("<", "<=", ">", ">=", "=="):
@@ -353,7 +354,7 @@ def _gaps(matcher: Matcher, part: CheckedAtom | Step, batch: Batch) -> npt.NDArr
 
 
 def _because(proof: Proof) -> str:
-    """The last step of a proof in a line."""
+    """One-line text of the last step of a proof."""
     if proof.rule is None:
         return f" ({proof.source})" if proof.source else ""
     below = list(dict.fromkeys(p.fact for p in proof.below if p.predicate != EQUAL))

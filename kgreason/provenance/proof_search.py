@@ -1,4 +1,4 @@
-"""Proofs of minimal height, found from the top down along known heights."""
+"""Top-down search for proofs of minimal height, guided by known heights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from kgreason.provenance.traces import Trace
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """One application of a rule."""
+    """Application of a rule."""
 
     matcher: Matcher
     binding: Binding
@@ -39,7 +39,7 @@ class Derivation:
     group: Group | None = None
 
     def below(self) -> Iterator[Premise]:
-        """Facts that it rests on."""
+        """Facts on which the step depends."""
         yield from self.premises
         for part in self.group.parts if self.group else ():
             yield from part.match.premises[: len(self.matcher.rule.shown)]
@@ -47,19 +47,19 @@ class Derivation:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """The union of what several rules, or several rounds of one, give, and of given facts (by their rows)."""
+    """Union of the contributions of several rules or rounds, and of given facts (as rows)."""
 
     parts: tuple[Derivation, ...]
     given: tuple[Codes, ...] = ()
 
     def below(self) -> Iterator[Premise]:
-        """Facts that it rests on."""
+        """Facts on which the union depends."""
         for part in self.parts:
             yield from part.below()
 
 
 class Search:
-    """Proofs of facts of one trace; facts that several proofs need are proved once."""
+    """Search for proofs over one trace; each fact is proved once."""
 
     def __init__(self, found: Trace, lookup: Lookup, equations: Equations) -> None:
         self.found, self.lookup, self.equations = found, lookup, equations
@@ -67,7 +67,7 @@ class Search:
         self.proofs: dict[Premise, Proof] = {}
 
     def prove(self, goals: Sequence[Premise]) -> list[Proof]:
-        """One proof for each fact."""
+        """A proof for each fact."""
         steps: dict[Premise, Derivation | Joint | None] = {}
         waiting = [goal for goal in goals if goal not in self.proofs]
         while waiting:
@@ -83,10 +83,10 @@ class Search:
     # --- derivations ----------------------------------------------------------------------------------------
 
     def derive(self, premise: Premise) -> Derivation | Joint | None:
-        """The last step of a lowest proof; `None` for a given fact.
+        """Last step of a proof of minimal height; `None` for a given fact.
 
-        Within one round of a recursion, a rule may see what a rule before it has improved in place, so what is under a
-        key may rest on facts of its own height.
+        Within one round of a recursion, a rule may read values that a preceding rule has improved in place; a
+        keyed fact may therefore depend on facts of its own height.
         """
         height = int(self.found.known[premise[0]].heights[premise[1]])
         if height == 0:
@@ -107,7 +107,7 @@ class Search:
         return bool((given == known.rows[premise[1]]).all(axis=1).any())
 
     def _joint(self, premise: Premise, height: int) -> Joint | None:
-        """Given facts and contributions of all rules that give parts of a union, each with something new."""
+        """Given facts and contributions of all rules that together form a union, each of which adds elements."""
         predicate, number = premise
         known, position = self.found.known[predicate], self.found.program.keyed[predicate].position
         values = self.values(premise)
@@ -135,7 +135,7 @@ class Search:
     def _pieces(
         self, matcher: Matcher, head: Binding, height: int, missing: frozenset[Value], position: int
     ) -> Iterator[Derivation]:
-        """Applications of a rule that give sets under one key; of an aggregate, contributions of what is missing."""
+        """Applications of a rule that derive sets for one key; of an aggregate, contributions with missing elements."""
         aggregation = matcher.body.aggregation
         if aggregation is None:
             for batch in matcher.matches(head, height):
@@ -143,7 +143,7 @@ class Search:
             return
         split = matcher.body.head.terms[position] == Variable(aggregation.variable)
         for whole in groups(matcher, aggregation, head, height if matcher.rule.recursive else None):
-            if not split:  # what the rule gives is not the union itself
+            if not split:  # the rule derives other values than the union itself
                 done = matcher.steps(matcher.body.after, whole.binding)
                 if done is not None and whole.height < height:
                     yield Derivation(matcher, done, group=whole)
@@ -161,7 +161,7 @@ class Search:
                     yield Derivation(matcher, done, group=group)
 
     def _given_by(self, part: Derivation, position: int) -> frozenset[Value]:
-        """The part of a union that a rule gives."""
+        """The part of a union that a rule derives."""
         term, matcher = part.matcher.body.head.terms[position], part.matcher
         if isinstance(term, Constant):
             value = term.value
@@ -264,7 +264,7 @@ class Search:
         return decoded_row(self.found.known[predicate].kinds, row, self.found.symbols)
 
     def code(self, predicate: str, position: int, value: Value | None) -> int | None:
-        """Code of a value at a position; `None` if it cannot stand there."""
+        """Code of a value at a position; `None` if it cannot occur there."""
         if value is None:
             return None
         kind = self.found.known[predicate].kinds[position]
@@ -297,7 +297,7 @@ class Search:
         )
 
     def _final(self, premise: Premise) -> Value | None:
-        """The last value of a fact that a recursion improved."""
+        """Final value of a fact that the recursion improved."""
         predicate, number = premise
         known, keyed = self.found.known[predicate], self.found.program.keyed.get(predicate)
         if keyed is None or known.final[number]:
@@ -308,7 +308,7 @@ class Search:
         return None if last is None else self.values((predicate, last))[keyed.position]
 
     def _identified(self, rule: CheckedRule, values: dict[str, Value]) -> Iterator[Identified]:
-        """Nulls that the rule makes, where they are something else by now."""
+        """Nulls created by the rule that have been replaced by other values."""
         run = self.found.run
         if not self.equations.changed(run):
             return
@@ -328,7 +328,7 @@ class Search:
 
 
 def _upwards(steps: dict[Premise, Derivation | Joint | None]) -> Iterator[Premise]:
-    """Facts, each behind those that it rests on; one that would rest on itself is left without a derivation."""
+    """Facts in dependency order, dependencies first; cycles are cut by dropping a derivation."""
     done: set[Premise] = set()
     for start in list(steps):
         path = [start]

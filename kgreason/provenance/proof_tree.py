@@ -1,4 +1,4 @@
-"""What an explanation is made of; all of it plain values, ready to be written in any form."""
+"""Data model of explanations: proofs, reasons and rule notes as plain values."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Bound = tuple[tuple[str, Value], ...]
 
 @dataclass(frozen=True, slots=True)
 class RuleNote:
-    """A rule as a reader wants to see it.
+    """Description of a rule for display.
 
     Attributes
     ----------
     number
-        Counted from 1 in the order of the text.
+        Position of the rule in the text, from 1.
     label
-        From ``@label``, else empty.
+        Label from ``@label``, or empty.
     documentation
-        Of the ``%%`` lines above it, else empty.
+        Text of the ``%%`` lines above the rule, or empty.
     where
-        ``file:line``.
+        Location as ``file:line``.
     """
 
     number: int
@@ -49,13 +49,13 @@ class RuleNote:
         return f'"{self.label}"' if self.label else f"rule {self.number}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON-compatible dictionary."""
         return _fields(self, {})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contribution:
-    """One contribution to an aggregate: who contributes, what, and the facts that say so.
+    """Contribution to an aggregate: contributor, value, and the facts behind it.
 
     `conditions` and `absent` are those of the rule's body before the aggregate, as in `Proof`.
     """
@@ -72,7 +72,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Total:
-    """``variable = function(...)`` over contributions; of very many the greatest are told, and how many `others`."""
+    """Total ``variable = function(...)`` with its contributions: the greatest ones, and the number of `others`."""
 
     variable: str
     function: str
@@ -89,18 +89,18 @@ class Total:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Identified:
-    """A value that equality rules made another one.
+    """Value that equality rules have replaced by another one.
 
     Attributes
     ----------
     variable
-        Of the rule that made it, or the place in a given fact.
+        Variable of the rule that created the value, or the position in a given fact.
     made
-        What it was at first.
+        Original value.
     value
-        What it is in the fact.
+        Value in the fact.
     chain
-        Proofs of equalities that lead from the one to the other.
+        Proofs of the equalities that connect the two values.
     """
 
     variable: str
@@ -114,37 +114,37 @@ class Identified:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Proof:
-    """Why a fact holds: it is given, or a rule derives it from premises.
+    """Proof of a fact: the fact is given, or derived by a rule from premises.
 
-    A fact that several proofs need is one object. `height` is the least possible one (see module `traces`).
+    A fact that occurs in several proofs is one object. `height` is the minimal height (see module `heights`).
 
     Attributes
     ----------
     predicate, values
         The fact.
     rule
-        `None` for a given fact.
+        Rule of the last step; `None` for a given fact.
     binding
-        Values of the rule's variables as far as the text names them.
+        Values of the variables that the text of the rule names.
     premises
-        Proofs of the positive atoms in their order; with an aggregate they stand in its contributions.
+        Proofs of the positive atoms, in order; with an aggregate, they are in its contributions.
     conditions
-        Conditions and assignments of the rule with values in the place of variables.
+        Conditions and assignments of the rule, with variables replaced by values.
     absent
-        Negated atoms: what does not hold.
+        Negated atoms, none of which holds.
     total
         The aggregate of the rule, if it has one.
     source
-        Where a given fact comes from, ``file:line``; `None` where that is not known.
+        Location of a given fact, ``file:line``; `None` if unknown.
     final
-        Where a recursion improved the aggregated value of this fact later: the last value.
+        Final value of the fact, if the recursion improved its aggregated value later.
     notes
-        What else is to be said. A fact of a union without a rule has, as its premises, the parts that the rules give.
+        Further remarks. The fact of a union without a rule has, as premises, the parts that the rules derive.
     identified
-        Values of the fact that were others to the rule, or in the data, until equality rules made them one.
+        Values of the fact that equality rules have replaced since the rule, or the data, produced them.
 
-    Proofs that two values are one have the predicate ``=``; a rule with ``=`` in its head names them, or they are nulls
-    of one function, and their premises tell that its arguments are equal.
+    Proofs of the equality of two values have the predicate ``=``: either a rule with ``=`` in its head
+    derives it, or the values are nulls of one function and the premises prove that its arguments are equal.
     """
 
     predicate: str
@@ -163,17 +163,17 @@ class Proof:
 
     @property
     def fact(self) -> str:
-        """The fact as the language writes it."""
+        """The fact in the syntax of the language."""
         return fact_text(self.predicate, self.values)
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:
-        """Of the aggregate of the rule; empty without one."""
+        """Contributions to the aggregate of the rule; empty without one."""
         return self.total.contributions if self.total else ()
 
     @property
     def below(self) -> Iterator[Proof]:
-        """Proofs that this step rests on directly."""
+        """Proofs on which this step directly depends."""
         yield from self.premises
         for contribution in self.contributions:
             yield from contribution.premises
@@ -184,7 +184,7 @@ class Proof:
         return f"<Proof of {self.fact}, height {self.height}>"
 
     def steps(self) -> list[Proof]:
-        """All proofs within this one, each once, itself first."""
+        """All distinct proofs contained in this one, itself first."""
         found: dict[int, Proof] = {id(self): self}
         waiting = [self]
         while waiting:
@@ -195,9 +195,9 @@ class Proof:
         return list(found.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON: steps refer to one another by number, the first is the fact that is explained.
+        """JSON-compatible dictionary: steps refer to each other by number; the first one is the explained fact.
 
-        Flat, since a proof may be too deep to nest.
+        The list is flat, because a proof may be too deep to nest.
         """
         steps = self.steps()
         numbers = {id(proof): i for i, proof in enumerate(steps)}
@@ -217,7 +217,7 @@ _JSON = {"total": "aggregate", "chain": "equations"}
 
 
 def _plain(item: Any, numbers: Mapping[int, int]) -> Any:
-    """Fields of parts of an explanation, ready for JSON; proofs by their numbers."""
+    """Parts of an explanation in JSON-compatible form; proofs are replaced by their numbers."""
     if isinstance(item, tuple):
         return [_plain(part, numbers) for part in item]
     if id(item) in numbers:
@@ -243,22 +243,22 @@ def _fields(item: Any, numbers: Mapping[int, int]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why one rule does not give a fact.
+    """Why a rule does not derive a fact.
 
     Attributes
     ----------
     unmet
-        The first item of the body that fails, as written.
+        The first failing item of the body, as written.
     kind
         ``"atom"``, ``"condition"``, ``"negation"``, ``"aggregate"`` or ``"head"``.
     words
-        The same in words, with values.
+        Explanation of the failure, with values.
     binding
-        What was bound when it failed, in the match that got furthest.
+        Variable binding at the failure, in the match that satisfies most of the body.
     met
-        Facts that the match had found before it failed.
+        Facts that this match uses.
     deeper
-        Where a fact is missing that rules could give: why it is missing, by the rule that comes nearest to it.
+        Why the missing fact is not derived, for the rule that is closest to deriving it.
     """
 
     rule: RuleNote
@@ -270,20 +270,20 @@ class Reason:
     deeper: Reason | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON-compatible dictionary."""
         return _fields(self, {})
 
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """Why no fact fits a goal, rule by rule.
+    """Why no fact fits a goal, with one reason per rule.
 
     Attributes
     ----------
     near
-        Facts that come closest to the goal.
+        Facts closest to the goal.
     note
-        What else is to be said, for instance the value that a group has instead.
+        Further remark, for instance the actual value of a group.
     """
 
     goal: str
@@ -292,12 +292,12 @@ class WhyNot:
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON-compatible dictionary."""
         return {"format": FORMAT, "kind": "why not", **_fields(self, {})}
 
 
 def fact_text(predicate: str, values: tuple[Value, ...]) -> str:
-    """Write a fact.
+    """Text of a fact.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def fact_text(predicate: str, values: tuple[Value, ...]) -> str:
 
 
 def bound(binding: Bound) -> str:
-    """Write variables with their values.
+    """Text of a binding.
 
     Examples
     --------
@@ -321,18 +321,18 @@ def bound(binding: Bound) -> str:
 
 
 def note(rule: CheckedRule) -> RuleNote:
-    """What is told of a rule."""
+    """Description of a rule."""
     where = f"{rule.span.file}:{rule.span.line}"
     return RuleNote(rule.number, rule.label, rule.text, rule.documentation, where)
 
 
 def shown(name: str) -> bool:
-    """Whether a variable is one that the text of the rule names."""
+    """Whether a variable is named in the text of the rule."""
     return not name.startswith(("_", "#"))
 
 
 def _substituted(node: Expression, values: Mapping[str, Value]) -> Expression:
-    """The expression with values in the place of the variables that have one."""
+    """The expression with bound variables replaced by their values."""
 
     def value(part: Expression) -> Expression:
         return Constant(values[part.name]) if isinstance(part, Variable) and part.name in values else part
@@ -341,7 +341,7 @@ def _substituted(node: Expression, values: Mapping[str, Value]) -> Expression:
 
 
 def atom_text(atom: CheckedAtom, values: Mapping[str, Value]) -> str:
-    """The atom with values, written like a fact; what is not bound stays a variable."""
+    """Text of an atom with bound variables replaced by their values."""
     terms = [
         str(t) if not isinstance(t, Variable) else source(values[t.name]) if t.name in values else str(t)
         for t in atom.terms
@@ -350,7 +350,7 @@ def atom_text(atom: CheckedAtom, values: Mapping[str, Value]) -> str:
 
 
 def step_text(step: Step, values: Mapping[str, Value]) -> str:
-    """A condition or an assignment with values: ``W = 0.5 * 0.8 = 0.4``."""
+    """Text of a condition or assignment with values: ``W = 0.5 * 0.8 = 0.4``."""
     inner = _substituted(step.expression, values)
     if not isinstance(step, Assign):
         return str(inner)

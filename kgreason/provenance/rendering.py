@@ -1,4 +1,4 @@
-"""Explanations as text and for Graphviz."""
+"""Rendering of explanations as text trees and as Graphviz graphs."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ COLUMN = 76
 
 @dataclass(frozen=True, slots=True)
 class _Failing:
-    """What fails of a rule, and why that is missing."""
-
     text: str
     deeper: Reason | None
 
@@ -40,7 +38,7 @@ Node = Proof | Total | Contribution | Identified | WhyNot | Reason | _Failing | 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line: the tree before it, what it says, and the reason to its right."""
+    """Output line: tree branches, text, and the reason on the right."""
 
     lead: str
     text: str
@@ -48,7 +46,7 @@ class _Line:
 
 
 def proof_text(proof: Proof, *, depth: int | None = None) -> str:
-    """Write a proof as a tree, down to a depth (levels of facts)."""
+    """Text of a proof as a tree, down to a depth (levels of facts)."""
     lines = list(_Tree(DEPTH if depth is None else depth).lines(proof))
     widths = [len(line.lead) + len(line.text) for line in lines if line.reason]
     column = max((w for w in widths if w <= COLUMN), default=0)
@@ -61,7 +59,7 @@ def _aligned(line: _Line, column: int) -> str:
 
 
 class _Tree:
-    """Walks through a proof; what was shown once is referred to."""
+    """Traversal of a proof; facts already shown are only referred to."""
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
@@ -164,7 +162,7 @@ def _documentation(rule: RuleNote) -> str:
 
 
 def why_not_text(found: WhyNot) -> str:
-    """Write why no fact fits a goal.
+    """Text of why no fact fits a goal.
 
     Examples
     --------
@@ -183,7 +181,7 @@ HEAD = ["digraph proof {", "  rankdir=BT;", '  node [shape=box, fontname="sans-s
 
 
 def proofs_dot(proofs: Sequence[Proof]) -> str:
-    r"""A graph of proofs, with a box for each fact and an ellipse for each application of a rule.
+    r"""Graph of proofs, with a box for each fact and an ellipse for each application of a rule.
 
     Examples
     --------
@@ -224,7 +222,7 @@ def proofs_dot(proofs: Sequence[Proof]) -> str:
 
 
 def _identified(step: Proof, place: str, numbers: Mapping[int, int]) -> list[str]:
-    """Dashed arrows from equalities to where they are used."""
+    """Dashed edges from equalities to the steps that use them."""
     result = []
     for found in step.identified:
         label = _quoted(f"{found.variable}: {source(found.made)} is {source(found.value)}")
@@ -233,7 +231,7 @@ def _identified(step: Proof, place: str, numbers: Mapping[int, int]) -> list[str
 
 
 def why_not_dot(found: WhyNot) -> str:
-    """A graph with the goal and what is missing for each rule."""
+    """Graph of the goal and what is missing for each rule."""
     lines = [*HEAD, f"  goal [label={_quoted(found.goal)}, style=dashed];"]
     for i, reason in enumerate(found.reasons):
         place, above, level = f"{i}", "goal", 0

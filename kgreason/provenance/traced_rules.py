@@ -1,8 +1,8 @@
-"""Rules made ready for looking back: what they invent becomes an atom that tells what was invented.
+"""Rewriting of rules for provenance: creation of nulls is logged in hidden predicates.
 
-A null made anew in a second run would be another one. So the first run logs, for every rule that makes nulls,
-which null stands for which values, in a hidden predicate beside its head; wherever the rule is matched
-again, it reads the log instead of inventing.
+A second evaluation would create different nulls. Therefore the first evaluation logs, for every rule that
+creates nulls, which null belongs to which values, in a hidden predicate in addition to its head; when the
+rule is matched again, it reads the log instead.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ MADE = "#made:"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A rule to be matched against known facts.
+    """Rule prepared for matching against known facts.
 
     Attributes
     ----------
     rule
-        As the checker made it: for what is shown.
+        Original rule, for display.
     body
-        The same without inventions; the last `hidden` positive atoms read the logs.
+        Rule without inventions; its last `hidden` positive atoms read the logs.
     recursive
-        Whether it reads a predicate of its own stratum.
+        Whether the rule reads a predicate of its own stratum.
     stratum
         Predicates of that stratum.
     """
@@ -50,12 +50,12 @@ class Prepared:
 
     @property
     def shown(self) -> tuple[CheckedAtom, ...]:
-        """Positive atoms that the rule has as written."""
+        """Positive atoms of the rule as written."""
         return self.body.positives[: len(self.body.positives) - self.hidden]
 
 
 def prepare(program: CheckedProgram) -> tuple[CheckedProgram, tuple[tuple[Prepared, ...], ...]]:
-    """The program that logs what it invents, and its rules as `Prepared`, stratum by stratum."""
+    """Program that logs created nulls, and its rules as `Prepared`, by stratum."""
     strata: list[Stratum] = []
     prepared: list[tuple[Prepared, ...]] = []
     arities = dict(program.arities)
@@ -77,7 +77,7 @@ def prepare(program: CheckedProgram) -> tuple[CheckedProgram, tuple[tuple[Prepar
 
 
 def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedRule]:
-    """Rules that log what a rule makes, and the rule that reads the logs."""
+    """Logging rules for the nulls of a rule, and the rule that reads the logs."""
     logs: list[CheckedRule] = []
 
     def log(names: Sequence[str], source: CheckedRule) -> None:
@@ -118,13 +118,13 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
 
 
 def _early(rule: CheckedRule, assign: Assign) -> CheckedRule:
-    """The rule with an assignment before its conditions on nulls: for bindings that fail them, too."""
+    """The rule with an assignment before its conditions on nulls, so that it is also executed if they fail."""
     steps = [s for s in rule.before if isinstance(s, Assign) or not has_skolem(s.expression)]
     return replace(rule, before=(*steps, assign))
 
 
 def _lifted(step: Step, log: Callable[[Sequence[str], Assign], None]) -> Step:
-    """A condition that reads the logs of its Skolem terms, from variables that are named like these."""
+    """A condition that reads its Skolem terms from the logs, as variables named like the terms."""
     assert not isinstance(step, Assign)
     terms = [e for e in walk(step.expression) if isinstance(e, Skolem)]
     outer = [t for t in terms if not any(t is not o and any(t is e for e in walk(o)) for o in terms)]

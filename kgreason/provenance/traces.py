@@ -1,4 +1,4 @@
-"""Everything that the facts of a goal may depend on, with their heights, from evaluations that are watched."""
+"""Traces: all facts on which a goal may depend, with their heights."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from kgreason.provenance.traced_rules import Prepared, prepare
 
 @dataclass(frozen=True)
 class Trace:
-    """All facts that some predicates may depend on, with their heights, and the rules that derive them.
+    """All facts on which some predicates may depend, with their heights and the rules that derive them.
 
     Attributes
     ----------
     program
-        As the checker made it, without what the goal does not need.
+        The checked program, restricted to what the goal needs.
     known
-        By predicate, hidden ones included.
+        Facts by predicate, hidden ones included.
     rules
-        By the predicate of the head.
+        Rules by the predicate of the head.
     run
-        Where unified nulls made the evaluation start again: the run whose facts these are.
+        Number of the run with these facts, if unified nulls caused restarts.
     """
 
     program: CheckedProgram
@@ -49,15 +49,15 @@ class Trace:
 
     @property
     def doubles(self) -> frozenset[tuple[str, int]]:
-        """Positions of kind ANY of which no number is an integer."""
+        """Positions of kind ANY whose numbers are all doubles."""
         return self.types.doubles
 
 
 class Runs:
-    """An evaluation with all its runs: the last one, and those that ended with unified nulls.
+    """Evaluation with all its runs: the last one, and those that ended with unified nulls.
 
-    What a goal does not need is left out, unless nulls are made: they are to have the numbers that they have where
-    the outputs of the program are derived. Constraints are not enforced.
+    The program is restricted to the needs of the goal, unless nulls are created: their numbers must be the
+    same as when the outputs of the program are derived. Constraints are not enforced.
 
     Raises
     ------
@@ -90,7 +90,7 @@ class Runs:
         self.identities = [Identities(self.facts.symbols), *self.merges.roots]
 
     def trace(self, run: int, predicates: Sequence[str]) -> Trace:
-        """Find the heights of all facts of a run that some predicates depend on."""
+        """Compute the heights of all facts of a run on which some predicates depend."""
         free = replace(self.scope, unifications=(), denials=(), wardedness=Wardedness())
         needed = {p for s in restricted(free, predicates).strata for p in s.predicates}
         strata = [
@@ -109,7 +109,7 @@ class Runs:
         return Trace(program, levels.known, rules_by_head, self.result.symbols, run, self.types, given)
 
     def violations(self) -> list[str]:
-        """Notes on constraints that do not hold."""
+        """Notes on violated constraints."""
         result = []
         for denial in self.program.denials:
             count = self.result.count(denial.predicate)
@@ -123,11 +123,11 @@ class Runs:
         return result
 
     def became(self, value: Value, run: int) -> Value:
-        """What a value had become when a run began."""
+        """Current value of a value at the start of a run."""
         return self.identities[run].became(value)
 
     def rooted(self, predicate: str, table: Table, kinds: Sequence[Kind], run: int) -> Codes:
-        """Given rows of a predicate, coded by `kinds`, with what their values had become."""
+        """Given rows of a predicate, coded by `kinds`, with the values at the start of a run."""
         symbols = self.facts.symbols
         rows = table.converted(kinds, symbols).matrix()
         for i, kind in enumerate(table.kinds):
@@ -169,9 +169,9 @@ def _types(program: CheckedProgram, found: Kinds) -> Types:
 
 
 def _kinded(program: CheckedProgram, facts: Facts) -> tuple[Facts, Types]:
-    """The facts in columns of the kinds that they have where the whole program runs."""
-    # A rule that the goal does not need may make doubles of integers; a division must give the same with and
-    # without it.
+    """Convert the facts to the kinds that the whole program gives them."""
+    # Rules that the goal does not need may turn integers into doubles; a division must have the same result
+    # with and without them.
     types = _types(program, infer(program, facts))
     tables, symbols = dict(facts.tables), facts.symbols
     for predicate, kinds in types.kinds.items():

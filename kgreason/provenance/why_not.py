@@ -1,8 +1,8 @@
-"""Why no fact fits a goal.
+"""Why-not provenance: why no fact fits a goal.
 
-For each rule that could give it: the first thing that fails, in the match that got furthest; and where that is a fact
-which rules could give, why not. Where a rule makes another null than the one that is wanted: why no dependency made
-both one.
+For each rule with the predicate in its head, find the first failing body item in the match that satisfies
+most of the body; if this is a missing fact that rules could derive, explain it recursively. If a rule creates
+another null than the wanted one, explain why no dependency has unified the two.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Equal = Sequence[tuple[int, int]]
 def why_not(
     goal: Atom, text: str, values: Sequence[Value | None], cells: Sequence[int | None], search: Search
 ) -> WhyNot:
-    """Look at every rule whose head is of the predicate."""
+    """Explain, for every rule with the predicate of the goal in its head, why it derives no fitting fact."""
     wanted = (goal.predicate, tuple(values))
     kept = _kept(wanted, search)
     told = _told(wanted, search, kept, _repeated(goal))
@@ -58,7 +58,7 @@ def _told(wanted: Wanted, search: Search, kept: Value | None, equal: Equal = ())
 
 
 def _repeated(goal: Atom) -> Equal:
-    """Places of a goal where a variable stands once more, each with the first such place."""
+    """Pairs of positions of a goal with the same variable, each with the first such position."""
     first: dict[str, int] = {}
     places = [
         (first.setdefault(t.name, i), i) for i, t in enumerate(goal.arguments) if isinstance(t, Variable)
@@ -69,7 +69,7 @@ def _repeated(goal: Atom) -> Equal:
 def _deepened(
     told: Obstacle, search: Search, dependencies: Callable[[], Search], levels: int, seen: set[Wanted]
 ) -> Reason:
-    """The reason with that for the fact that is missing, from the rule that comes nearest to it."""
+    """The reason, extended by that for the missing fact, from the rule closest to deriving it."""
     if told.unlike is not None and levels and search.equations.runs.scope.unifications:
         return _unequal(told.reason, told.unlike, dependencies, levels, seen)
     if told.missing is None or told.missing in seen or not levels:
@@ -83,7 +83,7 @@ def _deepened(
 
 
 def _dependencies(search: Search) -> Search:
-    """The same for equality-generating dependencies."""
+    """Search over equality-generating dependencies."""
     runs = search.equations.runs
     found = runs.trace(runs.last, [u.predicate for u in runs.scope.unifications])
     return Search(found, search.lookup, search.equations)
@@ -96,7 +96,7 @@ def _unequal(
     levels: int,
     seen: set[Wanted],
 ) -> Reason:
-    """The reason with why no dependency made two values one, from that which comes nearest to it."""
+    """The reason, extended by why no dependency equates two values, from the closest dependency."""
     search, told = dependencies(), list[Obstacle]()
     for unification in search.equations.runs.scope.unifications:
         for rule in search.matchers.get(unification.predicate, ()):
@@ -114,7 +114,7 @@ def _unequal(
 
 
 def _occur(rule: Prepared, pair: Sequence[Value], search: Search) -> bool:
-    """Whether two values occur wherever a dependency would read them."""
+    """Whether two values occur at all positions where a dependency would read them."""
     for term, value in zip(rule.body.head.terms, pair, strict=False):
         for atom in rule.shown:
             for i in (i for i, t in enumerate(atom.terms) if t == term):
@@ -145,7 +145,7 @@ def _reason(rule: Matcher, wanted: Wanted, search: Search, kept: Value | None, e
 
 
 def _misfit(rule: Matcher, values: Sequence[Value | None]) -> str:
-    """Why a head cannot be what is wanted; empty if it can."""
+    """Why a head cannot match the wanted values; empty if it can."""
     first: dict[str, int] = {}
     for i, (term, value) in enumerate(zip(rule.body.head.terms, values, strict=True)):
         if value is None:
@@ -164,7 +164,7 @@ def _misfit(rule: Matcher, values: Sequence[Value | None]) -> str:
 
 
 def _kept(wanted: Wanted, search: Search) -> Value | None:
-    """The value that the result has instead of the one that is wanted, where there is one for the others."""
+    """The value in the result instead of the wanted one, if the key has a value."""
     predicate, values = wanted
     keyed, known = search.found.program.keyed.get(predicate), search.found.known.get(predicate)
     if keyed is None or known is None or not len(known) or values[keyed.position] is None:
@@ -188,7 +188,7 @@ def _note(goal: Atom, found: Trace, derived: bool) -> str:
 
 
 def _near(goal: Atom, cells: Sequence[int | None], found: Trace) -> tuple[str, ...]:
-    """Facts that differ from the goal in as few arguments as possible, but in not all."""
+    """Facts that agree with the goal in as many arguments as possible, at least one."""
     known = found.known.get(goal.predicate)
     columns = [i for i, c in enumerate(cells) if c is not None]
     if known is None:

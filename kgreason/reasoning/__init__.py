@@ -1,1 +1,1 @@
-"""Reasoning from Python: load, reason, explain, and a reasoner that follows edits."""
+"""Reasoning from Python: load, reason, explain, and an incremental reasoner."""

@@ -1,4 +1,4 @@
-"""Functions on rules and facts: load, reason, explain."""
+"""Functions on rules and facts: load, reason, explain, format."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
     Parameters
     ----------
     allow_files
-        Whether the rules may name files outside of their own folder (of rules as text: of the working directory), and
-        servers, and whether queries and views of DuckDB may read files; see docs/security.md. A program that is
-        checked already keeps what was said then.
+        Whether the rules may name servers and files outside their own folder (for rules given as text: outside the
+        working
+        directory), and whether DuckDB queries and views may read files; see docs/security.md. A program that is already
+        checked keeps its own value.
 
     Raises
     ------
     ProgramError
         With all diagnostics of the file.
     CallError
-        If `rules` is none of these, or a text that is the name of a table or of another file.
+        If `rules` has another type, or is a string that names a table or another file that holds no rules.
 
     Examples
     --------
@@ -70,12 +71,12 @@ def load(rules: Rules, *, allow_files: bool = False) -> CheckedProgram:
 
 
 def load_functions(path: str | Path) -> None:
-    """Run a Python file whose `kgreason.function` definitions rules may call afterwards.
+    """Run a Python file that defines functions for rules with `kgreason.function`.
 
     Raises
     ------
     DataError
-        If the file cannot be read or is no Python, fails, or has a definition that is refused.
+        If the file cannot be read, is not valid Python, fails, or has a definition that is refused.
     """
     from kgreason.language.functions import run_definitions
 
@@ -97,18 +98,18 @@ def reason(
     Parameters
     ----------
     outputs
-        Predicates to derive; default: those annotated with ``@output``. Files that they do not need are not opened.
+        Predicates to derive; default: those annotated with ``@output``. Files they do not depend on are not opened.
     allow_files
         As for `kgreason.load`.
     limits
         Bounds on rounds, on the growth of values, and on memory.
     recorder
-        Gets the `Reasoned.stats`, even if the evaluation fails.
+        Receives `Reasoned.stats`, even if the evaluation fails.
 
     Raises
     ------
     ProgramError, DataError, EvaluationError
-        If the rules, the data or their meeting are at fault.
+        If the rules or the data are invalid, or the rules cannot be evaluated on the data.
 
     Examples
     --------
@@ -142,21 +143,21 @@ def explain(
     limits: Limits | None = None,
     progress: Progress = SILENT,
 ) -> Explanation:
-    """Tell why a fact holds, by a proof of least height, or why it does not.
+    """Explain why a fact holds, by a proof of least height, or why it does not hold.
 
     Parameters
     ----------
     goal
-        An atom such as ``control("a", "b")``; variables fit any value.
+        An atom such as ``control("a", "b")``; variables match any value.
     most
-        Number of facts that are proved where several fit.
+        Number of facts to prove if several match.
     allow_files
         As for `kgreason.load`.
 
     Raises
     ------
     ProgramError, DataError, EvaluationError
-        If the rules, the data, the goal or their meeting are at fault.
+        If the rules, the data or the goal are invalid, or the rules cannot be evaluated on the data.
 
     Examples
     --------
@@ -184,17 +185,17 @@ def explain(
 
 
 def format_file(path: str | Path, *, write: bool = True) -> bool:
-    """Format a rule file; returns whether that changes it.
+    """Format a rule file; returns whether the text changes.
 
     Parameters
     ----------
     write
-        Whether to write the result, in place of the file.
+        Whether to overwrite the file with the result.
 
     Raises
     ------
     ProgramError
-        If the file cannot be read or parsed; it stays as it is.
+        If the file cannot be read or parsed; it is left unchanged.
     """
     from kgreason.base.atomic_files import replacing
     from kgreason.language.check.includes import read_text
@@ -211,7 +212,7 @@ def format_file(path: str | Path, *, write: bool = True) -> bool:
 
 
 def check_rules(rules: object) -> None:
-    """Refuse what cannot be rules."""
+    """Raise `CallError` unless the argument can be rules."""
     what, hint = (
         "rules are a path, a text or what kgreason.load returns",
         'say for instance kgreason.load("control.vada")',
@@ -220,7 +221,7 @@ def check_rules(rules: object) -> None:
 
 
 def check_data(data: object) -> None:
-    """Refuse data that are not named by their predicates."""
+    """Raise `CallError` unless the data are keyed by predicate."""
     hint = 'say data={"own": ...} with a file or a table for each predicate'
     check_type(data, Mapping | None, "data are a mapping from predicates", hint)
     for predicate in cast(Mapping[object, object], data or {}):
@@ -229,14 +230,14 @@ def check_data(data: object) -> None:
 
 
 def check_goal(goal: object, most: object) -> None:
-    """Refuse what is no text of an atom, and what is no number of facts."""
+    """Raise `CallError` unless `goal` is a string and `most` a valid number of facts."""
     check_type(goal, str, "a goal is a text", "for instance 'control(\"a\", X)'")
     if not isinstance(most, int) or most < 1:
         raise CallError(f"most is a whole number of at least 1, not {most!r}", hint="say for instance most=1")
 
 
 def check_limits(limits: object) -> None:
-    """Refuse what are no limits."""
+    """Raise `CallError` unless the argument is `Limits` or `None`."""
     check_type(
         limits, Limits | None, "limits are a kgreason.Limits", "for instance kgreason.Limits(rounds=100)"
     )
@@ -247,7 +248,7 @@ def check_limits(limits: object) -> None:
 
 
 def output_names(outputs: object) -> tuple[str, ...] | None:
-    """Names of outputs, of one or several; `None`: those that the rules say."""
+    """Output names as a tuple; `None`: the outputs declared by the rules."""
     if outputs is None:
         return None
     names = tuple(outputs) if isinstance(outputs, Iterable) and not isinstance(outputs, str) else (outputs,)

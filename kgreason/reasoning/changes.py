@@ -1,4 +1,4 @@
-"""The outputs of a `kgreason.Reasoner` as they are, and what an edit changes of them."""
+"""Current outputs of a `kgreason.Reasoner` and the changes made by an edit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Row = tuple["Value", ...]
 
 
 class State(Protocol):
-    """Where derived facts are held."""
+    """State that holds derived facts."""
 
     def table(self, predicate: str) -> Table:
         """Facts of a predicate."""
@@ -40,7 +40,7 @@ class State(Protocol):
 
 
 class Outputs:
-    """Facts of the outputs, as ``@post`` wants them; those of each predicate are found when they are wanted."""
+    """Output facts after ``@post`` operations, computed per predicate on first access."""
 
     def __init__(self, state: State, program: CheckedProgram, symbols: Symbols) -> None:
         self._state = state
@@ -49,13 +49,13 @@ class Outputs:
         self._tables: dict[str, Table] = {}
 
     def held_by(self, state: State) -> Outputs:
-        """The same facts, which another state holds now."""
+        """Outputs bound to another state that holds the same facts."""
         made = Outputs(state, self._program, self._symbols)
         made._tables.update(self._tables)
         return made
 
     def table(self, predicate: str) -> Table:
-        """Facts of an output."""
+        """Facts of an output predicate."""
         found = self._tables.get(predicate)
         if found is None:
             raw = Facts({predicate: self._state.table(predicate)}, self._symbols)
@@ -63,17 +63,17 @@ class Outputs:
         return found
 
     def forget(self, predicate: str) -> Table | None:
-        """Give away what was found of a predicate, because its facts have changed."""
+        """Remove and return the cached facts of a predicate whose facts have changed."""
         return self._tables.pop(predicate, None)
 
 
 def compared(before: Table, after: Table, symbols: Symbols) -> tuple[Table, Table]:
-    """Facts that are only in the second of two tables, and those only in the first; 1 and 1.0 are two values."""
+    """Facts that are only in the second table, and those only in the first; 1 and 1.0 are different values."""
     return apart(after, before, symbols, identity), apart(before, after, symbols, identity)
 
 
 class Difference:
-    """Facts of outputs that came, and those that went, by predicate; looked for once, when they are wanted."""
+    """Added and removed output facts by predicate, computed once, on first access."""
 
     def __init__(self, find: Callable[[], Mapping[str, tuple[Table, Table]]], symbols: Symbols) -> None:
         self._find: Callable[[], Mapping[str, tuple[Table, Table]]] | None = find
@@ -81,16 +81,16 @@ class Difference:
 
     @cached_property
     def pairs(self) -> Mapping[str, tuple[Table, Table]]:
-        """By predicate both."""
+        """Added and removed facts by predicate."""
         find = self._find
         assert find is not None
         found = find()
-        self._find = None  # with what it compares
+        self._find = None  # releases the states it compares
         return found
 
 
 class ByPredicate(Mapping[str, "list[Row]"]):
-    """Facts of the outputs that came, or that went; any other output has none."""
+    """Added or removed output facts; outputs without a change map to an empty list."""
 
     def __init__(self, difference: Difference, side: int, goals: Sequence[str]) -> None:
         self._difference = difference
@@ -100,7 +100,7 @@ class ByPredicate(Mapping[str, "list[Row]"]):
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Number of facts, without a look at them."""
+        """Number of facts by predicate, without building Python tuples."""
         lengths = {p: pair[self._side].length for p, pair in self._difference.pairs.items()}
         return {p: length for p, length in lengths.items() if length}
 
@@ -133,18 +133,19 @@ class ByPredicate(Mapping[str, "list[Row]"]):
 
 @dataclass(frozen=True)
 class Changes:
-    """What an edit changed of the output predicates.
+    """Changes of the output predicates made by an edit.
 
     Attributes
     ----------
     added, removed
-        By predicate, the facts that are new and those that hold no more. Who keeps a copy takes the removed ones out
-        first: 1 and 1.0 are two facts for the rules, but equal for Python.
+        New facts and facts that no longer hold, by predicate. When updating a copy, remove `removed` first: 1 and 1.0
+        are
+        different facts for the rules, but equal in Python.
     edited
-        Number of given facts that came or went: adding what is there and removing what is not counts nothing.
+        Number of given facts added or removed; adding a present fact or removing an absent one does not count.
     seconds
-        Time it took, without that for making Python tuples of the facts; nor, if everything was evaluated anew, for
-        comparing them: both is done when somebody looks.
+        Time of the update, without building Python tuples and, after a full re-evaluation, without comparing the facts:
+        both are done on access.
     """
 
     added: Mapping[str, list[Row]] = field(default_factory=dict)

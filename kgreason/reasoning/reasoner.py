@@ -1,4 +1,4 @@
-"""Reasoning that goes on: derived facts follow the edits of the facts that they come from."""
+"""Incremental reasoning: derived facts are updated after edits of the given facts."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ Warnings = tuple["Diagnostic", ...]
 
 
 class Reasoner:
-    """Rules over facts that change: each edit updates what the rules derive.
+    """Rules over changing facts: each edit updates the derived facts.
 
-    After each edit the facts are those that `kgreason.reason` derives from the edited data, to the last bit; only
-    columns keep the types that they had at first, where these hold the values that are left. Rules without nulls follow
-    an edit in steps: recursions that keep an argument (closure, company control) are derived again for the values
-    concerned, other recursions delete and rederive, aggregates are found anew for the groups concerned, and what has no
-    faster way is derived anew, stratum by stratum. Rules with nulls are evaluated anew as a whole.
+    After each edit, the facts are identical to what `kgreason.reason` derives from the edited data; only columns keep
+    their initial types where these can hold the remaining values. Rules without labelled nulls are maintained
+    incrementally: recursions that keep an argument (closure, company control) are recomputed for the affected values,
+    other recursions use delete-and-rederive, aggregates are recomputed for the affected groups, and everything else is
+    recomputed stratum by stratum. Rules with labelled nulls are re-evaluated as a whole.
 
-    Facts that the rule file states stay; ``@bind`` files are read once. docs/incremental.md says what edits cost.
+    Facts stated in the rule file are permanent; ``@bind`` files are read once. docs/incremental.md gives the cost of
+    edits.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class Reasoner:
         with limited(self._limits.memory):
             own = load_facts(self._program, data or {}, progress, goals, complete=False)
             self._symbols, self._numbered = own.symbols, self._vertices_of(own)
-            self._symbols.known("")  # now, not in the first edit, strings become objects of Python
+            self._symbols.known("")  # converts strings to Python objects now rather than in the first edit
             self._take(self._evaluated(own, None, progress))
             self._follow()
         self._stopped = self._wait = self._patience = 0  # of edits that were not followed to their end
@@ -107,12 +108,12 @@ class Reasoner:
 
     @property
     def facts(self) -> Facts:
-        """The facts of all outputs, as ``@post`` wants them."""
+        """Facts of all outputs, after ``@post`` operations."""
         return Facts({goal: self._outputs.table(goal) for goal in self._goals}, self._symbols)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What the last evaluation had to say, as in `Reasoned`; an edit may evaluate again."""
+        """Warnings of the last evaluation, as in `Reasoned`; an edit may evaluate again."""
         return self._warnings
 
     def rows(self, predicate: str) -> list[Row]:
@@ -138,7 +139,7 @@ class Reasoner:
         return self._of(predicate).facts.count(predicate)
 
     def result(self) -> Reasoned:
-        """All outputs as `kgreason.reason` gives them; later edits do not change it."""
+        """All outputs in the form of `kgreason.reason`; later edits do not change it."""
         return Reasoned(self.facts, self._stats, self._warnings, self._program)
 
     def __reduce__(self) -> NoReturn:
@@ -156,37 +157,38 @@ class Reasoner:
     # --- edits ----------------------------------------------------------------------
 
     def add_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
-        """Add facts and derive what follows.
+        """Add facts and derive their consequences.
 
         Parameters
         ----------
         facts
-            For each predicate the rows, as tuples or as any table that `kgreason.reason` takes. Derived predicates
-            may have some, too. Facts that are there already change nothing.
+            Rows by predicate, as tuples or as any table that `kgreason.reason` takes. Derived predicates may also have
+            given
+            facts. Facts that are already given change nothing.
         progress
-            Is told what is odd about the rows, such as weights outside of [0,1], and the steps if everything is
-            evaluated anew.
+            Receives warnings about the rows, such as weights outside of [0,1], and the steps of a full re-evaluation.
 
         Raises
         ------
         DataError
-            If the rules know no such predicate, or a value does not fit its column.
+            If the rules have no such predicate, or a value does not fit its column.
         ProgramError, EvaluationError
-            As `kgreason.reason`, for instance when a constraint is violated. Then, as with any other error, all
-            facts are as before. Ctrl-C comes before an edit is carried out, or after.
+            As `kgreason.reason`, for instance when a constraint is violated. Then, as after any other error, all facts
+            are
+            unchanged. Ctrl-C takes effect before or after an edit, never within it.
         """
         return self._limited(facts, progress, add=True)
 
     def remove_facts(self, facts: Mapping[str, Any], *, progress: Progress = SILENT) -> Changes:
-        """Remove given facts, and with them what only they made true.
+        """Remove given facts and what no longer follows without them.
 
-        The parameters and errors are those of `add_facts`. Facts that are not given, as those that are only derived
-        or stated in the rule file, change nothing.
+        Parameters and errors are those of `add_facts`. Facts that are not given, such as facts that are only derived or
+        that are stated in the rule file, change nothing.
         """
         return self._limited(facts, progress, add=False)
 
     def _limited(self, facts: Mapping[str, Any], progress: Progress, *, add: bool) -> Changes:
-        """Edit facts within the memory that there may be used."""
+        """Apply an edit within the memory limit."""
         try:
             with limited(self._limits.memory):
                 return self._edit(facts, progress, add=add)
@@ -208,7 +210,7 @@ class Reasoner:
         return Changes(added, removed, edited, perf_counter() - start)
 
     def _updated(self, tables: Mapping[str, Table], *, add: bool) -> tuple[int, Difference] | None:
-        """Follow an edit in steps; `None`, and nothing is done, where that is not possible or worth it."""
+        """Apply an edit incrementally; `None`, with nothing changed, if that is impossible or not worthwhile."""
         rows = sum(table.length for table in tables.values())
         if not small(rows, self._state.size):
             return None
@@ -251,7 +253,7 @@ class Reasoner:
         return edited, Difference(difference, symbols)
 
     def _read(self, predicate: str, given: Any, progress: Progress) -> Table | None:
-        """Facts of an edit, coded; `None` if there are none."""
+        """Encoded facts of an edit; `None` if there are none."""
         program = self._program
         alone = replace(
             program,
@@ -273,7 +275,7 @@ class Reasoner:
         return Table(table.kinds, columns, table.length)
 
     def _vertices_of(self, own: Facts) -> bool:
-        """Whether vertices are integers, as those of the first data were."""
+        """Whether vertices are integers, as in the initial data."""
         program = self._program
         kinds = {own.tables[p].kinds[0] for p in (*program.edges, *program.nodes) if p in own.tables}
         return kinds == {Kind.INT}
@@ -307,19 +309,19 @@ class Reasoner:
         return state, Stats(strata, perf_counter() - start, chase.restarts), warnings
 
     def _take(self, found: tuple[Anew, Stats, Warnings]) -> None:
-        """Go on with other facts."""
+        """Replace the current state."""
         self._state: Updating | Anew
         self._state, self._stats, self._warnings = found
         self._outputs = Outputs(self._state, self._program, self._symbols)
 
     def _follow(self) -> None:
-        """Bring the facts into the form that can be edited, if there is one."""
+        """Build the editable form of the facts, if there is one."""
         assert isinstance(self._state, Anew)
         made = self._state.updating()
         if made is None:
             return
         self._state, self._outputs = made, self._outputs.held_by(made)
-        for goal in self._posted:  # what they were like is known only before they change
+        for goal in self._posted:  # their previous facts are known only before the change
             self._outputs.table(goal)
 
     def _of(self, predicate: str) -> Reasoned:
@@ -342,7 +344,7 @@ class Reasoner:
 
 
 def _edits(old: Table | None, new: Table | None) -> int:
-    """How many facts came or went, at least; a column of another type is an edit."""
+    """Lower bound on the number of facts added or removed; a change of a column's type is an edit."""
     lengths = [0 if table is None else table.length for table in (old, new)]
     retyped = old is not None and new is not None and old.kinds != new.kinds
     return max(abs(lengths[0] - lengths[1]), int(retyped))

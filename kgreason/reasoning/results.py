@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def no_output(predicate: str, outputs: Sequence[str]) -> str:
-    """Message for a predicate that is none of the outputs."""
+    """Error message for a predicate that is not an output."""
     near = suggest(str(predicate), outputs)
     means = f"did you mean {near!r}? " if near else ""
     return f"{predicate!r} is no output; {means}there are {', '.join(outputs) or 'none'}"
@@ -41,14 +41,14 @@ def no_output(predicate: str, outputs: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Reasoned(Displayed):
-    """Derived facts by output predicate, and what it took to derive them.
+    """Derived facts by output predicate, with statistics of the evaluation.
 
     Attributes
     ----------
     facts, stats
-        The facts, as ``@post`` wants them, and counts and times.
+        The facts after ``@post`` operations; counts and times.
     warnings
-        What the evaluation had to say, such as a chase that was cut off.
+        Warnings of the evaluation, for instance that the chase was cut off.
     program
         The rules.
     """
@@ -84,16 +84,17 @@ class Reasoned(Displayed):
             raise KeyError(no_output(predicate, self.predicates))
 
     def as_dict(self, predicates: Sequence[str], *, profile: bool = False) -> dict[str, Any]:
-        """Ready for JSON: counts of all predicates, facts of some; `format` is the version of this layout.
+        """JSON-ready dictionary: counts of all predicates, facts of `predicates`; `format` is the version of the layout.
 
-        Dates and labelled nulls are strings, lists and sets arrays. With `profile` each round and join is told.
+        Dates and labelled nulls become strings; lists and sets become arrays. With `profile`, each round and join is
+        included.
         """
         facts = {p: [[plain(value) for value in row] for row in self.facts.rows(p)] for p in predicates}
         counts = {p: self.facts.count(p) for p in self.predicates}
         return {"format": 1, "counts": counts, "facts": facts, "stats": self.stats.as_dict(profile=profile)}
 
     def to_arrow(self, predicate: str) -> pyarrow.Table:
-        """Facts of a predicate as an Arrow table; columns are named as head variables where the rules agree."""
+        """Facts of a predicate as an Arrow table; columns are named after head variables where the rules agree on them."""
         from kgreason.data.exchange import facts_to_arrow
         from kgreason.data.targets import column_names
 
@@ -102,7 +103,7 @@ class Reasoned(Displayed):
         return facts_to_arrow(self.facts, predicate, column_names(self.program, predicate, arity))
 
     def to_pandas(self, predicate: str) -> pandas.DataFrame:
-        """Facts of a predicate as a pandas frame.
+        """Facts of a predicate as a pandas data frame.
 
         Raises
         ------
@@ -114,7 +115,7 @@ class Reasoned(Displayed):
         return as_frame(self.to_arrow(predicate))
 
     def to_polars(self, predicate: str) -> polars.DataFrame:
-        """Facts of a predicate as a Polars frame.
+        """Facts of a predicate as a Polars data frame.
 
         Raises
         ------
@@ -126,10 +127,10 @@ class Reasoned(Displayed):
         return as_polars(self.to_arrow(predicate))
 
     def to_networkx(self, predicate: str) -> networkx.MultiDiGraph[str]:
-        """Facts of a predicate as a NetworkX graph: edges from the first argument to the second.
+        """Facts of a predicate as a NetworkX graph, with edges from the first argument to the second.
 
-        Edges carry ``relation``; a third argument that is a number is their ``weight``, and what follows stands under
-        the name of its column.
+        Edges have the attribute ``relation``; a numeric third argument becomes ``weight``, and further arguments are
+        stored under their column names.
 
         Raises
         ------
@@ -142,7 +143,7 @@ class Reasoned(Displayed):
         return cast("networkx.MultiDiGraph[str]", made)
 
     def to_igraph(self, predicate: str) -> igraph.Graph:
-        """Facts of a predicate as a graph of igraph, as `to_networkx`; vertices carry ``name``.
+        """Facts of a predicate as an igraph graph, as `to_networkx`; vertices have the attribute ``name``.
 
         Raises
         ------

@@ -1,1 +1,1 @@
-"""What all families of releases share: the pipeline, the two folders, verdicts, and the report."""
+"""Release infrastructure common to all families: pipeline, folders, verdicts and reports."""

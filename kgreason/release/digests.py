@@ -1,10 +1,10 @@
-"""What a written release was like, in digests, and what has become of its files since.
+"""Digests of release files, and classification of later changes to them.
 
-An imprint is a function of the files alone and small: for each file a digest of its bytes, digests of its lines in any
-order (all of them, the distinct ones, without their last field, the last fields alone), and digests of blocks of lines
-in their order. They tell which kind of change a file underwent, and where: to the line in files of up to 256 lines.
-Beside a certificate: of 30 edits of one row in the table of a release (examples/ownership, 2,009 lines, KLONE, x = 2; a
-row taken out or its weight changed) `verify` finds all with the imprint, one without it: no image needs the other rows.
+An imprint is a small function of the files: for each file a digest of its bytes, order-independent digests of its lines
+(all, distinct, without the last field, last fields only), and digests of consecutive blocks of lines. They identify the
+type of a change and its location: the line for files of up to 256 lines. The imprint complements the certificate: of 30
+edits of one row in a release table (examples/ownership, 2,009 lines, KLONE, x = 2; a row removed or its weight changed),
+`verify` detects all with the imprint but only one without it, since no image needs the other rows.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Kind = Literal[
 Entry = Mapping[str, str | int]
 
 BLOCKS = 256
-_DIGITS = 8  # of the digest of a block
+_DIGITS = 8  # hexadecimal digits of a block digest
 OWN = frozenset({"certificate.json", "report.json", "report.html"})
 """Files of a secret folder that stand beside the imprint, or hold it."""
-BINARY = (".parquet", ".sqlite", ".duckdb")  # what files without lines end with
-ROWS = (".jsonl", ".nt")  # what files end with of which each line is a row
+BINARY = (".parquet", ".sqlite", ".duckdb")  # extensions of files without lines
+ROWS = (".jsonl", ".nt")  # extensions of files in which every line is a row
 SECRET = "mapping.csv"
 PACKED = "packed with gzip"
 AS_WRITTEN = "take the file as it was written, or anonymize again"
@@ -53,14 +53,14 @@ NOTHING_LOST = "nothing is lost by that"
 
 @dataclass(frozen=True)
 class Fault:
-    """How a file differs from what was written.
+    """Difference of a file from its imprint.
 
     Attributes
     ----------
     line
-        Where the difference begins (1-based), if that can be known.
+        1-based line at which the difference begins, if known.
     harmless
-        Whether the file still says the same: the same graph, or the same mapping.
+        Whether the content is equivalent: the same graph, or the same mapping.
     """
 
     kind: Kind
@@ -76,7 +76,7 @@ class Fault:
 
 
 def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
-    r"""Digests of the files in a folder, as plain data for JSON.
+    r"""Imprint of the files in a folder, as plain data for JSON.
 
     Raises
     ------
@@ -102,12 +102,12 @@ def imprint(folder: Path) -> dict[str, dict[str, str | int]]:
 
 
 def differences(recorded: Mapping[str, Entry], files: Path | Mapping[str, Path]) -> list[Fault]:
-    """Say how files differ from those that were there at the time of the imprint.
+    """Differences between files and their imprint.
 
     Parameters
     ----------
     files
-        Their folder, or where the file of each name is now.
+        Folder of the files, or the current path of each file by name.
     """
     if isinstance(files, Path):
         there = {path.name: path for path in _files(files)} if files.is_dir() else {}
@@ -125,7 +125,7 @@ def differences(recorded: Mapping[str, Entry], files: Path | Mapping[str, Path])
 
 
 def changes(entry: Entry, path: Path) -> list[Fault]:
-    """Say how a file differs from one whose entry in the imprint this is."""
+    """Differences between a file and its imprint entry."""
     data, file = path.read_bytes(), str(path)
     if _digest(data) == entry["sha256"]:
         return []
@@ -138,39 +138,39 @@ def changes(entry: Entry, path: Path) -> list[Fault]:
     faults = []
     if encoding:
         words, hint = f"the file is {encoding}, where it was plain UTF-8", "save it as UTF-8 without a mark"
-        # gzip has room for names, times and more beside the text
+        # the gzip header may contain names, times and other data
         faults.append(Fault("other encoding", file, words, hint=hint, harmless=encoding != PACKED))
     whole = (
         plain if plain.endswith("\n") or _digest(f"{plain}\n".encode()) != entry["sha256"] else f"{plain}\n"
     )
     if whole != text:
         alike = text in (plain.replace("\n", "\r\n"), plain.replace("\n", "\r"), whole[:-1])
-        # Which lines do could tell something.
+        # The choice of lines that end with CR may encode information.
         words = "the same lines with other line ends" if alike else "some lines end with CR"
         faults.append(Fault("other line ends", file, words, hint=NOTHING_LOST, harmless=alike))
     return faults if _digest(whole.encode()) == entry["sha256"] else [*faults, _changed(entry, file, plain)]
 
 
-# --- the account that a folder gives of itself --------------------------------------------------------------
+# --- files listed in report.json ------------------------------------------------------------------------------
 
 ACCOUNT = "report.json"
 """The file of a folder that tells, under ``files``, the digests of all its files as they were written."""
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Digests of the files in a folder, but for that of the account."""
+    """Digests of the files in a folder, except `ACCOUNT`."""
     files = (path for path in sorted(folder.iterdir()) if path.is_file() and not path.is_symlink())
     return {path.name: _digest_of(path) for path in files if path.name != ACCOUNT}
 
 
 def account(data: Mapping[str, Any], files: Mapping[str, str]) -> str:
-    """Text of the account: some data, and the digests of files; that of the data themselves is added."""
+    """Content of `ACCOUNT`: `data`, file digests, and a digest of `data` itself."""
     plain = sha256(_json(data).encode()).hexdigest()
     return _json({**data, "files": {**files, ACCOUNT: plain}})
 
 
 def not_of_account(folder: Path) -> list[str] | None:
-    """Names of what stands in a folder and is not what was written into it; `None`: the folder does not tell.
+    """Names of files in a folder that differ from those written; `None` if the folder has no valid `ACCOUNT`.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def not_of_account(folder: Path) -> list[str] | None:
 
 
 def renewed(folder: Path, name: str) -> str | None:
-    """Text of the account once a file was written anew; `None`: the folder has none."""
+    """Content of `ACCOUNT` after a file was rewritten; `None` if the folder has none."""
     data = json.loads((folder / ACCOUNT).read_text(encoding="utf-8"))
     if (files := data.pop("files", None)) is None:
         return None
@@ -207,14 +207,14 @@ def parsed_json(path: Path, kind: str, hint: str) -> Any:
     Parameters
     ----------
     kind
-        What the file should be, as ``"report"``.
+        Expected file type, such as ``"report"``.
     hint
-        How to mend it.
+        Hint on how to restore the file.
 
     Raises
     ------
     ReleaseError
-        If the file cannot be read or is no JSON.
+        If the file cannot be read or is not valid JSON.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -242,7 +242,7 @@ def _digest_of(path: Path) -> str:
 
 
 def imprint_of(data: bytes, *, lines: bool = True) -> dict[str, str | int]:
-    """The entry of one file in an imprint; `lines` tells whether it is a text."""
+    """Imprint entry of one file; `lines` states whether it is a text file."""
     if not lines:
         return {"sha256": _digest(data), "bytes": len(data)}
     found = _lines(_decoded(data)[0])
@@ -293,21 +293,21 @@ def _lines(text: str) -> list[str]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files, but of a secret folder those that are written after the imprint."""
+    """All files of a folder, except those of a private folder that are written after the imprint."""
     own = OWN if (folder / SECRET).is_file() else OWN - {"report.json", "report.html"}
     return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in own)
 
 
-# --- what has changed ---------------------------------------------------------------------------------------
+# --- classification of changes --------------------------------------------------------------------------
 
 
 def _changed(entry: Entry, file: str, text: str) -> Fault:
-    """Name the change of a text that is not the one that was written."""
+    """Classify the change of a text file."""
     lines, before = _lines(text), int(entry["lines"])
     first, last = _range(entry, lines)
     torn, size = not text.endswith("\n"), _size(before)
     whole = len(lines) - torn
-    # all that is there stood there, and the end did not
+    # all remaining lines are original, but the end is missing
     kept = whole < before and first > whole // size * size and _joined(lines[-1:]) != entry["last"]
     if kept or not lines:
         where = f"ends {'within' if torn else 'after'} line {len(lines):,}" if lines else "is empty"
@@ -315,7 +315,7 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
         return Fault("truncated", file, words, len(lines) or None)
     now = _orderless(lines)
     same, more = {name for name, digest in now.items() if digest == entry[name]}, len(lines) - before
-    # the names of columns stand once, and in the first line
+    # the header line is unchanged and occurs only once
     headed = file.endswith(ROWS) or (_joined(lines[:1]) == entry["first"] and lines.count(lines[0]) == 1)
     pairs, where = {"without_last_field", "last_field"}, _between(first, last)
     above = f"there are {more:,} more lines than the {before:,} that were written"
@@ -346,7 +346,7 @@ def _changed(entry: Entry, file: str, text: str) -> Fault:
 
 
 def _range(entry: Entry, lines: Sequence[str]) -> tuple[int, int]:
-    """First and last line, as they were written, of the blocks between which all is as it was."""
+    """First and last original line of the range of blocks that changed."""
     before, blocks = int(entry["lines"]), str(entry["blocks"])
     size, more = _size(before), len(lines) - before
     known = [blocks[i : i + _DIGITS] for i in range(0, len(blocks), _DIGITS)]
@@ -366,10 +366,10 @@ def _between(first: int, last: int) -> str:
 
 
 def _decoded(data: bytes) -> tuple[str, str | None]:
-    """Text of a file, and what it is if not plain UTF-8; a letter that is cut off at the end is dropped."""
+    """Text of a file, and its encoding if not plain UTF-8; a truncated character at the end is dropped."""
     if data.startswith(b"\x1f\x8b"):
         with suppress(zlib.error):
-            unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)  # which takes a file that is cut off, too
+            unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)  # accepts truncated files
             return unpacking.decompress(data).decode(errors="ignore"), PACKED
         return "", PACKED
     if data.startswith(BOM_UTF8):

@@ -1,8 +1,8 @@
-"""Condition ``files``: a release folder holds the files that kgreason writes of the release in it, and nothing else.
+"""Condition ``files``: a release folder contains only the files of the release, exactly as kgreason writes them.
 
-What a reader takes for the same graph may tell more: files beside those that are read, comments, metadata, pages of a
-database that nobody reads, bytes behind the end, the order of rows, quotation marks, digits. So the files are written
-once more from what was read, and compared.
+Files that represent the same graph may contain more information: additional files, comments, metadata, unused database
+pages, trailing bytes, row order, quoting, digits. The files are therefore rewritten from the parsed release and
+compared.
 """
 
 from __future__ import annotations
@@ -52,25 +52,25 @@ Made with a fixed seed: it can be computed again. Do not publish this.
 
 @dataclass(frozen=True)
 class Contents:
-    """What kgreason writes into the release folder of one graph.
+    """Expected content of the release folder of one graph.
 
     Attributes
     ----------
     tables
-        Names of the files with the release itself.
+        Names of the table files.
     write
-        Writes them into a folder.
+        Writes the tables into a folder.
     readme
-        Text of ``README.txt`` for a release that holds or not; `None`: the one in the folder claims nothing that
-        kgreason claims.
+        Text of ``README.txt`` for a release that holds or does not hold; `None`: the existing one makes no claims of
+        kgreason.
     report
-        The report for everybody, from the keywords ``confirmed``, ``seeded`` and ``files``.
+        Public report, from the keywords ``confirmed``, ``seeded`` and ``files``.
     rules
-        Names of the files of rules, which `write` writes, too.
+        Names of the rule files, which `write` also writes.
     rows
-        Number of rows of all tables, in a database.
+        Number of rows of all tables, for databases.
     asked
-        For what the release was checked, as ``" for x = 4"``.
+        Parameters of the check, such as ``" for x = 4"``.
     """
 
     tables: Sequence[str]
@@ -83,11 +83,11 @@ class Contents:
 
     @property
     def names(self) -> list[str]:
-        """Names of all files that may stand in the folder."""
+        """Names of all files allowed in the folder."""
         return [*self.tables, *self.rules, *BESIDE]
 
     def texts(self, folder: Path, *, holds: bool, seeded: bool) -> Iterator[tuple[str, bytes]]:
-        """Make ``README.txt`` and the two reports, which hold digests of the other files in the folder."""
+        """Content of ``README.txt`` and the two reports, which contain digests of the other files in the folder."""
         from kgreason.release.report.report_json import texts
 
         if self.readme is None:
@@ -100,7 +100,7 @@ class Contents:
         yield from texts(folder, report).items()
 
     def publish(self, folder: Path, *, holds: bool, seeded: bool) -> None:
-        """Write the texts into a folder in which the tables stand."""
+        """Write the texts into a folder that contains the tables."""
         if not holds:
             (folder / UNVERIFIED).touch()
         for name, text in self.texts(folder, holds=holds, seeded=seeded):
@@ -108,28 +108,28 @@ class Contents:
 
 
 def is_of_kgreason(folder: Path) -> bool:
-    """Whether a folder has one of the texts that kgreason writes beside the tables of a release."""
+    """Whether a folder has one of the texts that kgreason writes next to the tables of a release."""
     return any((folder / name).exists() for name in (*BESIDE, "rules.vada"))
 
 
 def said(folder: Path) -> str:
-    """Text of the README.txt of a release folder, empty where there is none."""
+    """Text of the README.txt of a release folder; empty if there is none."""
     file = folder / README
     return file.read_bytes().decode("utf-8", errors="replace") if file.is_file() else ""
 
 
 def not_drawn(labels: Iterable[str]) -> Iterator[str]:
-    """Labels that are none of kgreason, in words."""
+    """Messages for labels that kgreason cannot have generated."""
     return (f"{label}: no name that kgreason draws" for label in labels if not fresh(label))
 
 
 def files(folder: Path, contents: Contents, told: Iterable[str] = ()) -> Item:
-    """Whether a folder holds the files of a release and nothing else, not even in them.
+    """Check that a folder contains exactly the files of a release, byte for byte.
 
     Parameters
     ----------
     told
-        What else was found of the release that kgreason does not write.
+        Further deviations already found in the release.
     """
     if strange := list(_strange(folder, contents)):
         return Item(FILES, False, HIDES, listing(strange))
@@ -164,7 +164,7 @@ def files(folder: Path, contents: Contents, told: Iterable[str] = ()) -> Item:
 
 
 def both(one: Item, other: Item) -> Item:
-    """What two looks at the files have found."""
+    """Combine two results for the condition ``files``."""
     found = [item for item in (one, other) if not item.holds] or [one, other]
     return Item(
         FILES,
@@ -176,7 +176,7 @@ def both(one: Item, other: Item) -> Item:
 
 
 def _strange(folder: Path, contents: Contents) -> Iterator[str]:
-    """What there is besides plain files of the names that are known, and what is missing."""
+    """Entries that are not regular files with expected names, and missing files."""
     known = contents.names
     for path in sorted(folder.iterdir()):
         if path.name not in known:
@@ -190,7 +190,7 @@ def _strange(folder: Path, contents: Contents) -> Iterator[str]:
 
 
 def _differences(there: Path, made: Path, rows: int) -> Iterator[str]:
-    """How a table differs from how it should be written."""
+    """Differences of a table file from its rewritten version."""
     if there.name.endswith(".bods.json"):
         _set_date(there, made)
     if cmp(there, made, shallow=False):
@@ -206,7 +206,7 @@ def _differences(there: Path, made: Path, rows: int) -> Iterator[str]:
 
 
 def _set_date(there: Path, made: Path) -> None:
-    """Give statements of BODS, which tell the day of writing, the day that the first of others tells."""
+    """Set the dates of rewritten BODS statements, which are writing dates, to the first date of the existing file."""
     days = [_DAY.search(path.read_bytes()) for path in (there, made)]
     if all(days):
         before, now = (day[1] for day in days if day)
@@ -217,7 +217,7 @@ _DAY = re.compile(rb'"statementDate": ?"([0-9]{4}-[0-9]{2}-[0-9]{2})"')
 
 
 def _writer(path: Path) -> str:
-    """What wrote a file, as it says itself."""
+    """Program that wrote a file, according to its metadata."""
     if path.suffix == ".parquet":
         return str(pq.read_metadata(path).created_by)
     with path.open("rb") as stream:
@@ -234,9 +234,9 @@ _CHECKSUM = 8
 
 
 def _same_duckdb(there: bytes, made: bytes, rows: int) -> bool:
-    """Whether two DuckDB files are the same, but for what it draws at random or leaves as it was in memory."""
-    # Each header has a random identifier of the database; headers and blocks have checksums; behind the
-    # values of some 2048 rows of a column up to seven bytes are not written.
+    """Whether two DuckDB files are equal, except for random and uninitialized bytes."""
+    # Headers contain a random database identifier; headers and blocks have checksums; up to seven bytes after the
+    # values of 2048 rows of a column are uninitialized.
     if len(there) != len(made):
         return False
     unlike = np.frombuffer(there, dtype=np.uint8) != np.frombuffer(made, dtype=np.uint8)
@@ -266,7 +266,7 @@ def _texts(folder: Path, contents: Contents) -> Iterator[str]:
 
 
 def _version(folder: Path) -> str:
-    """Version of kgreason that wrote the texts, by their own account; empty: they do not say."""
+    """Version of kgreason according to the texts; empty if not stated."""
     from kgreason.release.report.report_json import read_report
 
     try:

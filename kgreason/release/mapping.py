@@ -1,4 +1,4 @@
-"""Who is who in a release: the secret mapping in files, by names and in numbers, the same for all families."""
+"""The mapping of a release, original to released vertices, as file, names and numbers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ OTHER_RELEASE = "is this of another release?"
 
 @dataclass(frozen=True)
 class Names:
-    """Released names by original ones.
+    """Released names by original names.
 
     Attributes
     ----------
     released
-        By original name; empty or `None`: left out of the release.
+        By original name; empty or `None`: removed from the release.
     file, lines
-        Where each original name stands, for messages.
+        File and line of each original name, for messages.
     """
 
     released: Mapping[str, str | None]
@@ -43,7 +43,7 @@ class Names:
 
 
 def write_mapping(path: Path, original: Labels, released: Labels, mapping: Vertices) -> None:
-    """Write ``original,released``, a row for every original, sorted by name; the second is empty of who is removed."""
+    """Write ``original,released`` rows sorted by original name; the second field is empty for removed vertices."""
     order = np.argsort(original.astype(str), kind="stable")
     place = mapping[order]
     names = np.full(len(order), "", dtype=object)
@@ -57,14 +57,14 @@ def read_mapping(path: Path, *, partial: bool = False) -> Names:
     Parameters
     ----------
     path
-        The private folder, or the file in it.
+        The private folder, or the mapping file in it.
     partial
-        Whether some may be left out.
+        Whether vertices may be removed.
 
     Raises
     ------
     ReleaseError
-        If the header differs, a row has not two fields, or an original name stands twice.
+        If the header differs, a row does not have two fields, or an original name is repeated.
     """
     path = path / "mapping.csv" if path.is_dir() else path
     cells = read_pairs(path, ("original", "released"), partial=partial)
@@ -73,7 +73,7 @@ def read_mapping(path: Path, *, partial: bool = False) -> Names:
 
 
 def names_of(given: object) -> Names | None:
-    """Names that are given in memory: pairs, or a table of two columns; `None`: something else is given.
+    """Mapping from an in-memory mapping of names or a table of two columns; `None` for other objects.
 
     Raises
     ------
@@ -101,25 +101,25 @@ def names_of(given: object) -> Names | None:
 def numbers_of(
     names: Names, original: Labels, released: Labels, who: str, *, partial: bool = False, others: bool = False
 ) -> Vertices:
-    """Numbers in the release of what stands in the original, int64, shape (n,).
+    """Released vertex number of each original vertex, int64, shape (n,).
 
     Parameters
     ----------
     names
-        Who is who.
+        The mapping by names.
     original, released
-        All names.
+        All labels, in order of their numbers.
     who
-        What has the names: a vertex, a user, an entity.
+        Noun for messages: vertex, user or entity.
     partial
-        Whether some may be left out (`REMOVED`), or not be named at all (`UNLISTED`).
+        Whether vertices may be removed (`REMOVED`), or not be listed (`UNLISTED`).
     others
-        Whether names may stand in the mapping that the original does not have.
+        Whether the mapping may contain names that are not in the original.
 
     Raises
     ------
     ReleaseError
-        If an original name has no row, or a row names what the original or the release does not have.
+        If an original name has no row, or a row contains a name that is not in the original or the release.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def _more(some: Sequence[str], labels: Sequence[str], who: str) -> str:
 
 
 def whole_numbers(given: object) -> npt.NDArray[np.integer[Any]] | None:
-    """Whole numbers; `None` if they are none."""
+    """Convert to an integer array; `None` if the values are not integers."""
     try:
         numbers = np.asarray(given)
     except ValueError:  # rows of different lengths
@@ -174,14 +174,14 @@ def whole_numbers(given: object) -> npt.NDArray[np.integer[Any]] | None:
 
 
 def checked_numbers(given: object, original: Labels, n: int) -> Vertices:
-    """Numbers in a release of `n` of all originals, given as such.
+    """Check a mapping given as released numbers of all original vertices, for a release with `n` vertices.
 
     Raises
     ------
     CallError
-        If they are no whole numbers.
+        If they are not integers.
     ReleaseError
-        If there are too many or too few, or one is none of the release.
+        If their number is wrong, or one is not a number of the release.
     """
     numbers = whole_numbers(given)
     if numbers is None or numbers.ndim != 1:

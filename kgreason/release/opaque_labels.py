@@ -1,4 +1,4 @@
-"""Opaque names: nothing in them tells what was before, and nothing in an order of them either."""
+"""Random vertex labels and orders, independent of the original ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LENGTH = 10
 def fresh_labels(
     count: int, rng: np.random.Generator | None, avoid: Collection[str] = ()
 ) -> npt.NDArray[np.object_]:
-    """Draw distinct labels of one length; they start with a letter, lest readers take them for numbers."""
+    """Draw distinct labels of equal length; they begin with a letter, so that they are not parsed as numbers."""
     avoid = set(avoid)
     found: dict[str, None] = {}
     while len(found) < count:
@@ -28,7 +28,7 @@ def fresh_labels(
 
 
 def fresh(label: str) -> bool:
-    """Whether a label is one that `fresh_labels` may draw, and so says nothing.
+    """Whether `fresh_labels` may draw a label, which then carries no information.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def fresh(label: str) -> bool:
 
 
 def numbers(count: int) -> npt.NDArray[np.object_]:
-    """Labels 1 to n in their order: opaque, if the vertices stand in a random one."""
+    """Labels 1 to n in order; they carry no information if the vertices are in random order."""
     return np.array([str(number + 1) for number in range(count)], dtype=object)
 
 
@@ -55,7 +55,7 @@ def _spelled(words: npt.NDArray[np.uint64]) -> list[str]:
 
 
 def permutation(count: int, rng: np.random.Generator | None) -> Vertices:
-    """Draw an order of 0 .. count-1, int64."""
+    """Random permutation of 0 .. count-1, int64."""
     return np.argsort(_words(count, rng), kind="stable").astype(np.int64)
 
 

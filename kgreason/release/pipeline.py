@@ -1,6 +1,6 @@
-"""The one pipeline of releases: anonymize, write, read back, verify, score, report, certificate.
+"""Release pipeline: anonymize, write, read back, verify, score, report, certify.
 
-What is verified and reported is what was written, read back: the anonymizer is believed nothing.
+Verification and scores use the files as read back, never the in-memory result of the anonymizer.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class Clock:
 
 @dataclass(frozen=True, kw_only=True)
 class Result(Displayed, ABC):
-    """What an anonymization returns, whatever the family.
+    """Result of an anonymization, for all families.
 
     Attributes
     ----------
     verdict
-        What the independent checker found.
+        Verdict of the independent checker.
     seconds
-        Time of each stage by name.
+        Seconds by stage name.
     run
-        How it was called.
+        Parameters of the call.
     """
 
     verdict: Examined
@@ -59,24 +59,24 @@ class Result(Displayed, ABC):
 
     @property
     def holds(self) -> bool:
-        """Whether the checker confirmed the guarantee, with all that it gives up."""
+        """Whether the checker confirmed the guarantee, except for conditions that the release gives up."""
         return self.verdict.as_promised
 
     @property
     @abstractmethod
     def mapping(self) -> dict[str, str]:
-        """Released label of each original label that is released: the secret."""
+        """Released label by original label, without removed vertices; must stay private."""
 
     @abstractmethod
     def figures_by_name(self) -> dict[str, Any]:
-        """What is told as JSON besides the verdict and times; it names nobody of the original."""
+        """Figures for JSON besides the verdict and times, without original labels."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the graphs, ready for JSON; `format` is the version of this layout."""
+        """All data except the graphs, for JSON; `format` is the version of this layout."""
         return self.summary() | {"verdict": self.verdict.as_dict()}
 
     def summary(self) -> dict[str, Any]:
-        """`as_dict` without what names original vertices, such as witnesses: for terminals and logs."""
+        """`as_dict` without original vertices, such as those in witnesses: for terminals and logs."""
         found = self.verdict.as_dict()
         items = [{k: v for k, v in item.items() if k != "witnesses"} for item in found["items"]]
         return {
@@ -95,25 +95,25 @@ def version() -> str:
     return VERSION
 
 
-Made = TypeVar("Made")  # a release in memory
-Read = TypeVar("Read")  # what is judged
+Made = TypeVar("Made")  # release in memory
+Read = TypeVar("Read")  # release as read back
 Found = TypeVar("Found", bound=Result)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Family(ABC, Generic[Made, Read, Found]):
-    """One anonymization of a family of releases, as `run` calls it.
+    """Stages of one anonymization, as `run` calls them; implemented by each family of releases.
 
     Attributes
     ----------
     rng
-        Of the anonymization.
+        Random generator of the anonymization.
     run
-        How it was called.
+        Parameters of the call.
     clock
-        Where the time goes.
+        Times of the stages.
     progress
-        Is told the steps.
+        Receiver of progress messages.
     """
 
     rng: np.random.Generator
@@ -123,47 +123,47 @@ class Family(ABC, Generic[Made, Read, Found]):
 
     @property
     def secret(self) -> np.random.Generator | None:
-        """Of random labels: the system's, or in an experiment the one that can be repeated."""
+        """Random generator for labels: the system's, unless a seed makes the experiment reproducible."""
         return None if self.run.seed is None else self.rng
 
     @abstractmethod
     def anonymize(self) -> Made:
-        """Make the release and the secret in memory."""
+        """Compute the release and the mapping in memory."""
 
     @abstractmethod
     def held(self, made: Made) -> Read:
-        """The release in memory as it is judged where nothing is written."""
+        """In-memory release to be judged if no files are written."""
 
     @abstractmethod
     def write(self, made: Made, public: Path, private: Path) -> None:
-        """Write the tables to publish, and who is who."""
+        """Write the public tables and the private mapping."""
 
     @abstractmethod
     def read(self, made: Made, public: Path, private: Path) -> Read:
-        """Read what was written."""
+        """Read the written files."""
 
     @abstractmethod
     def judge(self, made: Made, read: Read) -> Found:
-        """Verify and score what was read."""
+        """Verify and score the release as read."""
 
     @abstractmethod
     def contents(self, found: Found, read: Read) -> Contents:
-        """What the public folder holds."""
+        """Expected content of the release folder."""
 
     @abstractmethod
     def report(self, found: Found) -> Report:
-        """The owner's report: what was protected, at what price, from whom; secret (docs/report.md)."""
+        """Private report for the owner: guarantee, utility and risks (docs/report.md)."""
 
     def certify(self, found: Found, read: Read, public: Path, private: Path) -> None:
-        """Write what proves the guarantee, when all other files stand in the folders."""
+        """Write the certificate, after all other files."""
 
     def noted(self, folders: Folders) -> dict[str, Any]:  # noqa: ARG002
-        """What the private ``report.json`` holds besides the result."""
+        """Entries of the private ``report.json`` besides the result."""
         return {}
 
 
 def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
-    """Anonymize, and publish what was made; without folders, only judge it."""
+    """Anonymize, verify and publish; without folders, only anonymize and verify in memory."""
     from kgreason.release.report.report_json import write_report
 
     clock, progress = family.clock, family.progress

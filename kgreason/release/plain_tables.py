@@ -1,6 +1,6 @@
-"""Tables of releases of people and of links, whose bytes are a function of what they hold: CSV, TSV or Parquet.
+"""Tables of people and link releases in CSV, TSV or Parquet, whose bytes are determined by their content.
 
-Two versions of Arrow may write the same Parquet table in other bytes; one writes the same each time.
+The bytes of a Parquet table may differ between versions of Arrow, but not for one version.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def check_plain(format: str | None) -> None:
-    """Refuse a format that such a release is not written in.
+    """Check a table format.
 
     Raises
     ------
     ReleaseError
-        With those that there are.
+        If it is not supported; lists the supported formats.
     """
     if format is not None and format not in FORMATS:
         raise ReleaseError(
@@ -40,7 +40,7 @@ def check_plain(format: str | None) -> None:
 
 
 def plain_format(kind: str | None) -> str:
-    """Format of a release of data in a format: the same, else CSV.
+    """Release format for an input format: the same if supported, else CSV.
 
     Examples
     --------
@@ -51,21 +51,21 @@ def plain_format(kind: str | None) -> str:
 
 
 def found_format(folder: Path, table: str) -> str:
-    """Format of the tables in a release folder, by the file of one of them; CSV where there is none."""
+    """Table format of a release folder, from the file of the given table; CSV if there is none."""
     return next((e for e in FORMATS if (folder / f"{table}.{e}").exists()), "csv")
 
 
 def write_table(
     path: Path, names: Sequence[str], columns: Sequence[npt.NDArray[Any]], numbers: Sequence[str] = ()
 ) -> None:
-    """Write columns of equal length as the extension of the file says.
+    """Write columns of equal length in the format of the file extension.
 
     Parameters
     ----------
     columns
         Arrays of strings or integers.
     numbers
-        Columns of texts that are numbers or nothing; those of Parquet are doubles and nulls.
+        Text columns whose values are numbers or empty; in Parquet they are doubles and nulls.
 
     Raises
     ------
@@ -89,12 +89,12 @@ def write_table(
 
 
 def read_table(path: Path) -> Raw:
-    """Read such a table; the first line of a text holds names.
+    """Read such a table; text files have a header line.
 
     Raises
     ------
     DataError
-        If it is none, or a Parquet file says more than its table.
+        If the file is not such a table, or a Parquet file contains more than its table.
     """
     if path.suffix in _DELIMITERS:
         return (read_csv if path.suffix == ".csv" else read_tsv)(path, Options(header=True))
@@ -112,21 +112,21 @@ def read_table(path: Path) -> Raw:
 
 
 def width(format: str) -> int:
-    """Characters of a column of the names of files, in a text."""
+    """Width of the column of file names in a text."""
     return len(f"attributes.{format}") + 2
 
 
 def cell(table: str, format: str) -> str:
-    """Name of the file of a table, as wide as the column of names."""
+    """File name of a table, padded to the width of the column of file names."""
     return f"{f'{table}.{format}':<{width(format)}}"
 
 
 def indented(text: str, format: str) -> str:
-    """Lines that go on beside the column of names, as deep as it is wide; those of CSV are so already."""
+    """Indent continuation lines to the column of file names; the text is already indented for CSV."""
     return text.replace("\n" + " " * (2 + width("csv")), "\n" + " " * (2 + width(format)))
 
 
 def row_of(raw: Raw, row: int) -> str:
-    """Where a row stands, for messages: its line or, where there are none, its number."""
+    """Location of a row for messages: its line, or its number if there are no lines."""
     line = raw.line(row)
     return f"{Path(raw.file).name}:{line}" if line is not None else f"{Path(raw.file).name}: row {row + 1}"

@@ -1,6 +1,6 @@
-"""A release on disk: one folder to publish, one to keep secret (docs/anonymization.md, Form).
+"""Release and private folders on disk (docs/anonymization.md, Form).
 
-Both are written whole or not at all: files go to workspaces beside the targets (`kgreason.base.atomic_files`).
+Both are written atomically, by way of workspaces next to the targets (`kgreason.base.atomic_files`).
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from kgreason.base.progress import Progress
 from kgreason.base.setting_fields import setting
 from kgreason.release.digests import ACCOUNT, not_of_account
 
-_FULL = 1 << 16  # bytes: where fewer are free, nothing can be written
+_FULL = 1 << 16  # bytes of free space below which a device counts as full
 
 
 @dataclass(frozen=True)
 class Folders:
-    """Where a release goes.
+    """Target folders of a release.
 
     Attributes
     ----------
     release
-        The folder to publish, a path or the text of one.
+        The folder to publish, a path or its text.
     private
-        The folder that must stay secret; made with mode 0700.
+        The folder that must remain private; created with mode 0700.
     force
-        Whether earlier releases in these places may be replaced.
+        Replace existing releases at these paths.
     format
-        Of the tables to publish: ``"csv"``, ``"parquet"`` or another that the family writes; `None`: that of the input.
+        Format of the published tables: ``"csv"``, ``"parquet"`` or another one of the family; `None`: that of the input.
     """
 
     release: Path
@@ -53,22 +53,22 @@ class Folders:
             object.__setattr__(self, name, Path(getattr(self, name)))
 
     def check(self) -> list[str]:
-        """Refuse places that would overwrite something or publish the secret.
+        """Check that the folders can be written without loss of other data or disclosure of the private folder.
 
-        What a run that was killed has begun there is finished or undone first, and what it left is removed.
+        First, an interrupted exchange of an earlier run is completed or undone, and its temporary files are removed.
 
         Returns
         -------
         list
-            What was mended, in words.
+            Messages on these repairs.
 
         Raises
         ------
         ReleaseError
-            If a folder exists (and `force` is not set), holds something other than a release, or if
-            one folder lies inside the other.
+            If a folder exists (and `force` is not set), contains something other than a release, or if
+            one folder is inside the other.
         DataError
-            If the format is none that kgreason writes, or the package that it needs is not installed.
+            If the format is not supported, or the package that it needs is not installed.
         """
         from kgreason.data.target_checks import check_format
 
@@ -85,17 +85,17 @@ class Folders:
             for folder, kind in ((self.release, "release"), (self.private, "private")):
                 _check_writable(folder, kind)
             self.check_replaceable()
-        except ReleaseError as error:  # it tells of what was mended, too
+        except ReleaseError as error:  # the message includes the repairs
             raise replace(error, message="; ".join((*mended, error.message))) from error
         return mended
 
     def check_replaceable(self) -> None:
-        """Refuse places that hold something other than what kgreason wrote there, as it wrote it.
+        """Check that existing folders contain only files that kgreason wrote, unchanged.
 
         Raises
         ------
         ReleaseError
-            Naming the folder and what is in it.
+            If not; the message names the folder and its files.
         """
         for folder, kind in ((self.release, "release"), (self.private, "private")):
             if not os.path.lexists(folder):
@@ -128,7 +128,7 @@ def _few(names: list[str]) -> str:
 
 
 def _foreign(folder: Path) -> list[str] | None:
-    """What stands in a folder and was not written by kgreason; `None`: that is not known."""
+    """Files in a folder that kgreason did not write; `None`: unknown."""
     try:
         return not_of_account(folder) if any(folder.iterdir()) else []
     except OSError as error:
@@ -139,20 +139,20 @@ def _foreign(folder: Path) -> list[str] | None:
 
 
 def _is_replaceable(folder: Path) -> bool:
-    """Whether nothing is lost with a folder."""
+    """Whether a folder can be replaced without loss."""
     if not os.path.lexists(folder):
         return True
     return not folder.is_symlink() and folder.is_dir() and _foreign(folder) == []
 
 
 def _check_writable(folder: Path, kind: str) -> None:
-    """Find out before the work whether a folder can be made, by making one like it that goes at once."""
+    """Check before the run that a folder can be created, by creating and removing a similar one."""
     nearest = next(p for p in folder.absolute().parents if p.exists())
     trial = nearest / f".{folder.name}-{secrets.token_hex(4)}"
     try:
         with deferred():
             trial.mkdir(mode=0o700)
-            with suppress(FileNotFoundError):  # another run that mends takes it for one that was left
+            with suppress(FileNotFoundError):  # a concurrent repair may have removed it
                 trial.rmdir()
     except OSError as error:
         why = f"{nearest} is no folder" if not nearest.is_dir() else f"{nearest}: {error.strerror or error}"
@@ -163,11 +163,11 @@ def _check_writable(folder: Path, kind: str) -> None:
 
 @contextmanager
 def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
-    """Temporary release and private folders, put into their places if the block ends well.
+    """Temporary release and private folders, moved to their targets if the block succeeds.
 
-    An error or an interruption inside the block leaves the old state untouched. Both folders change together: an
-    interruption while they do waits, and says that they have; if the process is killed, the next one in these places
-    finishes it (`Folders.check`).
+    An error or an interruption within the block leaves the targets unchanged. Both folders are exchanged together: an
+    interruption during the exchange is deferred and reported; if the process is killed, the next run with these targets
+    completes the exchange (`Folders.check`).
 
     Raises
     ------
@@ -184,7 +184,7 @@ def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
             yield release, private
             _seal(private, folder_mode=0o700, file_mode=0o600)
             _seal(release, folder_mode=0o755, file_mode=0o644)
-            folders.check_replaceable()  # what was put there meanwhile is not lost
+            folders.check_replaceable()  # again, for files created during the run
             with deferred():
                 exchange.finish()
                 written = True
@@ -198,7 +198,7 @@ def staged(folders: Folders) -> Iterator[tuple[Path, Path]]:
 
 @contextmanager
 def _blamed(folders: Folders, exchange: Exchange) -> Iterator[None]:
-    """Name in errors the folders as the user does, and one that is full although the system does not name it."""
+    """Replace workspace paths in errors by the target folders, and name the device that is full."""
     sides = {exchange.public: folders.release, exchange.secret: folders.private}
     try:
         yield
@@ -226,12 +226,12 @@ def _unwritten(where: str, error: OSError) -> ReleaseError:
 
 
 def interrupted(folders: Folders) -> str:
-    """What to say of an interruption that came too late."""
+    """Message for an interruption after the folders were written."""
     return f"interrupted; {folders.release} and {folders.private} are written"
 
 
 def _seal(folder: Path, folder_mode: int, file_mode: int) -> None:
-    """Set modes whatever the umask, and one time for all files: when each was written is nobody's business."""
+    """Set modes independently of the umask, and equal file times, which would otherwise disclose the writing order."""
     now = time.time_ns()
     for file in folder.iterdir():
         file.chmod(file_mode)
@@ -245,7 +245,7 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 
 def check_folders(folders: object, progress: Progress) -> None:
-    """Refuse what are no folders, and folders that a release must not be written to; tell what was mended there."""
+    """Check the type and state of target folders; repairs of earlier runs are reported to `progress`."""
     hint = 'say folders=kgreason.Folders("release", "private")'
     check_type(folders, Folders, "folders are of type Folders", hint)
     for mended in cast(Folders, folders).check():

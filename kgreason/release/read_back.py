@@ -1,7 +1,7 @@
-"""Files that kgreason wrote, read back: whole and in one piece, or it is said what has become of them.
+"""Strict readers of files that kgreason wrote, which report truncation, damage and changes.
 
-Other readers take what they find, for a table may come from anywhere. Of a release and its secret it is known how they
-were written: UTF-8, each line ended, every vertex of a table in ``nodes.csv``.
+Other readers accept any table. Files of a release and its private folder are known to be UTF-8 with terminated lines,
+and every vertex of a table is listed in ``nodes.csv``.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ KINDS = {
     ),
 }
 """Of each kind of release the file that no other has, what it is of, and which commands it is for."""
-WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
+WIDE = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks of UTF-16
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands beside a key, and in which line."""
+    """Second field of a row, and its line number."""
 
     text: str
     line: int
@@ -67,7 +67,7 @@ class Cell:
 
 @contextmanager
 def as_written() -> Iterator[None]:
-    """Say of what is wrong with a file of a release that it was not written so."""
+    """Add to errors within the block a hint that the file differs from what kgreason writes."""
     try:
         yield
     except DataError as error:
@@ -78,23 +78,23 @@ def as_written() -> Iterator[None]:
 
 
 def check_whole(path: Path, *, empty: bool = False) -> None:
-    """Refuse a table that is cut off or damaged, as far as its bytes show.
+    """Check the bytes of a table for truncation and damage.
 
     Parameters
     ----------
     empty
-        Whether it may be a file without bytes.
+        Whether the file may have no bytes.
 
     Raises
     ------
     DataError
-        If it is empty, its last line has no end, or a byte is zero.
+        If it is empty, its last line is not terminated, or a byte is zero.
     """
     lines, last = 0, b""
     with open_bytes(path) as stream:
         while block := read_block(path, stream, BLOCK):
             if not last and block.startswith(WIDE):
-                return  # which its reader refuses
+                return  # UTF-16, which the reader rejects
             _check_zeros(path, block, lines)
             lines += block.count(b"\n")
             last = block[-1:]
@@ -114,7 +114,7 @@ def _check_zeros(path: Path, block: bytes, lines: int = 0) -> None:
 
 
 def check_kind(folder: Path, kind: str) -> None:
-    """Refuse a release of another kind.
+    """Check that a folder contains a release of a kind.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def check_kind(folder: Path, kind: str) -> None:
     Raises
     ------
     DataError
-        Naming the kind, and the commands that it is for.
+        If it is of another kind; names the kind and its commands.
     """
     if (folder / KINDS[kind][0]).is_file():
         return
@@ -134,12 +134,12 @@ def check_kind(folder: Path, kind: str) -> None:
 
 
 def check_files(folder: Path, kind: str, files: Collection[str]) -> None:
-    """Refuse a folder that lacks one of the files of a release of a kind, or holds others.
+    """Check that a folder contains exactly the files of a release of a kind.
 
     Raises
     ------
     DataError
-        Naming the file.
+        If a file is missing or unexpected; names the file.
     """
     unchanged = "take an unchanged copy of the folder"
     if not folder.is_dir():
@@ -159,7 +159,7 @@ def check_files(folder: Path, kind: str, files: Collection[str]) -> None:
 
 
 def _tables_of(file: Path, format: str) -> Iterable[str]:
-    """Names of the tables of a database; only the library in use is imported."""
+    """Table names of a database; only the library in use is imported."""
     from kgreason.data.formats.duckdb_files import duckdb_tables
     from kgreason.data.formats.sqlite import sqlite_tables
 
@@ -167,7 +167,7 @@ def _tables_of(file: Path, format: str) -> Iterable[str]:
 
 
 def check_folder(folder: Path, edges: Sequence[str]) -> None:
-    """Refuse a release folder with tables that nobody looks at, or without its vertices.
+    """Check that a release folder has its vertices, and no tables that the rules do not use.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def check_folder(folder: Path, edges: Sequence[str]) -> None:
     Raises
     ------
     DataError
-        Naming the table.
+        Names the missing or unused table.
     """
     tables = {predicate: found_edges(folder, predicate) for predicate in edges}
     nodes = found_nodes(folder, tables.values())
@@ -204,12 +204,12 @@ def _unknown(file: str, table: str) -> DataError:
 
 
 def read_nodes(nodes: SourceSpec) -> list[str]:
-    """Labels of the vertices of a release.
+    """Vertex labels of a release.
 
     Raises
     ------
     DataError
-        If the file is no table of one column, or the name of the column is a vertex.
+        If the file is not a table with one column, or the column name is a vertex.
     """
     headed = nodes.kind() in HEADED
     with as_written():
@@ -230,19 +230,19 @@ def read_nodes(nodes: SourceSpec) -> list[str]:
 
 
 def check_ends(graph: KnowledgeGraph, tables: Mapping[str, Path], labels: Iterable[str], nodes: Path) -> None:
-    """Refuse edges from or to vertices that a release does not list.
+    """Check that the ends of all edges are listed as vertices.
 
     Parameters
     ----------
     tables
-        The file of each relation.
+        Edge file of each relation.
     labels
-        Of the vertices in the file `nodes`.
+        Vertex labels in the file `nodes`.
 
     Raises
     ------
     DataError
-        Naming a vertex and the table.
+        If one is not; names the vertex and the table.
     """
     known = set(labels)
     for name, path in tables.items():
@@ -258,7 +258,7 @@ def check_ends(graph: KnowledgeGraph, tables: Mapping[str, Path], labels: Iterab
 
 
 def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) -> dict[str, Cell]:
-    """Read a secret table of two columns, the first of which holds original vertices.
+    """Read a private table of two columns, the first of which contains original vertices.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) ->
     Raises
     ------
     ReleaseError
-        If the file cannot be read, the header differs, a row has not two fields, or a vertex stands twice.
+        If the file cannot be read, the header differs, a row does not have two fields, or a vertex is repeated.
     """
     words = ",".join(header)
     pairs: dict[str, Cell] = {}
@@ -293,7 +293,7 @@ def read_pairs(path: Path, header: tuple[str, str], *, partial: bool = False) ->
 
 
 def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not empty, with the line where each begins."""
+    """Non-empty rows with their first line numbers."""
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     line = 1
     try:

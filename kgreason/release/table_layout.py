@@ -1,8 +1,8 @@
-"""Where the tables of a release stand, and in which format (docs/data.md, Releases).
+"""File names and formats of the tables of a release (docs/data.md, Releases).
 
-The edges of ``own`` are the file ``own.<extension>`` or the table ``own`` of ``graph.sqlite`` or ``graph.duckdb``; the
-vertices are ``nodes.<extension>`` or the table ``nodes`` beside the first edges, or the vertices that the graph file of
-the first edges lists itself.
+The edges of ``own`` are in the file ``own.<extension>``, or in the table ``own`` of ``graph.sqlite`` or
+``graph.duckdb``. The vertices are in ``nodes.<extension>``, in the table ``nodes`` of the database of the first edges,
+or in the graph file of the first edges if its format lists vertices.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Stored:
     format
         One of `FORMATS`.
     file
-        Name of the file in the folder.
+        File name in the folder.
     options
-        How a ``@bind`` reads it; of a database the table among them.
+        Read options for a ``@bind``; include the table name for databases.
     """
 
     format: str
@@ -56,17 +56,17 @@ class Stored:
 
     @property
     def beside(self) -> str | None:
-        """File of the nodes that relationships of Neo4j's import come with."""
+        """Node file that accompanies the relationships of a Neo4j import."""
         if self.format != "neo4j" or self.file.endswith(_NODES):
             return None
         return nodes_beside(self.file)
 
     def source(self, folder: Path) -> SourceSpec:
-        """The table in a folder."""
+        """Source of the table in a folder."""
         return SourceSpec(folder / self.file, self.format, dict(self.options))
 
     def bind(self, predicate: str) -> str:
-        """A ``@bind`` that reads it, of a rule file in the same folder."""
+        """``@bind`` annotation that reads the table, for a rule file in the same folder."""
         if self.format in DATABASES:
             return f'@bind("{predicate}", "{self.format}", "{self.file}", "{self.options["table"]}").'
         words = " ".join(
@@ -83,9 +83,9 @@ class Layout:
     Attributes
     ----------
     edges
-        By edge predicate.
+        Edge tables by predicate.
     nodes
-        That of the vertices.
+        Vertex table.
     """
 
     edges: Mapping[str, Stored]
@@ -93,7 +93,7 @@ class Layout:
 
     @classmethod
     def of(cls, formats: Mapping[str, str]) -> Layout:
-        """Tables of edge predicates in these formats or with these extensions.
+        """Layout of edge predicates with the given formats or extensions.
 
         Examples
         --------
@@ -108,7 +108,7 @@ class Layout:
         return cls(edges, _nodes(edges[first], formats[first]) if edges else _plain(NODES, "csv"))
 
     def instead(self, formats: Mapping[str, str]) -> Layout:
-        """The same tables, some edge predicates in other formats."""
+        """Layout with the formats of some edge predicates replaced."""
         kept = {
             p: s.file.rpartition(".")[2] if s.format == "rdf" else s.format for p, s in self.edges.items()
         }
@@ -121,14 +121,14 @@ class Layout:
 
     @property
     def listed(self) -> bool:
-        """Whether the vertices stand in a file of edges, or in one that is written with it."""
+        """Whether the vertices are listed in an edge file, or in a file written with one."""
         return any(
             self.nodes.file in (s.file, s.beside) and "table" not in s.options for s in self.edges.values()
         )
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Names of the files, each once; that of the vertices comes first, as far as it has one of its own."""
+        """Distinct file names; the vertex file comes first."""
         files = [self.nodes.file, *(file for s in self.edges.values() for file in (s.file, s.beside) if file)]
         return tuple(dict.fromkeys(files))
 
@@ -145,7 +145,7 @@ def _edges(predicate: str, name: str) -> Stored:
 
 
 def _nodes(first: Stored, name: str) -> Stored:
-    """The vertices, in the format of the first edges as far as it has a place for them."""
+    """Vertex table, in the format of the first edges if that can represent vertices."""
     if first.format in LISTING:
         return first
     if first.beside is not None:
@@ -164,7 +164,7 @@ def _plain(table: str, name: str) -> Stored:
 
 
 def is_table(name: str) -> bool:
-    """Whether a file has the name of a table of a release.
+    """Whether a file name is one of a release table.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def is_table(name: str) -> bool:
 
 
 def table_of(name: str) -> str:
-    """The table that the name of a file tells, or `DATABASE`.
+    """Table name of a file name; `DATABASE` for a database.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def table_of(name: str) -> str:
 
 
 def nodes_beside(name: str) -> str:
-    """The file of nodes that a file of relationships of Neo4j's import comes with.
+    """Node file that accompanies a relationship file of a Neo4j import.
 
     Examples
     --------
@@ -196,16 +196,16 @@ def nodes_beside(name: str) -> str:
     return name.removesuffix(".csv") + _NODES
 
 
-# --- what stands in a folder -------------------------------------------------------------------------------
+# --- detection in a folder ---------------------------------------------------------------------------------
 
 
 def found_edges(folder: Path, predicate: str) -> Stored:
-    """Table of an edge predicate in a release folder; where there is none, the one that is missing.
+    """Table of an edge predicate in a release folder; if there is none, the missing CSV table.
 
     Raises
     ------
     DataError
-        If several could be meant.
+        If it is ambiguous.
     """
     found = [s for s in (_edges(predicate, e) for e in _EXTENSIONS) if (folder / s.file).is_file()]
     stored = _one(folder, predicate, found) or _edges(predicate, "csv")
@@ -214,17 +214,17 @@ def found_edges(folder: Path, predicate: str) -> Stored:
 
 
 def found_nodes(folder: Path, edges: Iterable[Stored]) -> Stored | None:
-    """Table of the vertices in a release folder.
+    """Vertex table in a release folder.
 
     Parameters
     ----------
     edges
-        The tables of edges; the first may list the vertices itself.
+        Edge tables; the first may list the vertices itself.
 
     Raises
     ------
     DataError
-        If several could be meant.
+        If it is ambiguous.
     """
     first = next(iter(edges), None)
     names = [e for e, format in _EXTENSIONS.items() if format not in LISTING | EDGES_ALONE | DATABASES]
@@ -239,7 +239,7 @@ def found_nodes(folder: Path, edges: Iterable[Stored]) -> Stored | None:
 
 
 def _one(folder: Path, table: str, found: Sequence[Stored]) -> Stored | None:
-    """The file of a table if it has one, else the database."""
+    """File of a table; a database only if there is no other file."""
     own = [s for s in found if s.format not in DATABASES] or list(found)
     if len(own) > 1:
         files = " and ".join(s.file for s in own[:2])

@@ -1,4 +1,4 @@
-"""Verdicts of checkers: conditions with their states and witnesses, and the conditions that all families share."""
+"""Verdicts of checkers: conditions with states and witnesses, and the conditions common to all families."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kgreason.release.digests import Fault
 CONFIDENCE = 0.95
 
 
-NORMAL = 1.959963984540054  # standard errors on either side of a normal mean that hold so much of it
+NORMAL = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 
 
-SHOWN = 5  # witnesses
+SHOWN = 5  # maximum number of witnesses
 
 
 State = Literal["holds", "given up", "undecided", "fails"]
@@ -32,15 +32,15 @@ class Item:
     Attributes
     ----------
     name
-        Which condition.
+        Name of the condition.
     holds
         Whether it holds.
     detail
-        What was found, in one sentence.
+        Finding, in one sentence.
     witnesses
-        For a violated condition, some of the places where it fails, in words.
+        Examples of violations, in words.
     given_up
-        Whether it is violated just as far as the release says that it gives it up.
+        Whether it is violated only as far as the release declares to give it up.
     undecided
         Whether it could neither be confirmed nor refuted.
     """
@@ -54,7 +54,7 @@ class Item:
 
     @property
     def state(self) -> State:
-        """What was found, in a word or two."""
+        """State in one or two words."""
         if self.holds:
             return "holds"
         return "given up" if self.given_up else "undecided" if self.undecided else "fails"
@@ -77,7 +77,7 @@ class Item:
 
 
 def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
-    """The first few of many witnesses, and how many there are more.
+    """First few witnesses, and the number of further ones.
 
     Examples
     --------
@@ -91,20 +91,20 @@ def listing(words: Iterable[str], total: int | None = None) -> tuple[str, ...]:
 
 
 def judged(name: str, words: Iterable[str], fails: str, holds: str, total: int | None = None) -> Item:
-    """A condition that fails if there are witnesses, as `listing` takes them, and else holds."""
+    """Condition that holds if and only if there are no witnesses, which are passed to `listing`."""
     shown = listing(words, total)
     return Item(name, not shown, fails if shown else holds, shown)
 
 
 class Examined:
-    """What all verdicts have in common: the conditions that were examined.
+    """Base class of verdicts: the conditions that were examined.
 
     Attributes
     ----------
     items
         The conditions.
     needs_original
-        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+        Conditions without an item, since only the release was examined and they require the original.
     """
 
     items: tuple[Item, ...]
@@ -112,17 +112,17 @@ class Examined:
 
     @property
     def holds(self) -> bool:
-        """Whether every item holds; for a release alone, all that it tells but not what `needs_original`."""
+        """Whether every item holds; for a release alone, this does not cover `needs_original`."""
         return all(item.holds for item in self.items)
 
     @property
     def as_promised(self) -> bool:
-        """Whether every item holds but those that are given up."""
+        """Whether every item holds or is given up."""
         return all(item.holds or item.given_up for item in self.items)
 
     @property
     def nothing_against(self) -> bool:
-        """Whether nothing speaks against the promise; a sample in which everything holds is no proof, but this."""
+        """Whether no item contradicts the guarantee; weaker than `holds` for samples."""
         return self.as_promised
 
     @property
@@ -132,7 +132,7 @@ class Examined:
 
     @property
     def state(self) -> State:
-        """What was found of all items together."""
+        """Combined state of all items."""
         if self.fails:
             return "fails"
         return "holds" if self.holds else "given up" if self.as_promised else "undecided"
@@ -147,7 +147,7 @@ class Examined:
         }
 
     def __getitem__(self, name: str) -> Item:
-        """Look an item up by name."""
+        """Item by name."""
         return next(item for item in self.items if item.name == name)
 
     def __str__(self) -> str:
@@ -160,15 +160,15 @@ class Labelled(Protocol):
 
     @property
     def labels(self) -> npt.NDArray[np.object_]:
-        """Of its vertices."""
+        """Vertex labels."""
 
     @property
     def n(self) -> int:
-        """Number of its vertices."""
+        """Number of vertices."""
 
 
 def no_label_kept(original: Labelled, released: Labelled, what: str = "label") -> Item:
-    """Whether no original label is in the release."""
+    """Condition that no original label is in the release."""
     kept = sorted(set(map(str, original.labels)) & set(map(str, released.labels)))
     fails, holds = (
         f"{len(kept):,} original {what}s are in the release",
@@ -178,7 +178,7 @@ def no_label_kept(original: Labelled, released: Labelled, what: str = "label") -
 
 
 def files(faults: Sequence[Fault]) -> Item:
-    """Whether the files are those that were written, but for what changes nothing."""
+    """Condition that the files are as written, except for harmless changes."""
     harm = [str(fault) for fault in faults if not fault.harmless]
     some = "file is" if len(harm) == 1 else "files are"
     other = "; ".join(f"{fault.file}: {fault.kind}" for fault in faults)
@@ -189,7 +189,7 @@ def files(faults: Sequence[Fault]) -> Item:
 def mapping(
     original: Labelled, released: Labelled, mapping: Vertices, who: str = "vertices", least: int = 0
 ) -> Item:
-    """Whether each original vertex has a released one of its own; negative numbers from `least` on are of nobody."""
+    """Condition that each original vertex has its own released vertex; numbers from `least` to -1 denote none."""
     if len(mapping) != original.n:
         return Item("mapping", False, f"{len(mapping):,} entries for {original.n:,} original {who}")
     lost = np.flatnonzero((mapping < least) | (mapping >= released.n))

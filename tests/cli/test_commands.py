@@ -293,7 +293,7 @@ def test_anonymize_writes_both_folders(ownership: Path, anywhere: Path) -> None:
 
 def test_anonymize_prints_one_table(ownership: Path, anywhere: Path) -> None:
     result = anonymize(ownership)
-    best = ("U (0 is best)", "U△ (0 is best)", "synthetic vertices told (0.5 is best)")
+    best = ("U (0 is best)", "U△ (0 is best)", "detection AUC (0.5 is best)")
     for word in ("guarantee", "δ-anonymity", *best, "vertices added", "time"):
         assert word in result.stdout
     assert "1.000" in result.stdout
@@ -534,7 +534,7 @@ def test_verify_and_score_agree_with_anonymize(ownership: Path, anywhere: Path) 
     scored = json.loads(run("score", *files, "--json").stdout)
     assert scored["utility"] == done["utility"]
     assert scored["fidelity"] == done["fidelity"]
-    assert scored["telling"] == done["telling"]
+    assert scored["detection"] == done["detection"]
 
 
 def test_verify_finds_a_tampered_release(ownership: Path, anywhere: Path) -> None:

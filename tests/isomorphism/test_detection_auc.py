@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kgreason.graph.generators import erdos_renyi
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.measures import clustering, coreness, pairs
-from kgreason.isomorphism.utility.detection_auc import FEWEST, NAMES, NONE, features, telling
+from kgreason.isomorphism.utility.detection_auc import FEWEST, NAMES, NONE, detection, features
 from tests import reference
 from tests.examples import inputs
 from tests.graphs import graphs
@@ -91,7 +91,7 @@ def test_synthetic_vertices_of_another_kind_are_told(kind: str) -> None:
     rng = np.random.default_rng(1)
     graph = erdos_renyi(400, 1_600, rng)
     more = [edge for v in range(400, 440) for edge in PLANTED[kind](v, rng)]
-    found = telling(with_more(graph, more), np.arange(400), rng)
+    found = detection(with_more(graph, more), np.arange(400), rng)
     assert found.auc is not None
     assert found.auc > 0.97
     assert found.synthetic == 40
@@ -101,7 +101,7 @@ def test_synthetic_vertices_of_another_kind_are_told(kind: str) -> None:
 def test_exchangeable_vertices_are_not_told(n: int, synthetic: int) -> None:
     rng = np.random.default_rng(2)
     graph = erdos_renyi(n, 4 * n, rng)
-    found = telling(graph, np.sort(rng.permutation(n)[synthetic:]), rng)
+    found = detection(graph, np.sort(rng.permutation(n)[synthetic:]), rng)
     assert found.auc is not None
     assert found.low is not None
     assert found.high is not None
@@ -112,14 +112,14 @@ def test_exchangeable_vertices_are_not_told(n: int, synthetic: int) -> None:
 
 def test_the_same_graph_gives_the_same_figure() -> None:
     graph = erdos_renyi(300, 1_000, np.random.default_rng(0))
-    found = [telling(graph, np.arange(200), np.random.default_rng(3)) for _ in range(2)]
+    found = [detection(graph, np.arange(200), np.random.default_rng(3)) for _ in range(2)]
     assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("synthetic", [0, FEWEST - 1])
 def test_few_synthetic_vertices_give_no_figure(synthetic: int) -> None:
     graph = erdos_renyi(50, 100, np.random.default_rng(0))
-    found = telling(graph, np.arange(50 - synthetic), np.random.default_rng(0))
+    found = detection(graph, np.arange(50 - synthetic), np.random.default_rng(0))
     assert (found.auc, found.synthetic) == (None, synthetic)
     assert str(found) == "not measured: there are fewer than 10 synthetic vertices"
     assert found.as_dict()["reason"] == "there are fewer than 10 synthetic vertices"
@@ -127,4 +127,4 @@ def test_few_synthetic_vertices_give_no_figure(synthetic: int) -> None:
 
 def test_few_original_vertices_give_no_figure() -> None:
     graph = erdos_renyi(50, 100, np.random.default_rng(0))
-    assert telling(graph, np.arange(3), np.random.default_rng(0)).reason.endswith("10 original vertices")
+    assert detection(graph, np.arange(3), np.random.default_rng(0)).reason.endswith("10 original vertices")

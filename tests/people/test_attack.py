@@ -83,6 +83,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert code == 0
     assert said.splitlines()[0].split()[:3] == ["an", "attacker", "knows"]
     assert "every user has as many candidates as asked for" in said
+    assert run("people", "attack", tmp_path / "r", *original)[0] == 2  # whose k?
     code, said = run("people", "attack", tmp_path / "r", *original, "-k", 61, "--json")
     told = json.loads(said)
     assert code == 1

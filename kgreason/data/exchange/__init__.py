@@ -1,4 +1,4 @@
-"""Graphs and tables of other libraries, in and out: a file for each family of them."""
+"""Exchange of graphs and tables with other libraries, one module per family of types."""
 
 from kgreason.data.exchange.arrow import as_frame, facts_to_arrow
 from kgreason.data.exchange.graph_objects import (

@@ -1,4 +1,4 @@
-"""Tables of Arrow, pandas and Polars, in and out; in, whatever has the interface of Arrow for tables (DuckDB, ...)."""
+"""Import and export of Arrow, pandas and Polars tables; import of any object with an Arrow table interface."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ INTERFACE = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 
 
 def has_interface(obj: object) -> bool:
-    """Whether an object hands over a table."""
+    """Whether an object implements one of the table interfaces."""
     return any(hasattr(obj, name) for name in INTERFACE)
 
 
 def from_arrow(obj: Any, name: str) -> Raw:
-    """Read an Arrow Table or RecordBatch, or what hands over one.
+    """Table from an Arrow Table or RecordBatch, or an object that exports one.
 
     Raises
     ------
     DataError
-        If what it hands over is no table.
+        If the exported object is not a table.
     """
     if isinstance(obj, pa.RecordBatch):
         obj = pa.Table.from_batches([obj])
@@ -49,7 +49,7 @@ def from_arrow(obj: Any, name: str) -> Raw:
 
 
 def from_frame(frame: Any, name: str) -> Raw:
-    """Read a DataFrame; its index is no column."""
+    """Table from a DataFrame; its index is not a column."""
     names = [str(c) for c in frame.columns]
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -58,7 +58,7 @@ def from_frame(frame: Any, name: str) -> Raw:
         ValueError,
         OverflowError,
         pa.ArrowNotImplementedError,
-    ):  # TypeError: of sparse columns, too
+    ):  # TypeError: includes sparse columns
         series = [frame.iloc[:, i] for i in range(len(names))]
         cells = [s.astype(object).where(s.notna(), None).tolist() for s in series]
         return in_memory(name, names, [array(name, c, n) for c, n in zip(cells, names, strict=True)])
@@ -67,7 +67,7 @@ def from_frame(frame: Any, name: str) -> Raw:
 
 
 def check_types(name: str, schema: pa.Schema) -> None:
-    """Refuse types that only some libraries know: what stands behind them, as numbers of periods, is not the value."""
+    """Reject library-specific types, whose stored values, such as period ordinals, are not the values."""
     for field in schema:
         if isinstance(field.type, pa.BaseExtensionType):
             kind = field.type.extension_name.removeprefix("pandas.")
@@ -96,7 +96,7 @@ def _taken(obj: Any, name: str) -> pa.Table:
 
 
 def _without_dictionary(column: Column) -> Column:
-    """A column without dictionaries, for Arrow does not unpack those of string views."""
+    """Decode dictionary columns; Arrow cannot decode those of string views."""
     if not pa.types.is_dictionary(column.type):
         return column
     kind = column.type.value_type
@@ -105,10 +105,10 @@ def _without_dictionary(column: Column) -> Column:
 
 
 def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = None) -> pa.Table:
-    """Make an Arrow table of the facts of a predicate, with columns ``c1, c2, ...`` unless named.
+    """Arrow table of the facts of a predicate, with columns ``c1, c2, ...`` unless named.
 
-    Dates are timestamps of microseconds, lists and sets are lists, sets in order, if their elements are of one type.
-    Labelled nulls are strings such as ``_:n1``; a column of values of several types is one of text.
+    Dates are microsecond timestamps; lists and (sorted) sets are lists if their elements have one type. Labelled nulls
+    are strings such as ``_:n1``; a column with values of several types is text.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _labelled(value: Value) -> Value:
 
 
 def _lists(values: Sequence[Any]) -> Column:
-    """Arrow column of lists and sets; of text if their elements are of several types."""
+    """Arrow column of lists and sets; text if their elements have several types."""
     lists = [list(map(_labelled, ordered(v) if isinstance(v, frozenset) else v)) for v in values]
     inner = {type(e) for v in lists for e in v}
     if not inner:
@@ -164,12 +164,12 @@ def _lists(values: Sequence[Any]) -> Column:
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:
-    """Make a pandas DataFrame of an Arrow table.
+    """Convert an Arrow table to a pandas DataFrame.
 
     Raises
     ------
     DataError
-        If pandas is not installed, with the command that installs it.
+        If pandas is not installed; the hint contains the install command.
     """
     needed("pandas", "a DataFrame", "to_pandas", "to_arrow does without")
     frame: pd.DataFrame = table.to_pandas()
@@ -177,12 +177,12 @@ def as_frame(table: pa.Table) -> pd.DataFrame:
 
 
 def as_polars(table: pa.Table) -> pl.DataFrame:
-    """Make a Polars DataFrame of an Arrow table.
+    """Convert an Arrow table to a Polars DataFrame.
 
     Raises
     ------
     DataError
-        If Polars is not installed, with the command that installs it.
+        If Polars is not installed; the hint contains the install command.
     """
     library = needed("polars", "a Polars DataFrame", "to_polars", "to_arrow does without")
     frame: pl.DataFrame = library.from_arrow(table)
@@ -190,21 +190,21 @@ def as_polars(table: pa.Table) -> pl.DataFrame:
 
 
 def needed(package: str, what: str, asked: str, instead: str = "") -> Any:
-    """Import a package that a result of its kind needs.
+    """Import an optional package that a result type requires.
 
     Parameters
     ----------
     what
-        That result, for the message.
+        Description of the result, for the message.
     asked
         The function that was called.
     instead
-        What does without, for the hint.
+        Alternative without the package, for the hint.
 
     Raises
     ------
     DataError
-        If it is not installed, with the command that installs it.
+        If the package is not installed; the hint contains the install command.
 
     Examples
     --------
@@ -235,12 +235,12 @@ _FAMILIES: tuple[tuple[tuple[type, ...], str], ...] = (
 
 
 def in_memory(name: str, names: Sequence[str], columns: Iterable[Column], *, named: bool = True) -> Raw:
-    """Columns of a table of the calling program."""
+    """Table of in-memory columns."""
     return Raw(name, tuple(names), tuple(columns), lambda _: None, named=named, memory=True, typed=True)
 
 
 def array(name: str, values: Sequence[object], column: str | None = None) -> Column:
-    """Column of Python values; those that Arrow has one plain type for are not looked at one by one."""
+    """Column of Python values; values with one plain Arrow type are not inspected individually."""
     _check_one_type(name, values, column)
     try:
         found = pa.array(values)
@@ -255,7 +255,7 @@ def array(name: str, values: Sequence[object], column: str | None = None) -> Col
             hint="replace the lone surrogates in it",
         ) from None
     except (pa.ArrowInvalid, TypeError, OverflowError):
-        pass  # integers beside doubles, or values that `arrow_column` names
+        pass  # mixed integers and doubles, or values that `arrow_column` reports
     try:
         return arrow_column(values)
     except CastError as error:
@@ -268,10 +268,10 @@ def _family(kind: type) -> str | None:
 
 
 def _check_one_type(name: str, values: Sequence[object], column: str | None) -> None:
-    """Refuse values of different types: a file may mean text by them, a Python program did not."""
+    """Reject values of different types: in a file they may be meant as text, in a Python program not."""
     types = set(map(type, values))
     families = {kind: family for kind in types if (family := _family(kind)) is not None}
-    if len(set(families.values())) < 2 or Null in types:  # beside nulls the rules, too, mix types
+    if len(set(families.values())) < 2 or Null in types:  # next to labelled nulls the rules also mix types
         return
     first = next(family for v in values if (family := families.get(type(v))))
     row, value = next((i, v) for i, v in enumerate(values, 1) if families.get(type(v), first) != first)

@@ -1,4 +1,4 @@
-"""Graphs as NetworkX, igraph and tables of other libraries have them, in and out."""
+"""Import and export of graphs as NetworkX, igraph, Arrow, pandas and Polars objects."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Out
+# Export
 
 
 @dataclass(frozen=True)
 class Plain:
-    """A graph of any kind as other libraries hold it.
+    """A graph in a library-independent form.
 
     Attributes
     ----------
     labels
-        Of the vertices.
+        Vertex labels.
     vertices
-        What each vertex carries, by name; a list of n values.
+        Vertex attributes by name; lists of n values.
     relations
-        By relation an Arrow table of its edges: the labels of both ends, and what each edge carries.
+        Arrow table of the edges of each relation: the labels of both ends, and the edge attributes.
     mutual
-        Relations whose direction means nothing; each edge stands once in their tables.
+        Undirected relations; their tables contain each edge once.
     """
 
     labels: list[str]
@@ -49,11 +49,11 @@ class Plain:
 
     @property
     def directed(self) -> bool:
-        """Whether direction means something in any relation, or there is none."""
+        """Whether any relation is directed, or there is none."""
         return not self.relations or not self.mutual.issuperset(self.relations)
 
     def edges(self, name: str) -> pa.Table:
-        """Edges of a relation; of a directed graph a mutual edge stands in both directions."""
+        """Edges of a relation; in a directed graph, undirected edges are listed in both directions."""
         table = self.relations[name]
         if name not in self.mutual or not self.directed:
             return table
@@ -83,7 +83,7 @@ def _tables(graph: object) -> GraphTables:
 
 
 def edges_of(table: pa.Table, predicate: str) -> Plain:
-    """Facts as edges: from the first column to the second; a third column of numbers is the weight.
+    """Edges from facts: first column to second column; a numeric third column is the weight.
 
     Raises
     ------
@@ -107,18 +107,18 @@ def edges_of(table: pa.Table, predicate: str) -> Plain:
 
 
 def to_arrow(graph: Tabular, relation: str | None = None) -> pa.Table:
-    """Make an Arrow table of one relation (the only one by default), with the labels of the vertices.
+    """Arrow table of one relation (the only one by default), with vertex labels.
 
     Parameters
     ----------
     relation
-        Of a `PeopleGraph` or `LinkGraph` the name of an attribute, too: a row for each value of a user then.
-        Links that run both ways stand once.
+        Name of the relation. For a `PeopleGraph` or `LinkGraph` also the name of an attribute: the table then has a
+        row for each value of a user. Undirected links are listed once.
 
     Raises
     ------
     DataError
-        If there is no such relation, or several and none is named.
+        If there is no such relation, or there are several and none is named.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def to_arrow(graph: Tabular, relation: str | None = None) -> pa.Table:
 
 
 def _only(names: Mapping[str, object], relation: str | None) -> str:
-    """The relation that is asked for, or the only one."""
+    """Name of the requested relation, or of the only one."""
     known = ", ".join(names)
     if relation is not None:
         if relation not in names:
@@ -159,12 +159,12 @@ def _only(names: Mapping[str, object], relation: str | None) -> str:
 
 
 def to_pandas(graph: Tabular, relation: str | None = None) -> pd.DataFrame:
-    """`kgreason.to_arrow` as a pandas DataFrame; needs pandas installed.
+    """`kgreason.to_arrow` as a pandas DataFrame; requires pandas.
 
     Raises
     ------
     DataError
-        If it is not.
+        If pandas is not installed.
 
     Examples
     --------
@@ -176,12 +176,12 @@ def to_pandas(graph: Tabular, relation: str | None = None) -> pd.DataFrame:
 
 
 def to_polars(graph: Tabular, relation: str | None = None) -> pl.DataFrame:
-    """`kgreason.to_arrow` as a Polars DataFrame; needs Polars installed.
+    """`kgreason.to_arrow` as a Polars DataFrame; requires Polars.
 
     Raises
     ------
     DataError
-        If it is not.
+        If Polars is not installed.
 
     Examples
     --------
@@ -201,11 +201,11 @@ def to_networkx(graph: Tabular) -> nx.MultiGraph[str]: ...
 
 
 def to_networkx(graph: Tabular) -> nx.MultiGraph[str]:
-    """Make a NetworkX graph; vertices are the labels, edges carry ``relation`` and perhaps ``weight``.
+    """NetworkX graph whose vertices are the labels; edges have attribute ``relation`` and, if present, ``weight``.
 
-    Of a `PeopleGraph` vertices carry the list of their values of each attribute; of a `LinkGraph` edges carry ``count``
-    as well. Where all relations run both ways, it is a `networkx.MultiGraph` with each edge once; else a
-    `networkx.MultiDiGraph`, in which they stand in both directions.
+    Vertices of a `PeopleGraph` have the list of their values for each attribute; edges of a `LinkGraph` also have
+    ``count``. If all relations are undirected, the result is a `networkx.MultiGraph` with each edge once; otherwise a
+    `networkx.MultiDiGraph` with undirected edges in both directions.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def to_networkx(graph: Tabular) -> nx.MultiGraph[str]:
 
 
 def as_networkx(whole: Plain) -> nx.MultiGraph[str]:
-    """Put a graph together in NetworkX."""
+    """Convert to a NetworkX graph."""
     import networkx as nx
 
     result: nx.MultiGraph[str] = nx.MultiDiGraph() if whole.directed else nx.MultiGraph()
@@ -240,10 +240,10 @@ def as_networkx(whole: Plain) -> nx.MultiGraph[str]:
 
 
 def to_igraph(graph: Tabular) -> igraph.Graph:
-    """Make a graph of igraph; vertices carry ``name``, edges ``relation`` and perhaps ``weight``.
+    """Graph of igraph; vertices have attribute ``name``, edges ``relation`` and, if present, ``weight``.
 
-    What else vertices and edges carry, and which graphs have directions: as for `kgreason.to_networkx`. Where only some
-    relations have weights, the others have `None`.
+    Further attributes and directedness are as for `kgreason.to_networkx`. If only some relations have weights, the
+    weights of the others are `None`.
 
     Raises
     ------
@@ -260,12 +260,12 @@ def to_igraph(graph: Tabular) -> igraph.Graph:
 
 
 def as_igraph(whole: Plain) -> igraph.Graph:
-    """Put a graph together in igraph.
+    """Convert to a graph of igraph.
 
     Raises
     ------
     DataError
-        If igraph is not installed, or the graph has an attribute of a name that igraph has another use for.
+        If igraph is not installed, or an attribute has a name that igraph reserves.
     """
     library = needed("igraph", "an igraph graph", "to_igraph", "to_networkx does without")
     if "name" in whole.vertices:
@@ -302,7 +302,7 @@ def as_igraph(whole: Plain) -> igraph.Graph:
     return made
 
 
-# In
+# Import
 
 
 @dataclass(frozen=True)
@@ -316,9 +316,9 @@ class Foreign:
     source, target
         int64 vertex numbers, shape (m,).
     values
-        What edges carry, by name; a list of m values, `None` where an edge lacks it.
+        Edge attributes by name; lists of m values, `None` where an edge lacks it.
     directed
-        Whether direction means something.
+        Whether the graph is directed.
     """
 
     labels: list[str]
@@ -334,12 +334,12 @@ class Foreign:
             raise DataError("<graph>", what, hint="relabel them")
 
     def as_raw(self, name: str) -> Raw:
-        """As a table to load from, of the edges alone whose relation is the predicate that `name` names.
+        """Source table of the edges whose relation is the predicate that `name` names.
 
         Raises
         ------
         DataError
-            If edges are of several relations and not of that one, or only some have a weight.
+            If edges have several relations and none is that one, or only some have a weight.
         """
         rows, wanted = np.arange(len(self.source)), name.strip("<>")
         said = self.values.get("relation", ())
@@ -370,17 +370,17 @@ class Foreign:
         )
 
     def as_graph(self, relation: str) -> KnowledgeGraph:
-        """As a knowledge graph; undirected edges run both ways.
+        """Convert to a knowledge graph; undirected edges become edges in both directions.
 
         Parameters
         ----------
         relation
-            Name of the relation of edges that carry no ``relation``.
+            Relation name of edges without attribute ``relation``.
 
         Raises
         ------
         DataError
-            If only some edges of a relation have a weight, or one that is no number.
+            If only some edges of a relation have a weight, or a weight is not a number.
         """
         names = self.values.get("relation") or [None] * len(self.source)
         rows: dict[str, list[int]] = {} if names else {relation: []}
@@ -429,17 +429,17 @@ def _numbers(values: Sequence[Any]) -> Weights:
 
 
 def is_networkx(obj: object) -> bool:
-    """Whether an object is a graph of NetworkX, or looks like one."""
+    """Whether an object is, or looks like, a NetworkX graph."""
     return hasattr(obj, "adjacency") and hasattr(obj, "edges")
 
 
 def is_igraph(obj: object) -> bool:
-    """Whether an object is a graph of igraph, or looks like one."""
+    """Whether an object is, or looks like, a graph of igraph."""
     return hasattr(obj, "get_edgelist") and hasattr(obj, "vs") and hasattr(obj, "es")
 
 
 def as_foreign(obj: Any) -> Foreign | None:
-    """A graph of another library, or one of kgreason; `None`: it is none."""
+    """Convert a graph of another library or of kgreason; `None` if the object is neither."""
     if isinstance(obj, KnowledgeGraph):
         obj = to_networkx(obj)
     if is_networkx(obj):
@@ -473,34 +473,34 @@ def _taken_igraph(graph: Any) -> Foreign:
 
 
 def from_networkx(graph: nx.Graph[Any], relation: str = "edge") -> KnowledgeGraph:
-    """Read a NetworkX graph of any sort; undirected edges run both ways.
+    """Knowledge graph from a NetworkX graph of any type; undirected edges become edges in both directions.
 
-    Vertices are named by the text of the nodes. Edges may carry ``relation`` and ``weight``; nothing else is read, nor
-    what nodes carry: a release must not show it.
+    Vertex labels are the text of the nodes. Of the edge attributes only ``relation`` and ``weight`` are read, and no node
+    attributes: a release must not contain them.
 
     Parameters
     ----------
     relation
-        Name of the relation of edges that carry no ``relation``.
+        Relation name of edges without attribute ``relation``.
 
     Raises
     ------
     DataError
-        If two vertices have the same text, or only some edges of a relation have a weight.
+        If two nodes have the same text, or only some edges of a relation have a weight.
     """
     return _taken_networkx(graph).as_graph(relation)
 
 
 def from_igraph(graph: igraph.Graph, relation: str = "edge") -> KnowledgeGraph:
-    """Read a graph of igraph; undirected edges run both ways.
+    """Knowledge graph from a graph of igraph; undirected edges become edges in both directions.
 
-    Vertices are named by their attribute ``name``, else by their indices. Edges may carry ``relation`` and ``weight``;
-    nothing else is read: a release must not show it.
+    Vertex labels are the attribute ``name``, else the indices. Of the edge attributes only ``relation`` and ``weight`` are
+    read: a release must not contain others.
 
     Parameters
     ----------
     relation
-        Name of the relation of edges that carry no ``relation``.
+        Relation name of edges without attribute ``relation``.
 
     Raises
     ------

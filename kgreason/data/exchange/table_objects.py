@@ -1,4 +1,4 @@
-"""Whatever a Python program has that is a table, or can be taken for one."""
+"""Conversion of Python objects that represent tables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kgreason.data.raw_table import Column, Raw
 
 
 def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
-    """Take a table-like apart into names and Arrow columns.
+    """Column names and Arrow columns of a table-like object.
 
     Parameters
     ----------
     obj
-        A DataFrame of pandas or Polars, an Arrow Table or RecordBatch or what has the Arrow interface
+        A DataFrame of pandas or Polars, an Arrow Table or RecordBatch, an object with the Arrow interface
         ``__arrow_c_stream__``, a mapping from names to columns, an iterable of rows, or a graph of NetworkX or igraph
         (columns source, target and, if its edges have one, weight).
 
@@ -40,7 +40,7 @@ def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
 
 
 def as_raw(obj: object, name: str) -> Raw:
-    """`as_table` as a table to load from; `name` stands for it in messages."""
+    """Source table of a table-like object, as `as_table`; `name` identifies it in messages."""
     if (graph := graphs.as_foreign(obj)) is not None:
         return graph.as_raw(name)
     if hasattr(obj, "iloc") and hasattr(obj, "columns"):
@@ -72,7 +72,7 @@ def as_raw(obj: object, name: str) -> Raw:
 
 
 def is_table(obj: object) -> bool:
-    """Whether an object is a table or graph of another library, and so cannot be a list of them."""
+    """Whether an object is a table or graph of another library, and therefore not a list of them."""
     frame = hasattr(obj, "columns") or arrow.has_interface(obj)
     return frame or graphs.is_networkx(obj) or graphs.is_igraph(obj)
 
@@ -92,7 +92,7 @@ def _from_columns(columns: Mapping[Any, Any], name: str) -> Raw:
 
 
 def _from_rows(rows: Sequence[object], name: str) -> Raw:
-    """Read rows; a value that is no row is one of a single column."""
+    """Table from rows; a value that is not a row is a row with one column."""
     for number, row in enumerate(rows, 1):
         if isinstance(row, Mapping):
             raise DataError(

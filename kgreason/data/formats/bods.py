@@ -1,7 +1,8 @@
-"""Ownership statements (BODS JSON) as edges from the interested party to the subject, with shares as weights.
+"""Beneficial ownership statements (BODS JSON) as edges from interested party to subject, weighted by share.
 
-Versions 0.1 to 0.4 are read. Up to 0.3 each statement is a thing of its own, which later ones may replace; from 0.4 on
-statements tell the history of records, of which the last one counts. Shares are percentages. Facts are written as 0.4.
+Versions 0.1 to 0.4 are read. Up to 0.3 each statement is independent and may be replaced by later statements; from 0.4
+on statements form the history of records, and the last statement of a record is valid. Shares are percentages. Facts
+are written as version 0.4.
 
 References
 ----------
@@ -57,7 +58,7 @@ _SHARE = '"exact": "@"'
 
 
 class _Malformed(ValueError):
-    """What is wrong with a statement, and what to do about it."""
+    """Error in a statement, with a hint."""
 
     def __init__(self, message: str, hint: str = "mend the statement, or take it out") -> None:
         super().__init__(message)
@@ -65,9 +66,9 @@ class _Malformed(ValueError):
 
 
 def read_bods(path: Path, options: Options) -> Raw:
-    """Read the interests that hold now; what is left out is told.
+    """Read the interests that are currently valid; omitted interests are reported.
 
-    Of each record the last statement counts, of replaced statements none. Vertices are records (up to 0.3 statements)
+    The last statement of each record is valid, replaced statements are not. Vertices are records (up to 0.3 statements)
     of entities and persons, with their names as labels.
     """
     file = JsonFile(path, options.encoding)
@@ -82,14 +83,14 @@ def read_bods(path: Path, options: Options) -> Raw:
 
 
 class _Statements:
-    """Interests row by row in arrays; vertices, records and statements by number."""
+    """Interests in arrays, one row each; vertices, records and statements are numbered."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._wanted = None if options.interest == "any" else _normal(options.interest)
-        self._number: dict[str, int] = {}  # of vertices
-        self._names: dict[int, tuple[str, str, int]] = {}  # name, date and statement of a vertex
-        self._later: dict[str, str] = {}  # statement: what replaces it
+        self._number: dict[str, int] = {}  # vertex numbers
+        self._names: dict[int, tuple[str, str, int]] = {}  # vertex: name, date and statement
+        self._later: dict[str, str] = {}  # statement: its replacement
         self._last: dict[str, tuple[str, int]] = {}  # record: date and number of its last statement
         self._closed: set[int] = set()
         self._rows = array("q")  # source, target and statement of each interest
@@ -134,7 +135,7 @@ class _Statements:
         return self._number.setdefault(record, len(self._number))
 
     def _reason(self, interest: Mapping[str, Any]) -> str | None:
-        """Why an interest is no edge; `None`: it is one."""
+        """Reason for which an interest is not read as an edge; `None`: it is one."""
         type = _normal(str(interest.get("type") or "unknownInterest"))
         level = interest.get("directOrIndirect") or interest.get("interestLevel") or "unknown"
         if level not in _LEVELS:
@@ -151,7 +152,7 @@ class _Statements:
         return None
 
     def _share(self, interest: Mapping[str, Any]) -> float:
-        """Share from 0 to 1; NaN: there is none; infinite: it is a range, and no option says which end counts."""
+        """Share from 0 to 1; NaN if there is none; infinite for a range without option ``share``."""
         given = interest.get("share") or {}
         if not isinstance(given, dict):
             hint = 'write it as in "share": {"exact": 25}'
@@ -168,7 +169,7 @@ class _Statements:
         return chosen.get(self._options.share, math.nan)
 
     def raw(self, file: JsonFile, place: str) -> Raw:
-        """Table of the edges that count, with that of the vertices beside it."""
+        """Table of the valid edges, with the table of vertices."""
         path = str(file.path)
         current = [
             number
@@ -204,7 +205,7 @@ class _Statements:
         )
 
     def _vertices(self, file: JsonFile, place: str) -> tuple[Raw, np.ndarray[Any, np.dtype[np.int64]]]:
-        """Vertices that count, and for each that was met the place of the one that replaced it, if any."""
+        """Valid vertices, and for each vertex seen the index of its replacement, if any."""
         kept: dict[str, int] = {}
         number = np.empty(len(self._number), dtype=np.int64)
         for record, met in self._number.items():
@@ -229,7 +230,7 @@ class _Statements:
 
 
 def _parts(given: Any) -> tuple[str, str, Mapping[str, Any]]:
-    """Kind, record and details of a statement; up to 0.3 the statement is its own record, and has the details."""
+    """Kind, record and details of a statement; up to 0.3 the statement is its own record and contains the details."""
     if not isinstance(given, dict):
         raise _Malformed("this is no statement of BODS but another value of JSON", _OTHERWISE)
     if "recordType" in given:
@@ -250,7 +251,7 @@ def _parts(given: Any) -> tuple[str, str, Mapping[str, Any]]:
 
 
 def _normal(type: str) -> str:
-    """Type of an interest as all versions write it."""
+    """Interest type in the spelling common to all versions."""
     bare = type.replace("-", "").replace("_", "").lower()
     return _OF_TRUSTS.get(bare, bare)
 
@@ -267,7 +268,7 @@ def _part(share: Mapping[str, Any], *names: str) -> float | None:
 
 
 def _party(given: Any) -> str:
-    """Record or statement of a party; empty where a reason stands in its place."""
+    """Record or statement of a party; empty if a reason is given instead."""
     if isinstance(given, dict):
         given = given.get("describedByEntityStatement") or given.get("describedByPersonStatement")
     if given is not None and not isinstance(given, str):
@@ -300,16 +301,15 @@ def _text(given: Mapping[str, Any], key: str) -> str:
 
 
 def write_bods(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write an array of statements, or in a file called ``.jsonl`` one a line.
+    """Write an array of statements or, if the file name ends with ``.jsonl``, one statement per line.
 
-    ``own(a, b, w)`` says that a holds the share w of b. A predicate with one argument is a list of entities, with two
-    arguments relationships without shares. Names are the identifiers of records; what kind of entity a name is, facts
-    do not say.
+    ``own(a, b, w)`` states that a holds the share w of b. A unary predicate is written as entities, a binary one as
+    relationships without shares. Vertex names are record identifiers; the type of an entity is not known from the facts.
 
     Raises
     ------
     DataError
-        If the predicate has no or more than three arguments, a name is empty, or a share is no number from 0 to 1.
+        If the predicate has no or more than three arguments, a name is empty, or a share is not a number from 0 to 1.
     """
     arity = facts.tables[predicate].arity
     if not 1 <= arity <= 3:
@@ -373,7 +373,7 @@ def _written(
         relationship = {"subject": ends[1], "interestedParty": ends[0], "interests": [interest]}
         line = statement("relationship", ends[1], f"{predicate}-{number}", relationship)
         if len(row) == 3:
-            # digit by digit: a double of the percentage would not give every share back; the place of the share cannot
-            # be mistaken, since quotation marks within strings are escaped
+            # decimal digits, since a double percentage would not round-trip every share; the replaced text is unambiguous,
+            # since quotation marks within strings are escaped
             line = line.replace(_SHARE, f'"exact": {format(Decimal(repr(row[2])) * 100, "f")}', 1)
         yield line

@@ -1,7 +1,7 @@
-"""CSV and TSV files: fields between delimiters, perhaps quoted, perhaps a first line of names.
+"""CSV and TSV files: delimited fields, optionally quoted, optionally with a header line.
 
-Arrow reads them. DuckDB takes as long for ten million edges (2.2 s each, 0.8 in place of 0.6 GB) and names the line of
-an unclosed quotation mark by itself, but reads three encodings and takes ``*`` in the name of a file for a pattern.
+The reader uses Arrow. DuckDB takes as long for ten million edges (2.2 s each, 0.8 in place of 0.6 GB) and reports the
+line of an unclosed quotation mark, but supports three encodings only and interprets ``*`` in file names as a pattern.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from kgreason.engine.relations.kinds import Kind
 from kgreason.language.values import Null, Value
 
 _SAMPLE = 200
-_START = 1 << 16  # characters of a file in which its first line ends
-_ROWS = 1 << 20  # that are written at once
+_START = 1 << 16  # characters of a file that contain its first line
+_ROWS = 1 << 20  # rows per written block
 _QUOTING = {"all": "all_valid", "minimal": "needed", "non_numeric": "needed", "none": "none"}
 DECIMALS = 6
 NUMBER = re.compile(r"\s*[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*")
@@ -42,7 +42,7 @@ _TITLE = re.compile(r"[^\W\d][\w .#/()-]*")
 
 
 def read_csv(path: Path, options: Options) -> Raw:
-    """Read a comma-separated file (or `delimiter`); every field stays text."""
+    """Read a comma-separated file (or with another `delimiter`); every field stays text."""
     return _read(path, options, options.delimiter or ",")
 
 
@@ -95,7 +95,7 @@ def _read(path: Path, options: Options, delimiter: str) -> Raw:
 
 
 def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[bool, bool]:
-    """Decide whether the first record holds column names, and whether the decision is uncertain."""
+    """Whether the first record holds column names, and whether the decision is uncertain."""
     first, rest = sample[0][1], [record for _, record in sample[1:]]
     named = set(options.columns or ()) - {str(i + 1) for i in range(len(first))}
     known = bool(named) and named <= set(first)
@@ -108,15 +108,15 @@ def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[
     again = not values.isdisjoint(cell for cell in first if cell.strip())
     absent = [_absent(cell, place, options) for place, cell in enumerate(first)]
     numeric = [_numeric([r[i] for r in rest if i < len(r)]) for i in range(len(first))]
-    if any(numeric):  # of what stands above numbers only a name tells names from data
+    if any(numeric):  # above numbers, only a known title distinguishes names from data
         title = any(n and not a for n, a in zip(numeric, absent, strict=True))
         return title, again or any(absent) or not title
     titles = len(set(first)) == len(first) and all(_TITLE.fullmatch(cell.strip()) for cell in first)
-    return titles and not again, True  # without rest: a table that has no rows yet
+    return titles and not again, True  # no further lines: a table without rows
 
 
 def _absent(cell: str, place: int, options: Options) -> bool:
-    """Whether a cell means a missing value; the first column may lack a name, as that of row numbers does."""
+    """Whether a cell is a missing value; the first column name may be empty, as for row numbers."""
     if not cell.strip():
         return place > 0
     return cell == options.null_string or ABSENT.fullmatch(cell.strip()) is not None
@@ -129,7 +129,7 @@ def _numeric(cells: Sequence[str]) -> bool:
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    """Column names, the second of two equal ones numbered."""
+    """Column names, with numbers appended to repeated ones."""
     seen: dict[str, int] = {}
     unique = []
     for position, name in enumerate(names):
@@ -140,7 +140,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write a line of names and a line for each fact, in UTF-8; strings are quoted."""
+    """Write a header line and one line per fact, in UTF-8; strings are quoted."""
     options = target.options
     delimiter = _delimiter(target)
     quoting = _QUOTING.get(options.get("quotemode", "needed").lower(), "needed")
@@ -155,7 +155,7 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
     )
     tables = (pa.Table.from_arrays(some, names=list(names)) for some in columns)
     first = next(tables)
-    bare = header and quoting == "none"  # Arrow quotes names whatever the style is
+    bare = header and quoting == "none"  # Arrow always quotes column names
     settings = arrow_csv.WriteOptions(
         include_header=header and not bare, delimiter=delimiter, quoting_style=quoting
     )
@@ -179,7 +179,7 @@ def _delimiter(target: Target) -> str:
 
 
 def delimited_columns(target: Target) -> tuple[str, ...] | None:
-    """Names of the columns of a file that an output would replace; `None`: it has no line of names."""
+    """Column names of a file that an output would replace; `None` if it has no header line."""
     if target.options.get("useheaders", "true").lower() == "false":
         return None
     with io.TextIOWrapper(open_bytes(target.path), encoding="utf-8", errors="replace", newline="") as stream:
@@ -189,7 +189,7 @@ def delimited_columns(target: Target) -> tuple[str, ...] | None:
 def write_csv(
     path: Path, names: Sequence[str], columns: Sequence[npt.ArrayLike], delimiter: str = ","
 ) -> None:
-    """Write columns of equal length under a line of names.
+    """Write columns of equal length under a header line.
 
     Parameters
     ----------

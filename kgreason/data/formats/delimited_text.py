@@ -1,4 +1,4 @@
-"""Fields of delimited text: records and columns, quoted or not, and what is wrong where."""
+"""Parsing of delimited text into fields, with the location of malformed records."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def read_columns(
     Parameters
     ----------
     width
-        Fields of a line.
+        Number of fields per line.
     header
-        Pass over the first line.
+        Skip the first line.
     nulls
-        Empty fields without quotes are missing.
+        Read empty unquoted fields as missing values.
 
     Raises
     ------
     DataError
-        If the file is no CSV.
+        If the file is not valid CSV.
     """
     if header and next(itertools.islice(records(path, options, delimiter), 1, None), None) is None:
-        return (pa.chunked_array([], pa.string()),) * width  # Arrow takes a line without an end for broken
+        return (pa.chunked_array([], pa.string()),) * width  # Arrow rejects a line without a line end
     quoted, doubtful = _quotation(path, options, delimiter)
     names = [f"f{i}" for i in range(width)]
 
     def parsed(block: int) -> Any:
-        """Table of the file, parsed by so many bytes at once."""
+        """Table of the file, parsed with the given block size in bytes."""
         with (
             arrow_stream(path, options.encoding) as stream,
             arrow_csv.open_csv(
@@ -82,16 +82,16 @@ def read_columns(
         raise _explained(path, options, delimiter, width, error) from error
     if doubtful:
         for _ in records(path, options, delimiter):
-            pass  # it raises the error, if there is one
+            pass  # re-reading raises the error, if there is one
     return tuple(table.columns)
 
 
 def _quotation(path: Path, options: Options, delimiter: str) -> tuple[bool, bool]:
-    """Whether a file has quotation marks, and whether some may be amiss: never closed, or followed by text."""
-    # Arrow reads both in silence, the first by taking the rest of the file for one field. Every second mark
-    # closes; a doubled one closes and opens again. So what opens follows a delimiter or a mark, and what
-    # closes is followed by one. Unquoted fields with marks in them, as ``5"``, upset that although they are
-    # in order: such a file is doubtful, too.
+    """Whether a file has quotation marks, and whether some may be unclosed or followed by text."""
+    # Arrow reports neither; it reads the rest of the file after an unclosed mark as one field. Every second mark is a
+    # closing one; a doubled mark closes and reopens. Therefore an opening mark follows a delimiter or a mark, and a
+    # closing one precedes a delimiter or a mark. Valid unquoted fields with marks, such as ``5"``, violate this: such
+    # files also count as doubtful.
     if not options.quote:
         return False, False
     mark = ord(options.quote)
@@ -116,7 +116,7 @@ def _quotation(path: Path, options: Options, delimiter: str) -> tuple[bool, bool
 def _explained(path: Path, options: Options, delimiter: str, width: int, error: Exception) -> DataError:
     """Find the line that Arrow cannot parse in a second, slow pass."""
     for _ in texts(path, options.encoding):
-        pass  # it raises the error of a byte that is not in the encoding
+        pass  # raises the error for a byte that is invalid in the encoding
     for line, record in records(path, options, delimiter):
         if len(record) != width:
             hint = other_delimiter(record[0], delimiter) if width == 1 else None
@@ -141,8 +141,8 @@ def _ragged(short: bool, options: Options, delimiter: str) -> str:
 
 
 def records(path: Path, options: Options, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Records one by one with the line each begins on; slow, for samples and messages."""
-    with open_bytes(path) as stream:  # the encoding of the first lines
+    """Records with their first line numbers; slow, for samples and messages."""
+    with open_bytes(path) as stream:  # checks the encoding of the first lines
         block = read_block(path, stream, 1 << 16)
         decoded(str(path), block[: block.rfind(b"\n") + 1], options.encoding)
     with _text(path, options) as text:
@@ -180,7 +180,7 @@ def _text(path: Path, options: Options) -> IO[str]:
 
 
 def _lines(text: IO[str]) -> Iterator[str]:
-    """Lines of a file; `csv.Error` at a line longer than the limit of a field."""
+    """Lines of a file; `csv.Error` at a line longer than the field limit."""
     while line := text.readline(_FIELD):
         memory.look()
         if len(line) == _FIELD:
@@ -189,7 +189,7 @@ def _lines(text: IO[str]) -> Iterator[str]:
 
 
 def _misquoted(file: str, record: str, line: int, delimiter: str, quote: str) -> DataError | None:
-    """Error for the field of the first record of a text, which begins on a line, whose quotation marks are amiss."""
+    """Error for the first malformed quoted field of a text whose first line is `line`."""
     q, d = re.escape(quote), re.escape(delimiter)
     quoted = re.compile(f"{q}([^{q}]++|{q}{q})*+{q}")
     good = re.compile(f"({quoted.pattern}|(?!{q})[^{d}\r\n]*+){d}")
@@ -214,10 +214,10 @@ def _start(text: str) -> str:
     return repr(re.split("[\r\n]", text, maxsplit=1)[0][:_SHOWN])
 
 
-_FIELD = 1 << 24  # characters of a field; as many as Arrow takes
+_FIELD = 1 << 24  # maximum characters of a field, the limit of Arrow
 
 
-_QUOTES = 1 << 20  # bytes that are looked through for quotation marks at once
+_QUOTES = 1 << 20  # bytes per block when checking quotation marks
 
 
 _SHOWN = 20  # characters of a field in a message

@@ -1,4 +1,4 @@
-"""DuckDB databases, and queries over files; needs the package duckdb."""
+"""DuckDB databases, and SQL queries over files; requires the package duckdb."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ CONFINED = {
 }
 """Settings of every connection: queries, and the views of a database, may be a stranger's, and read no other file."""
 
-_WRITTEN = {**CONFINED, "threads": "1"}  # several threads lay out the same table differently each time
-_ROWS = 1 << 16  # rows at once
-_LEAST = 16_000_000  # bytes without which DuckDB does nothing
+_WRITTEN = {**CONFINED, "threads": "1"}  # with several threads the file layout is not deterministic
+_ROWS = 1 << 16  # rows per batch
+_LEAST = 16_000_000  # minimum memory limit of DuckDB in bytes
 
 
 def read_duckdb(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query that is written at `place`.
+    """Read a table or view, or the result of a query written at `place`.
 
-    Where `path` is a folder, the query reads files (``FROM 'own.parquet'``) that are relative to it.
+    If `path` is a folder, file names in the query (``FROM 'own.parquet'``) are relative to it.
     """
     sql.extra("duckdb", "duckdb", path)
     file, table = (path, None) if query else sql.located(path, options.table)
@@ -81,9 +81,8 @@ def _fetched(connection: Any, query: str) -> Any:
 
 
 def _opened(file: Path, *, allow_files: bool = False) -> Any:
-    """A database that reads no other file, or one in memory that reads those of a folder if that is allowed."""
-    # Texts of a column may be longer than 2 GB together; DuckDB holds no more than what is left of the
-    # memory.
+    """Open a database that reads no other file, or an in-memory one that reads files of a folder if allowed."""
+    # The texts of a column may exceed 2 GB in total; DuckDB's limit is the remaining memory.
     folder = file.is_dir()
     config = {
         **CONFINED,
@@ -110,7 +109,7 @@ def duckdb_tables(path: Path) -> list[str]:
     Raises
     ------
     DataError
-        If the file is none, or the package duckdb is missing.
+        If the file is not a database, or the package duckdb is missing.
     """
     sql.extra("duckdb", "duckdb", path)
     with closing(_opened(path)) as connection:
@@ -118,7 +117,7 @@ def duckdb_tables(path: Path) -> list[str]:
 
 
 def _confined(place: str, query: str, error: Exception) -> DataError:
-    """Build the error for a query, or a view in it, that reads other files."""
+    """Error for a query, or a view in it, that reads other files."""
     what = _first(error).removeprefix("Permission Error: ").partition(" - ")[0]
     return replace(sql.refused(place, query, f"it reaches beyond its database: {what}"), hint=ALLOW)
 
@@ -134,7 +133,7 @@ def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
     Raises
     ------
     DataError
-        If it is no SELECT, or reads files and may not.
+        If it is not a SELECT, or reads files without permission.
     """
     if find_spec("duckdb") is None:
         return
@@ -142,7 +141,7 @@ def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
         with closing(_opened(Path())) as connection:
             reads = _reads(connection, query)
             if reads and not allow_files:
-                with suppress(duckdb.CatalogException, duckdb.BinderException):  # its tables are not here
+                with suppress(duckdb.CatalogException, duckdb.BinderException):  # its tables do not exist here
                     connection.execute(f"EXPLAIN {query}")
     except duckdb.PermissionException as error:
         raise _confined(place, query, error) from error
@@ -162,14 +161,14 @@ def _tables(connection: Any) -> dict[str, str]:
 
 
 def _first(error: Exception) -> str:
-    """First line of a message of DuckDB, with the candidates it knows."""
+    """First line of a DuckDB message, with the candidate names it lists."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines[1:] if line.startswith(("Did you mean", "Candidate"))]
     return " ".join([*lines[:1], *told])
 
 
 def write_duckdb(database: Target) -> AbstractContextManager[sql.Writer]:
-    """Replace tables of a database, as `kgreason.data.formats.sql.replacing_tables` does.
+    """Replace tables of a database, as `kgreason.data.formats.sql.replacing_tables`.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Edge lists: one line per edge, source and target and perhaps a weight. KONECT files are such lists of numbers.
+"""Edge lists: one line per edge with source, target and optional weight. KONECT files are numeric edge lists.
 
-A KONECT file begins ``% asym unweighted``: ``sym`` edges are undirected, ``bip`` edges join two sets of vertices that
-are numbered separately. Matrix Market and Pajek files are lines of fields, too.
+A KONECT file begins with ``% asym unweighted``: ``sym`` edges are undirected, ``bip`` edges join two vertex sets that
+are numbered separately. The field parser is shared with Matrix Market and Pajek files.
 
 References
 ----------
@@ -27,20 +27,20 @@ from kgreason.data.source_options import Options, delimiter_of
 from kgreason.data.targets import Target
 from kgreason.engine.relations.fact_tables import Facts
 
-_ALWAYS = 1_000_000  # vertices that any file may declare, besides one for each of its bytes
-_UNPACKED = 20  # bytes that one of gzip stands for, at most, in files of edges
+_ALWAYS = 1_000_000  # vertices that any file may declare, besides one per byte
+_UNPACKED = 20  # maximum compression ratio of gzip for edge files
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Equally long lists of fields.
+    """Fields of the lines of a file, as columns.
 
     Attributes
     ----------
     columns
-        Arrow string arrays.
+        Arrow string arrays of equal length.
     lines
-        Line in the file of each row, int64.
+        Line number of each row, int64.
     """
 
     columns: tuple[Column, ...]
@@ -50,12 +50,12 @@ class Fields:
 def read_fields(
     path: Path, encoding: str, *, skip: int = 0, delimiter: str | None = None, comments: str = "%#"
 ) -> Fields:
-    """Split the lines of a file at `delimiter`, passing over blank lines and comments.
+    """Split the lines of a file at `delimiter`, skipping blank lines and comments.
 
     Parameters
     ----------
     skip
-        Lines to pass over at the start.
+        Number of lines to skip at the start.
     delimiter
         `None`: tab or comma if the first line of data has one, else any run of spaces and tabs.
     comments
@@ -80,7 +80,7 @@ def _blocks(file: str, blocks: Iterator[bytes], encoding: str) -> Iterator[tuple
 def split_lines(
     file: str, blocks: Iterator[tuple[int, str]], skip: int, delimiter: str | None, comments: str
 ) -> Fields:
-    """`read_fields` on blocks of text, each with the number of its first line."""
+    """`read_fields` for blocks of text, each with the number of its first line."""
     parts: list[list[Column]] = []
     numbers: list[npt.NDArray[np.int64]] = []
     for first, text in blocks:
@@ -127,12 +127,12 @@ def _split(
 
 
 def check_declared(path: Path, count: int, line: int) -> None:
-    """Refuse a number of vertices that is out of all proportion to the file: each of them is held in memory.
+    """Check that the declared number of vertices is plausible for the file size, since each vertex takes memory.
 
     Raises
     ------
     DataError
-        Naming the line that declares them.
+        If it is not; points at the declaring line.
     """
     size = path.stat().st_size * (_UNPACKED if path.suffix == ".gz" else 1)
     if count > _ALWAYS + size:
@@ -146,12 +146,12 @@ def check_declared(path: Path, count: int, line: int) -> None:
 
 
 def check_indices(file: str, column: Column, lines: npt.NDArray[np.int64], limit: int, what: str) -> None:
-    """See that every field is a number from 1 to `limit`, without leading zeros.
+    """Check that every field is a number from 1 to `limit`, without leading zeros.
 
     Raises
     ------
     DataError
-        At the first that is not.
+        At the first field that is not.
     """
     digits = pc.match_substring_regex(column, r"^[1-9][0-9]{0,17}$")
     index = pc.if_else(digits, column, pa.scalar("0", column.type)).cast(pa.int64()).to_numpy()
@@ -171,7 +171,7 @@ _TAB = "delimiter=tab keeps blanks and commas; csv holds any text"
 
 
 def read_edges(path: Path, options: Options) -> Raw:
-    """Read an edge list or a KONECT file; ids stay as written."""
+    """Read an edge list or a KONECT file; ids are kept as written."""
     form = konect_form(path)
     if form == "bip" and options.prefix is None:
         raise DataError(
@@ -201,19 +201,19 @@ def read_edges(path: Path, options: Options) -> Raw:
 
 
 def konect_form(path: Path) -> str | None:
-    """What the first line of a KONECT file says of its edges: sym, asym or bip; `None`: it is another list."""
+    """Edge type in the first line of a KONECT file: sym, asym or bip; `None` for other edge lists."""
     with open_bytes(path) as stream:
         found = _KONECT.match(read_block(path, stream, 1 << 10))
     return found.group(1).decode() if found else None
 
 
 def write_edges(path: Path, facts: Facts, predicate: str, _: Sequence[str], target: Target) -> None:
-    """Write the values of each fact on a line of its own, in UTF-8.
+    """Write the values of each fact on a line, in UTF-8.
 
     Raises
     ------
     DataError
-        If a value holds the delimiter or a line end, or would be read as something else.
+        If a value contains the delimiter or a line end, or would be read differently.
     """
     table, file = facts.tables[predicate], str(target.path)
     delimiter = delimiter_of(file, target.options.get("delimiter", "space"))
@@ -230,7 +230,7 @@ def write_edges(path: Path, facts: Facts, predicate: str, _: Sequence[str], targ
 
 
 def _check(file: str, column: TextColumn, delimiter: str, *, first: bool) -> None:
-    """See that a reader finds the values where they were written."""
+    """Check that a reader splits the values as they were written."""
     if first_with(column, "^$") is not None:
         raise DataError(file, "an edge list has no place for an empty value", hint="csv and parquet have one")
     mark = rf"\x{{{ord(delimiter):X}}}"
@@ -248,14 +248,14 @@ def _check(file: str, column: TextColumn, delimiter: str, *, first: bool) -> Non
 
 
 def write_konect(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write a directed network: a line of its kind, one of its size, then an edge a line.
+    """Write a directed network: a type line, a size line, then one line per edge.
 
     A third column is the weight, a fourth the time of the edge.
 
     Raises
     ------
     DataError
-        If the vertices are no numbers, a weight is none, or a time is no integer.
+        If a vertex or weight is not a number, or a time is not an integer.
     """
     table, file = facts.tables[predicate], str(target.path)
     check_weight(file, predicate, table, names, "konect")

@@ -1,4 +1,4 @@
-"""Columns of facts as files and databases hold them: typed where they can be, else as text."""
+"""Columns of facts in the types of files and databases, or as text."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ TextColumn = Any
 
 
 def pieces(facts: Facts, predicate: str) -> Iterator[slice]:
-    """Ranges of rows, one after the other."""
+    """Consecutive ranges of rows."""
     for start in range(0, facts.tables[predicate].length, PIECE):
         yield slice(start, start + PIECE)
 
 
 def numbers(kind: Kind, data: Codes) -> TextColumn:
-    """Integers or doubles as text: the shortest that means the number; doubles have a point.
+    """Integers or doubles as the shortest text with the same value; doubles contain a point.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def texts(kind: Kind, data: Codes, facts: Facts, form: Callable[[str], str] | No
     Parameters
     ----------
     form
-        What the format makes of a text that is no number.
+        Format-specific conversion of non-numeric texts.
     """
     if kind in WEIGHTS:
         return numbers(kind, data)
@@ -69,12 +69,12 @@ def texts(kind: Kind, data: Codes, facts: Facts, form: Callable[[str], str] | No
 
 
 def check_weight(file: str, predicate: str, table: Table, names: Sequence[str], format: str) -> None:
-    """Refuse weights that are no numbers.
+    """Check that weights are numbers.
 
     Raises
     ------
     DataError
-        With the column.
+        If they are not; names the column.
     """
     if table.arity > 2 and table.kinds[2] not in WEIGHTS:
         raise DataError(
@@ -86,7 +86,7 @@ def check_weight(file: str, predicate: str, table: Table, names: Sequence[str], 
 
 
 def write_lines(stream: IO[bytes], columns: Sequence[TextColumn | str]) -> None:
-    """Write a line for each row: columns and the text between them; a line end follows."""
+    """Write one line per row from columns and constant separators; a line end is appended."""
     parts = [pa.scalar(c, pa.large_string()) if isinstance(c, str) else c for c in columns]
     nothing, newline = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
     rows = pc.binary_join_element_wise(*parts, newline, nothing)
@@ -95,7 +95,7 @@ def write_lines(stream: IO[bytes], columns: Sequence[TextColumn | str]) -> None:
 
 
 def first_with(column: TextColumn, pattern: str) -> str | None:
-    """The first text that a regular expression is found in."""
+    """First text that matches a regular expression anywhere."""
     found = pc.match_substring_regex(column, pattern)
     if not pc.any(found).as_py():
         return None
@@ -104,7 +104,7 @@ def first_with(column: TextColumn, pattern: str) -> str | None:
 
 
 def whole_pieces(facts: Facts, predicate: str) -> Iterator[Facts]:
-    """Facts piece by piece, so that no whole column stands in memory as text; one piece, if types depend on values."""
+    """Facts in pieces, so that no whole column is held as text; a single piece if types depend on values."""
     table = facts.tables[predicate]
     if not NESTED.isdisjoint(table.kinds) or table.length <= WHOLE_PIECE:
         yield facts
@@ -117,7 +117,7 @@ def whole_pieces(facts: Facts, predicate: str) -> Iterator[Facts]:
 def columns_of(
     facts: Facts, predicate: str, written: Collection[Kind], write: Callable[[Value], str] = text
 ) -> list[Any]:
-    """Arrow columns of facts; those of some kinds are strings, as a function writes their values."""
+    """Arrow columns of facts; columns of the kinds `written` are strings formatted by `write`."""
     from kgreason.data.exchange import facts_to_arrow
 
     table = facts.tables[predicate]
@@ -131,7 +131,7 @@ def columns_of(
 
 
 def json_text(value: Value) -> str:
-    """A value as a cell of text; lists and sets are JSON."""
+    """Format a value as cell text; lists and sets as JSON."""
     if isinstance(value, (tuple, frozenset)):
         return json.dumps(plain(value), ensure_ascii=False)
     return text(value)

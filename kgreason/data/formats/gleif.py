@@ -1,7 +1,7 @@
-"""Relationships of legal entities as GLEIF publishes them (RR-CDF XML): edges from the parent to its child.
+"""GLEIF legal entity relationships (RR-CDF XML) as edges from parent to child.
 
-A record says that its start node is consolidated by, or managed by, or a fund of its end node; the end node is the
-parent. Files of level 1 (LEI-CDF) give the entities and their names.
+A record states that its start node is consolidated by, managed by, or a fund of its end node; the end node is the
+parent. Level 1 files (LEI-CDF) contain the entities and their names.
 
 References
 ----------
@@ -34,10 +34,10 @@ _AGAIN = "download the file from GLEIF again"
 
 
 def read_gleif(path: Path, options: Options) -> Raw:
-    """Read relationships that are active and validly registered, by default direct consolidation; the rest is told.
+    """Read active, validly registered relationships, by default direct consolidation; others are counted in a note.
 
-    Edges have no weight: a parent that consolidates its child controls it, and quantifiers are rare and of no one
-    meaning (a whole child is 100 to one registrar, 1 to another). They are the column ``quantifier``, for who asks.
+    Edges have no weight: a parent that consolidates its child controls it, and quantifiers are rare and ambiguous (a
+    wholly owned child is 100 at one registrar, 1 at another). They are available as the column ``quantifier``.
     """
     raw = _read(path, options.type or _DIRECT)
     if options.labels is not None and raw.vertices is not None:
@@ -50,9 +50,9 @@ def read_gleif(path: Path, options: Options) -> Raw:
 
 
 def _read(path: Path, type: str) -> Raw:
-    """Table of the relationships, with that of the entities beside it."""
+    """Table of the relationships, with the table of entities."""
     file = str(path)
-    names: dict[str, str] = {}  # of entities by LEI; empty where only relationships name it
+    names: dict[str, str] = {}  # entity names by LEI; empty if only relationships mention the entity
     number: dict[str, int] = {}
     rows, quantifiers, left = array("q"), array("d"), Counter[str]()
     opened: list[str] = []

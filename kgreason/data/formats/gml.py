@@ -1,7 +1,7 @@
-"""GML: nested lists of keys and values; ids identify vertices, labels are optional.
+"""GML: nested lists of keys and values; vertices are identified by ids, labels are optional.
 
-igraph's reader is no substitute: it takes 7.1 GB for 10,000,000 edges, aborts the process at a label that is not UTF-8,
-reads integers as doubles and missing attributes as NaN, leaves ``&#233;`` as it is, and gives no lines of edges.
+igraph's reader is unsuitable: it takes 7.1 GB for 10,000,000 edges, aborts the process at a label that is not UTF-8,
+reads integers as doubles and missing attributes as NaN, does not decode ``&#233;``, and gives no line numbers of edges.
 
 References
 ----------
@@ -45,10 +45,10 @@ _NAMED = {"&": "&amp;", '"': "&quot;"}
 def read_gml(path: Path, options: Options) -> Raw:
     """Read the nodes and edges of a GML graph; the weight is the key ``weight`` or else ``value``.
 
-    Other keys are columns that `columns` can choose by name.
+    Other keys are columns that `columns` can select by name.
     """
     graph = GraphBuilder(str(path))
-    lists: list[tuple[str, dict[str, str], int]] = []  # those that are open
+    lists: list[tuple[str, dict[str, str], int]] = []  # open lists
     directed = False
     for found, line in _tokens(graph.file, "".join(texts(path, options.encoding))):
         kind, key = found.lastgroup, found["key"]
@@ -111,7 +111,7 @@ def _add(graph: GraphBuilder, kind: str, written: dict[str, str], line: int) -> 
 
 
 def _unescaped(words: str) -> str:
-    """Text with the letters that numbers and names stand for; what names none stays."""
+    """Decode numeric and named character entities; unknown names are kept."""
     return _ENTITY.sub(_letter, words) if "&" in words else words
 
 
@@ -124,14 +124,14 @@ def _letter(found: re.Match[str]) -> str:
 
 
 def write_gml(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write nodes and directed edges in ASCII, as GML wants it: other letters by their number, as in ``&#233;``.
+    """Write nodes and directed edges in ASCII, as GML requires, with numeric entities such as ``&#233;``.
 
-    A third column is the weight, further ones are keys of the edges, called by the letters and digits of their names.
+    A third column is the weight; further columns are edge keys, named by the letters and digits of the column names.
 
     Raises
     ------
     DataError
-        If a vertex has an empty name.
+        If a vertex name is empty.
     """
     table, found = facts.tables[predicate], vertices_of(facts, predicate, target)
     keys = _keys(names)
@@ -151,7 +151,7 @@ def write_gml(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
 
 
 def escaped(words: str) -> str:
-    """Text as it stands between the quotation marks of GML.
+    """Text as it is written between quotation marks in GML.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def escaped(words: str) -> str:
 
 
 def _keys(names: Sequence[str]) -> list[str]:
-    """Keys of the columns after the ends: letters and digits, and no key that says something else."""
+    """Edge keys of the columns after the ends: letters and digits, avoiding reserved keys."""
     keys = list(_TAKEN)
     for place, name in enumerate(names[3:], 4):
         bare = _ODD.sub("", name)

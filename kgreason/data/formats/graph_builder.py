@@ -1,4 +1,4 @@
-"""Nodes and edges with attributes, collected one by one into Arrow tables; the readers of GML and GraphML use it."""
+"""Collection of nodes and edges with attributes into Arrow tables, for the GML and GraphML readers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kgreason.base.errors import DataError
 from kgreason.data.formats.vertex_names import edges, ends_of, repeated
 from kgreason.data.raw_table import Column, Raw
 
-# Columns that are no attributes; neither GML nor XML has names with a zero byte.
+# Non-attribute columns; names in GML and XML cannot contain a NUL character.
 ID, LABEL, SOURCE, TARGET, WEIGHT = "\0id", "\0label", "\0source", "\0target", "\0weight"
 UNDIRECTED, LINE = "\0undirected", "\0line"
 
@@ -28,12 +28,12 @@ _TYPES = {
 
 
 class GraphBuilder:
-    """Collects the nodes and edges of one file.
+    """Builder of the tables of one graph file.
 
     Attributes
     ----------
     types
-        Declared type of an attribute, by ``node`` or ``edge`` and its name; the values tell the type of others.
+        Declared attribute types by element (``node`` or ``edge``) and name; other types are inferred from values.
     """
 
     def __init__(self, file: str) -> None:
@@ -43,14 +43,14 @@ class GraphBuilder:
         self._tables: dict[str, list[Any]] = {"node": [], "edge": []}
 
     def add(self, kind: str, row: Mapping[str, Any]) -> None:
-        """Add a ``node`` or an ``edge``: its texts by attribute, `ID` or `SOURCE` and `TARGET`, and its `LINE`."""
+        """Add a ``node`` or ``edge`` row: texts by attribute, `ID` or `SOURCE` and `TARGET`, and `LINE`."""
         rows = self._rows[kind]
         rows.append(row)
         if len(rows) == PIECE:
             self._flush(kind)
 
     def raw(self, *, undirected: bool) -> Raw:
-        """Make the table of edges, with the table of vertices.
+        """Table of edges, with the table of vertices.
 
         Parameters
         ----------
@@ -60,8 +60,7 @@ class GraphBuilder:
         Raises
         ------
         DataError
-            If a vertex is declared twice, only some edges have a weight, or an edge ends at a vertex that is not
-            declared.
+            If a vertex is declared twice, only some edges have a weight, or an end of an edge is not declared.
         """
         nodes = self._table("node", ID, LABEL)
         lines = as_numpy(nodes[LINE].combine_chunks())
@@ -110,7 +109,7 @@ class GraphBuilder:
     def _flush(self, kind: str) -> None:
         rows = self._rows[kind]
         names = {name: None for row in rows for name in row}
-        # the default of an attribute may be long, and is a cell of every row
+        # attribute defaults may be long and are repeated in every row
         memory.claim(sum(len(cell) for row in rows for cell in row.values() if isinstance(cell, str)))
         types = {LINE: pa.int64(), UNDIRECTED: pa.bool_()}
         schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
@@ -118,7 +117,7 @@ class GraphBuilder:
         rows.clear()
 
     def _table(self, kind: str, *texts: str) -> Any:
-        """All rows of a kind, with these columns in any case."""
+        """All rows of an element type; the columns `texts` are always present."""
         self._flush(kind)
         known = [*((name, pa.string()) for name in texts), (LINE, pa.int64()), (UNDIRECTED, pa.bool_())]
         return pa.concat_tables(
@@ -134,7 +133,7 @@ class GraphBuilder:
 
 
 def _typed(column: Column, type: str | None) -> Column:
-    """Attribute as its declared type; text if a value is not of the type, for messages to name it."""
+    """Attribute in its declared type; text if a value does not fit, so that messages can show the value."""
     if type not in _TYPES:
         return column
     try:

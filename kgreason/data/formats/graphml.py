@@ -1,7 +1,7 @@
-"""GraphML: XML with nodes and edges, identified by ids; all else are attributes.
+"""GraphML: XML with nodes and edges identified by ids, and attributes.
 
-igraph's reader is no substitute: it gives no lines of edges, ignores ``directed`` of an edge and defaults of keys,
-makes vertices of ends that are not declared, reads integers as doubles, and expands entities.
+igraph's reader is unsuitable: it gives no line numbers of edges, ignores ``directed`` of an edge and defaults of keys,
+creates undeclared vertices, reads integers as doubles, and expands entities.
 
 References
 ----------
@@ -45,8 +45,8 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.
 def read_graphml(path: Path, options: Options) -> Raw:
     """Read a GraphML graph; the weight is the edge key named ``weight`` or else ``value``.
 
-    All other data of vertices and edges are columns that `columns` can choose by name. The encoding is what the
-    XML declaration says.
+    All other data of vertices and edges are columns that `columns` can select by name. The encoding is that of the
+    XML declaration.
     """
     reader = _Reader(str(path))
     parse_xml(
@@ -58,7 +58,7 @@ def read_graphml(path: Path, options: Options) -> Raw:
 
 
 class _Reader:
-    """Handlers of the elements of one file."""
+    """Element handlers for one file."""
 
     def __init__(self, file: str) -> None:
         self.graph, self.undirected = GraphBuilder(file), False
@@ -66,7 +66,7 @@ class _Reader:
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
-        self._keys: dict[str, tuple[tuple[str, ...], str]] = {}  # kinds of elements, and name, by id
+        self._keys: dict[str, tuple[tuple[str, ...], str]] = {}  # id: element types, attribute name
         self._defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
         self._element: dict[str, str] = {}
         self._data: dict[str, str] = {}
@@ -130,12 +130,12 @@ class _Reader:
 
 
 def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write vertices and directed edges; a third column is the weight, any further ones are attributes.
+    """Write vertices and directed edges; a third column is the weight, further columns are attributes.
 
     Raises
     ------
     DataError
-        If a value holds a character that XML has no place for.
+        If a value contains a character that XML cannot represent.
     """
     table, file = facts.tables[predicate], str(target.path)
     titles = ["weight", *names[3:]][: max(0, table.arity - 2)]
@@ -165,5 +165,5 @@ def _legal(value: Value, file: str) -> str:
 
 
 def _attribute(value: Value, file: str) -> str:
-    """Attribute in quotation marks; blanks other than the space are written by number."""
+    """Quoted attribute; whitespace other than spaces is written as numeric entities."""
     return quoteattr(_legal(value, file), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

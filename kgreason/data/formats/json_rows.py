@@ -1,4 +1,4 @@
-"""JSON: rows in one array or one after the other, read with ijson value by value, and facts as an object a line."""
+"""JSON rows, in one array or concatenated, read incrementally with ijson; facts are written one object per line."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from kgreason.language.values import plain
 ijson: Any = Lazy("ijson")
 
 _LINES = re.compile(r"\.(jsonl|ndjson)(\.gz)?$", re.IGNORECASE)
-_BLOCK = 1 << 14  # bytes read at once; ijson takes quadratic memory for levels that open within one block
+_BLOCK = 1 << 14  # bytes read at once; ijson needs quadratic memory for levels opened within one block
 _HINT = "is the file whole, and JSON, which has no NaN and no Infinity? format= says what else it is"
-_START = 1 << 16  # characters; an object beyond it is not looked at
-_TRAILING = "trailing garbage"  # words of yajl
+_START = 1 << 16  # characters; objects that end beyond are not inspected
+_TRAILING = "trailing garbage"  # message of yajl
 
-# What ijson 3.6 with yajl does not refuse: half of a surrogate pair is read as "?", an integer of more digits than
-# Python's int() takes ends the process (where use_float is off), and 20,000 levels take 1 GB.
+# Input that ijson 3.6 with yajl does not reject: an unpaired surrogate is read as "?", an integer with more digits than
+# Python's int() accepts ends the process (if use_float is off), and 20,000 levels take 1 GB.
 _DEEPEST = re.compile(rb"[\[{]{200}")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _LONG = b"0" * 4301
@@ -38,11 +38,11 @@ _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F])|.)",
     re.DOTALL,
 )
-_SEPARATORS = b"\n", b" ", b",", b":"  # no number and no escape goes on behind them
+_SEPARATORS = b"\n", b" ", b",", b":"  # no number or escape sequence continues after these
 
 
 class JsonFile:
-    r"""The values of a JSON file, one by one.
+    r"""Incremental reader of the values of a JSON file.
 
     Attributes
     ----------
@@ -67,21 +67,21 @@ class JsonFile:
         self.array = self._first == "["
 
     def values(self, prefix: str, *, exact: bool = False) -> Iterator[Any]:
-        """Values at a place, as ijson names it: ``item`` are the elements of an array; nothing: all on end.
+        """Values at an ijson path: ``item`` for array elements; empty for all top-level values.
 
         Parameters
         ----------
         exact
-            Numbers with a point or exponent are instances of `decimal.Decimal`.
+            Return numbers with a point or exponent as `decimal.Decimal`.
 
         Raises
         ------
         DataError
-            If the file is no JSON, or not in its encoding; with the line.
+            If the file is not valid JSON, or not in its encoding; with the line number.
         """
         if not self._first:
-            return  # of no values, for which ijson has no form
-        self._exact |= exact  # or a number beyond 64 bits was met
+            return  # ijson does not accept empty input
+        self._exact |= exact  # or a number beyond 64 bits was found
         count = 0
         try:
             found = ijson.items(self._text(), prefix, use_float=not self._exact, multiple_values=not prefix)
@@ -97,9 +97,9 @@ class JsonFile:
         yield from islice(self.values(prefix), count, None)
 
     def line(self, prefix: str, number: int) -> int:
-        """Line on which a value begins, or else that of the first mistake; the file is read again for it."""
+        """Line on which a value begins, or the line of the first error; reads the file again."""
         text = self._text(by_line=True)
-        level = 0  # within a value: the keys of its parts may look like its own place
+        level = 0  # nesting depth within a value, whose keys may look like the path itself
         try:
             for place, event, _ in ijson.parse(text, use_float=not self._exact, multiple_values=not prefix):
                 if event.startswith("end_"):
@@ -114,7 +114,7 @@ class JsonFile:
             pass
         line = text.line
         while text.read():
-            pass  # to the end, where a damaged gzip file shows
+            pass  # read to the end, where a damaged gzip file is detected
         return line
 
     def _text(self, *, by_line: bool = False) -> _Text:
@@ -130,14 +130,14 @@ class JsonFile:
 
 
 class _Text:
-    """Text as ijson reads it, checked; `line` is that of the block that was read last."""
+    """Checked input stream for ijson; `line` is the first line of the last block."""
 
     def __init__(self, file: str, blocks: Iterator[str], *, by_line: bool, exact: bool) -> None:
         self.line = 1
         self._pieces = self._checked(file, blocks, by_line, exact)
 
     def read(self, size: int = -1) -> bytes:
-        """Read the next block, of whatever size."""
+        """Read the next block; `size` is ignored."""
         return next(self._pieces, b"") if size else b""
 
     def _checked(self, file: str, blocks: Iterator[str], by_line: bool, exact: bool) -> Iterator[bytes]:
@@ -156,7 +156,7 @@ class _Text:
 
 
 def _refused(data: bytes, *, exact: bool) -> tuple[int, str] | None:
-    """Place and reason."""
+    """Byte offset and reason of the first unsupported construct."""
     if _DEEPEST.search(data.translate(None, _NO_BRACKETS)):
         return len(data) - 1, "nested too deeply"
     zeros = data.translate(_DIGITS) if exact else b""
@@ -179,7 +179,7 @@ def _with_doubles(value: Any) -> Any:
 
 
 def read_json(path: Path, options: Options) -> Raw:
-    """Read rows; keys of objects are columns, keys of objects within them too, joined by points.
+    """Read rows; object keys are columns, with nested keys joined by points.
 
     A key that a row lacks is a missing cell.
     """
@@ -223,7 +223,7 @@ def _inside(file: JsonFile, path: str) -> Raw:
 
 
 def _table(file: JsonFile, rows: Iterator[Any], prefix: str | None, *, single: bool = False) -> Raw:
-    """Table of rows; `prefix` is their place (`None`: they have no lines), a `single` object may be what holds them."""
+    """Table of rows at path `prefix` (`None`: rows have no lines); a `single` object may be their container."""
     name = str(file.path)
     raw = Raw(name, (), (), lambda row: None if prefix is None else file.line(prefix, row), named=False)
     columns: dict[str, Gathered] = {}
@@ -282,7 +282,7 @@ def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _arrays_of_rows(value: Mapping[str, Any]) -> list[str]:
-    """Paths of arrays of rows, keys joined by points; arrays without any are such where there is nothing else."""
+    """Paths of arrays of rows, keys joined by points; empty arrays count only if there are no others."""
     flat = _flat(value)
     empty = all(v == [] for v in flat.values())
     return [
@@ -296,14 +296,14 @@ def _shown(row: object) -> str:
 
 
 def write_json(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write an object a line; in a file called ``.json`` the lines make one array."""
+    """Write one object per line; if the file name ends with ``.json``, the lines form one array."""
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
     rows = (dict(zip(names, map(plain, row), strict=True)) for row in facts.rows(predicate))
     write_values(path, map(encoder.encode, rows), array=target.path.suffix.lower() == ".json")
 
 
 def write_values(path: Path, values: Iterator[str], *, array: bool) -> None:
-    """Write values a line each, or as the elements of one array."""
+    """Write one value per line, or values as the elements of one array."""
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         if not array:
             stream.writelines(f"{value}\n" for value in values)
@@ -314,7 +314,7 @@ def write_values(path: Path, values: Iterator[str], *, array: bool) -> None:
 
 
 def json_columns(target: Target) -> tuple[str, ...] | None:
-    """Keys of the first object of a file that an output would replace; `None`: there is none."""
+    """Keys of the first object of a file that an output would replace; `None` if there is none."""
     with TextIOWrapper(open_bytes(target.path), encoding="utf-8", errors="replace") as stream:
         start = stream.read(_START).lstrip("\ufeff[ \r\n\t")
     try:

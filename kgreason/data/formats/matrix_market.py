@@ -1,9 +1,9 @@
-"""MatrixMarket coordinate files: entry (i, j) is an edge from i to j, its value the weight.
+"""MatrixMarket coordinate files: entry (i, j) is an edge from i to j, weighted by its value.
 
-A symmetric matrix stores one triangle: its edges are undirected, and its diagonal is no part of the graph.
+A symmetric matrix stores one triangle: its edges are undirected, and its diagonal is not part of the graph.
 
-SciPy is no substitute: `mmread` takes the entries ``0,5``, ``50%`` and ``0.5 7`` for 0, 50 and 0.5, gives no lines of
-entries, and aborts the process at some files that are not named by a path (gzip); `mmwrite` writes 0.5 as 5E-1.
+SciPy is unsuitable: `mmread` parses the entries ``0,5``, ``50%`` and ``0.5 7`` as 0, 50 and 0.5, gives no line numbers
+of entries, and aborts the process at some files that are not given by a path (gzip); `mmwrite` writes 0.5 as 5E-1.
 
 References
 ----------
@@ -33,11 +33,11 @@ from kgreason.engine.relations.kinds import Kind
 
 _BANNER = "%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric"
 _FIELDS = {Kind.INT: "integer", Kind.DOUBLE: "real"}
-_BYTES = 30  # of a vertex
+_BYTES = 30  # bytes per vertex
 
 
 def read_mtx(path: Path, options: Options) -> Raw:
-    """Read a coordinate matrix; vertices are called by their indices, as written."""
+    """Read a coordinate matrix; vertices are named by their indices, as written."""
     file = str(path)
     field, symmetry, size_line, (height, width, entries) = _head(path, options.encoding)
     count = max(height, width)
@@ -64,7 +64,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
             notes = (f"{file}: {what}; diagonal=keep keeps them",)
             columns = tuple(column.filter(pa.array(off_diagonal)) for column in columns)
             lines, off_diagonal = lines[off_diagonal], off_diagonal[off_diagonal]
-    if symmetry == "skew-symmetric":  # the other triangle has the other sign
+    if symmetry == "skew-symmetric":  # the other triangle has opposite signs
         source, target, weight = columns
         minus = pc.replace_substring_regex(pc.replace_substring_regex(weight, r"^[+]?", "-"), "^--", "")
         both = [(source, target), (target, source), (weight, minus)]
@@ -77,7 +77,7 @@ def read_mtx(path: Path, options: Options) -> Raw:
 
 
 def _head(path: Path, encoding: str) -> tuple[str, str, int, list[int]]:
-    """Field, symmetry, and the line of the sizes with rows, columns and entries."""
+    """Field, symmetry, and the line number of the size line with its rows, columns and entries."""
     file = str(path)
     lines = enumerate(chain.from_iterable(block.splitlines() for block in whole_lines(path)), 1)
     number, first = next(lines, (1, b""))
@@ -99,12 +99,12 @@ def _head(path: Path, encoding: str) -> tuple[str, str, int, list[int]]:
 
 
 def write_mtx(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write a general matrix: of weights if the predicate has them, else a pattern; single values are an empty one.
+    """Write a general matrix: of weights if the predicate has them, else a pattern; unary predicates give an empty matrix.
 
     Raises
     ------
     DataError
-        If the vertices are no numbers, a weight is none, or a pair has two weights.
+        If a vertex or weight is not a number, or a pair has two weights.
     """
     table, file = facts.tables[predicate], str(target.path)
     check_weight(file, predicate, table, names, "mtx")
@@ -120,7 +120,7 @@ def write_mtx(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
 
 
 def _check_pairs(file: str, found: Vertices) -> None:
-    """Refuse parallel edges: who reads two entries of one place adds them up, or takes the last."""
+    """Reject parallel edges: readers either add up entries of one position or keep the last."""
     if len(found.ends) < 2:
         return
     source, end = found.ends

@@ -1,4 +1,4 @@
-"""Import files of Neo4j: nodes with labels and properties, and relationships between their ids.
+"""Neo4j import files: nodes with labels and properties, and relationships between node ids.
 
 References
 ----------
@@ -58,18 +58,18 @@ _ODD = re.compile(r'[:(){}\[\],;"\r\n]')
 
 @dataclass(frozen=True)
 class Field:
-    """A column, as the header tells it.
+    """A column declared in a header.
 
     Attributes
     ----------
     written, name
-        Its cell in the header, and the name of the property; may be empty.
+        Header cell, and property name; may be empty.
     role
-        ``ID``, ``START_ID``, ``END_ID``, ``TYPE``, ``LABEL`` or ``IGNORE``; empty for a mere property.
+        ``ID``, ``START_ID``, ``END_ID``, ``TYPE``, ``LABEL`` or ``IGNORE``; empty for other properties.
     type, array
-        Of a property, in lower case, and whether its cells are lists.
+        Property type in lower case, and whether its cells are lists.
     space
-        Id space of ids; empty where there is one only.
+        Id space; empty if there is only one.
     """
 
     written: str
@@ -81,7 +81,7 @@ class Field:
 
     @property
     def column(self) -> str:
-        """What the column is called in tables."""
+        """Column name in tables."""
         return _ROLES[self.role] if self.role else self.name
 
 
@@ -90,7 +90,7 @@ Group = tuple[Sequence[Field], Sequence[tuple[Path, bool]]]
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Whether a line is the header of an import file: it names ids, or both ends of relationships.
+    """Whether a line is a header of an import file: it declares an id, or both ends of relationships.
 
     Examples
     --------
@@ -102,12 +102,12 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
-    """Understand a header.
+    """Parse a header.
 
     Raises
     ------
     DataError
-        If it names no ids, or a type that there is not.
+        If it declares no ids, or an unknown type.
     """
     fields = tuple(map(_field, cells))
     for field in fields:
@@ -133,7 +133,7 @@ def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
 
 def _field(cell: str) -> Field:
     found = _CELL.fullmatch(cell.strip())
-    if found is None:  # a line end in a cell: no header has one
+    if found is None:  # the cell contains a line end, which headers do not
         return Field(cell, cell)
     type = found["type"] or "string"
     role = type.upper() if type.upper() in _ROLES else ""
@@ -143,9 +143,9 @@ def _field(cell: str) -> Field:
 
 
 class _Table:
-    """Rows of nodes or of relationships, of files with one header or several."""
+    """Rows of nodes or relationships, from files with one or several headers."""
 
-    # `file` is where messages look for rows: in their file, if it is one.
+    # `file` locates rows in messages: their file, if there is only one.
 
     def __init__(self, path: Path, groups: Sequence[Group], options: Options) -> None:
         self._options = options
@@ -160,7 +160,7 @@ class _Table:
         self._kept = np.arange(len(self.rows))
 
     def choose(self, column: str, wanted: str, what: str) -> None:
-        """Keep the rows of the types or labels asked for."""
+        """Keep the rows of the requested types or labels."""
         if column not in self.rows.column_names:
             message = f"there is no column {column}, so there are no {what} {wanted!r}"
             raise DataError(self.file, message, hint=f"leave out {column[1:].lower()}=")
@@ -177,7 +177,7 @@ class _Table:
         self.rows = self.rows.take(as_arrow(self._kept))
 
     def raw(self, columns: Sequence[str], names: Sequence[str], **more: Any) -> Raw:
-        """Some columns under other names; all are there by the names of properties, and as the header writes them."""
+        """Columns `columns` renamed to `names`; all others are available by property name and by header cell."""
         extra = {name: self.rows.column(name) for name in self.rows.column_names}
         for field in self.fields:
             for name in filter(None, (field.written, field.name)):
@@ -216,7 +216,7 @@ class _Table:
         return pa.table(columns)
 
     def _check_spaces(self, spaces: Mapping[str, Sequence[Column]]) -> None:
-        """Refuse ids that stand in two spaces: without more they would be one vertex."""
+        """Reject ids that occur in two id spaces: without prefixes they would be one vertex."""
         ids = {space: pa.chunked_array(some, pa.large_string()).unique() for space, some in spaces.items()}
         for one, two in itertools.combinations(ids, 2):
             both = ids[two].filter(pc.is_in(ids[two], ids[one]))
@@ -229,15 +229,15 @@ class _Table:
 
 
 def read_neo4j(path: Path, options: Options) -> Raw:
-    """Read relationships, with the nodes beside them, or nodes alone.
+    """Read relationships together with their nodes, or nodes only.
 
-    A relationship has source, target and a weight: the property ``weight``, or the only one that is a number. All
-    other properties, ``:TYPE`` and ``:LABEL`` are columns that `columns` can choose by name.
+    A relationship has source, target and a weight: the property ``weight``, or the only numeric one. All other
+    properties, ``:TYPE`` and ``:LABEL`` are columns that `columns` can select by name.
 
     Raises
     ------
     DataError
-        If a header or a value is wrong, nothing is of the type or label asked for, or two id spaces share ids.
+        If a header or value is invalid, no row has the requested type or label, or two id spaces share ids.
     """
     groups, notes = _folder(path, options) if path.is_dir() else ([_listed(path, options)], [])
     nodes = [group for group in groups if any(field.role == "ID" for field in group[0])]
@@ -279,7 +279,7 @@ def read_neo4j(path: Path, options: Options) -> Raw:
 
 
 def _listed(path: Path, options: Options) -> Group:
-    """One file, or several of which the first begins with the header."""
+    """One file, or several files whose first begins with the header."""
     files = parts_of(path)
     for file in files:
         if file.is_dir():
@@ -291,7 +291,7 @@ def _listed(path: Path, options: Options) -> Group:
 
 
 def _folder(folder: Path, options: Options) -> tuple[list[Group], list[str]]:
-    """Files of a folder by their headers, and notes on those that have none."""
+    """Files of a folder grouped by header, and notes on files without a header."""
     files = sorted(f for f in folder.iterdir() if f.is_file() and f.name.lower().endswith(_ENDINGS))
     first = {file: _first(file, options) for file in files if file.stat().st_size}
     own = [file for file in first if is_header(first[file][1])]
@@ -328,7 +328,7 @@ def _line(path: Path, own: bool, options: Options, row: int) -> int | None:
 
 
 def _typed(column: Column, field: Field) -> Column:
-    """Values of a property; lists are written with semicolons."""
+    """Values of a property; list elements are separated by semicolons."""
     kind = _KINDS[field.type]
     if not field.array:
         return column if kind is None else _values(column, kind)
@@ -345,7 +345,7 @@ def _typed(column: Column, field: Field) -> Column:
 
 
 def _values(column: Column, kind: Kind) -> Column:
-    """Typed values, with missing ones where the cells are empty."""
+    """Typed values; empty cells are missing values."""
     present = np.flatnonzero(as_numpy(column.is_valid()))
     codes = np.zeros(len(column), dtype=np.int64)
     try:
@@ -364,14 +364,14 @@ def _numbers(codes: Codes, kind: Kind) -> Column:
 
 
 def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write relationships with typed properties; of single values, nodes.
+    """Write relationships with typed properties or, for unary predicates, nodes.
 
-    In the names of properties a line stands for the marks of a header.
+    In property names, characters with a meaning in headers are replaced by an underscore.
 
     Raises
     ------
     DataError
-        If a vertex has an empty name.
+        If a vertex name is empty.
     """
     table = facts.tables[predicate]
     if table.arity == 1:
@@ -402,7 +402,7 @@ def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> Non
     Raises
     ------
     DataError
-        If one has an empty name.
+        If a vertex name is empty.
     """
     found = vertices_of(facts, predicate, target)
     label = target.options.get("label", predicate if len(found.ends) == 1 else "Vertex")
@@ -410,7 +410,7 @@ def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> Non
 
 
 def _write(path: Path, header: Sequence[str], parts: Iterator[Sequence[Column]]) -> None:
-    """Write columns part by part; numbers stand bare, text in quotation marks."""
+    """Write columns in parts; numbers are unquoted, text is quoted."""
     names = [str(place) for place in range(len(header))]
     options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed")
     with path.open("wb") as stream:
@@ -426,7 +426,7 @@ def _same(words: str, count: int) -> Column:
 def _property(
     facts: Facts, place: int, names: Sequence[str], predicate: str
 ) -> tuple[str, Callable[[Value], str]]:
-    """Cell of the header, and what makes a text of a value."""
+    """Header cell, and a function that formats values."""
     name, table = _ODD.sub("_", names[place]), facts.tables[predicate]
     kind, data = table.kinds[place], table.columns[place]
     if kind in (Kind.LIST, Kind.SET, Kind.ANY):
@@ -437,7 +437,7 @@ def _property(
 
 
 def _element(values: Sequence[Value]) -> str | None:
-    """Type of the elements of lists and sets; `None`: the values are others, or Neo4j has no arrays for them."""
+    """Element type of lists and sets; `None`: other values, or lists that Neo4j cannot represent as arrays."""
     elements = [e for v in values if isinstance(v, tuple | frozenset) for e in v or (None,)]
     types = {type(e) for e in elements}
     if len(types) != 1 or not all(isinstance(v, tuple | frozenset) for v in values):

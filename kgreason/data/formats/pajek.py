@@ -1,7 +1,7 @@
 """Pajek networks: ``*vertices``, then ``*arcs`` (directed) and ``*edges`` (undirected), with numbered vertices.
 
-igraph's reader is no substitute: it refuses arcs after edges, and comments; it reads mixed networks as directed, fails
-at labels that are not UTF-8 even if nobody asks for them, and gives no lines of edges.
+igraph's reader is unsuitable: it rejects arcs after edges, and comments; it reads mixed networks as directed, fails
+at labels that are not UTF-8 even if they are not used, and gives no line numbers of edges.
 
 References
 ----------
@@ -31,7 +31,7 @@ from kgreason.engine.relations.fact_tables import Facts
 
 _TITLE = re.compile(r"^([ \t]*\*[A-Za-z]+[^\n]*)$", re.MULTILINE)
 _VERTEX = re.compile(r'\s*(\d+)(?:\s+(?:"([^"]*)"|(\S+)))?')
-_BYTES = 40  # of a vertex
+_BYTES = 40  # bytes per vertex
 _ENTITY = re.compile(r"&#([0-9]{1,6});")
 _SPECIAL = re.compile('["\x00-\x1f\x7f]|&(?=#[0-9])')
 
@@ -39,7 +39,7 @@ _SPECIAL = re.compile('["\x00-\x1f\x7f]|&(?=#[0-9])')
 def read_pajek(path: Path, options: Options) -> Raw:
     """Read the vertices and lines of a network.
 
-    Labels that are not asked for and name no vertex need not fit the encoding.
+    Labels that are not used as vertex names may be invalid in the encoding.
     """
     file, count, vertices = str(path), 0, Raw(str(path), ("id", "label"), (), lambda _: None)
     text, wrong = _text(path, options.encoding)
@@ -49,7 +49,7 @@ def read_pajek(path: Path, options: Options) -> Raw:
         raise DataError(file, message, 1, hint="say what it is, for instance format=edges")
     line = 1 + before.count("\n")
     bodies: list[tuple[int, str]] = []
-    both: list[bool] = []  # whether they are of undirected edges
+    both: list[bool] = []  # whether each row is an undirected edge
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         section = title.split()[0].lower()
         if section == "*vertices":
@@ -80,7 +80,7 @@ def read_pajek(path: Path, options: Options) -> Raw:
 
 
 def _text(path: Path, encoding: str) -> tuple[str, DataError | None]:
-    """Text of the file; as Latin-1, with the error, if it does not fit the encoding."""
+    """Text of the file; if it is invalid in the encoding, decoded as Latin-1, with the error."""
     data = b"".join(whole_lines(path))
     try:
         return decoded(str(path), data, encoding), None
@@ -98,7 +98,7 @@ def _count(file: str, title: str, line: int) -> int:
 
 
 def _vertices(file: str, body: str, title: int, count: int) -> Raw:
-    """Vertices and their labels; the title line stands for vertices without a line of their own."""
+    """Vertices and their labels; vertices without a line are located at the title line."""
     check_declared(Path(file), count, title)
     memory.claim(_BYTES * count)
     labels, lines = [""] * count, np.full(count, title)
@@ -120,18 +120,18 @@ def _vertices(file: str, body: str, title: int, count: int) -> Raw:
 
 
 def _letter(found: re.Match[str]) -> str:
-    """Letter of a number; half of a surrogate pair stays as written."""
+    """Character of a numeric entity; surrogates are kept as written."""
     number = int(found[1])
     return found[0] if 0xD800 <= number < 0xE000 else chr(number)
 
 
 def write_pajek(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write vertices and arcs, in UTF-8; quotation marks and line ends are written by number, as in ``&#34;``.
+    """Write vertices and arcs, in UTF-8; quotation marks and line ends are numeric entities such as ``&#34;``.
 
     Raises
     ------
     DataError
-        If a name is empty, or a weight is no number.
+        If a name is empty, or a weight is not a number.
     """
     table = facts.tables[predicate]
     check_weight(str(target.path), predicate, table, names, "net")
@@ -145,5 +145,5 @@ def write_pajek(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
 
 
 def _label(name: str) -> str:
-    """A label without what would end it."""
+    """Label with quotation marks and line ends escaped."""
     return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", name)

@@ -1,4 +1,4 @@
-"""Parquet files: typed columns with names."""
+"""Parquet files: typed, named columns."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.engine.relations.fact_tables import Facts
 
-_ROWS = 1 << 16  # rows at once
-_BYTES = 4  # of a value, at least
-_ROOM = 1 << 26  # bytes of the rows that are read at once
+_ROWS = 1 << 16  # rows per batch
+_BYTES = 4  # minimum bytes of a value
+_ROOM = 1 << 26  # maximum bytes of a batch
 
 
 def read_parquet(path: Path, _: Options) -> Raw:
-    """Read all columns; rows have no lines, so messages count rows."""
+    """Read all columns; messages refer to row numbers, since there are no lines."""
     if not path.is_file():
         raise no_file(path)
     with _sound(path):
         with pq.ParquetFile(path) as file:
             table = pa.Table.from_batches(_batches(path, file), file.schema_arrow)
-        table.validate(full=True)  # texts that are no UTF-8 would come to light only when they are wanted
+        table.validate(full=True)  # otherwise invalid UTF-8 would only be detected on use
         names = tuple(table.column_names)
     return Raw(str(path), names, tuple(table.columns), lambda _: None, typed=True)
 
 
 @contextmanager
 def _sound(path: Path) -> Iterator[None]:
-    """Turn what Arrow raises at a file that is damaged, or no Parquet, into a `DataError`."""
+    """Convert Arrow errors for damaged or non-Parquet files to `DataError`."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -48,9 +48,8 @@ def _sound(path: Path) -> Iterator[None]:
 
 
 def _batches(path: Path, file: Any) -> Iterator[Any]:
-    """Rows, piece by piece; a few packed bytes can stand for any number of long values."""
-    # What the footer says of a column of a group is not asked for: where that is damaged Arrow ends the
-    # process.
+    """Rows in batches whose size bounds the memory of decompressed long values."""
+    # Column statistics in the footer are not accessed: if they are damaged, Arrow ends the process.
     groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     width = _BYTES * len(file.schema)
     memory.claim(sum(max(group.total_byte_size, width * group.num_rows) for group in groups))
@@ -90,7 +89,7 @@ def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str]
 
 
 def parquet_columns(target: Target) -> tuple[str, ...] | None:
-    """Names of the columns of a file that an output would replace; `None`: it is no Parquet."""
+    """Column names of a file that an output would replace; `None` if it is not a Parquet file."""
     try:
         return tuple(pq.read_schema(target.path).names)
     except (pa.ArrowException, OSError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
-"""PostgreSQL: tables, views and queries of a database server; needs the package psycopg.
+"""PostgreSQL: tables, views and queries of a database server; requires the package psycopg.
 
-The password is libpq's affair: ``PGPASSWORD`` or ``~/.pgpass``. Rows come and go by COPY, block by block, as Arrow
-columns. An output is all tables of one run in one transaction; other tables stay as they are.
+Passwords are handled by libpq: ``PGPASSWORD`` or ``~/.pgpass``. Rows are transferred by COPY, block by block, as Arrow
+columns. All output tables of a run are written in one transaction; other tables are unchanged.
 
 References
 ----------
@@ -43,7 +43,7 @@ psycopg: Any = Lazy("psycopg")
 
 _NAMES = {"database": "dbname"}
 _PORT = 5432
-_SECONDS = "10"  # to wait for a server that does not answer
+_SECONDS = "10"  # connection timeout
 _SECONDS_TO_CANCEL = 0.3
 _PASSWORD = (
     "the password comes from the environment variable PGPASSWORD, else from a line host:port:database:user:password "
@@ -78,7 +78,7 @@ _STATES = {
 _STARTS = re.compile(
     r"^(connection failed: |connection is bad: )?(connection to server .*? failed: (FATAL: +)?)?"
 )
-_READ_ONLY = "25006"  # SQLSTATE of what a transaction that only reads refuses
+_READ_ONLY = "25006"  # SQLSTATE of a write in a read-only transaction
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|--[^\n]*|/\*.*?\*/)|(?P<text>[eE]?'(?:[^'\\]|''|\\.)*'|"(?:[^"]|"")*"|\$(\w*)\$.*?\$\3\$)"""
     r"|(?P<end>;)|(?P<word>\w+)|(?P<other>.)",
@@ -115,12 +115,12 @@ SELECT a.attname, format_type(a.atttypid, a.atttypmod), c.relkind
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 WHERE c.oid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
-_FILLED = ("r", "p")  # kinds of relations that are tables
+_FILLED = ("r", "p")  # relkinds of tables: ordinary and partitioned
 
 
 @contextmanager
 def _connected(options: Mapping[str, str], where: str) -> Iterator[Any]:
-    """A connection to the server of these options; what they leave out is as libpq has it."""
+    """Connection to the server that the options name; libpq supplies missing options."""
     extra("psycopg", "postgresql", where)
     given = {_NAMES.get(name, name): value for name, value in options.items()}
     if "PGCONNECT_TIMEOUT" not in os.environ and "service" not in given:
@@ -139,11 +139,11 @@ def _give_up(connection: Any) -> None:
     with suppress(psycopg.Error):
         connection.cancel_safe(timeout=_SECONDS_TO_CANCEL)
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as link:
-        link.shutdown(socket.SHUT_RDWR)  # a server that hangs does not even heed that it is to end
+        link.shutdown(socket.SHUT_RDWR)  # a hanging server does not react to the cancellation
 
 
 def _cause(error: Exception) -> tuple[str, str | None]:
-    """What an error of the server or of libpq says, and what to do about it."""
+    """Message of a server or libpq error, and a hint."""
     diag = getattr(error, "diag", None)
     primary = getattr(diag, "message_primary", None)
     lines = [line.strip() for line in hidden(str(error)).splitlines() if line.strip()]
@@ -158,16 +158,16 @@ def _cause(error: Exception) -> tuple[str, str | None]:
 
 
 def read_postgresql(_: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query that is written at `place`, in a transaction that only reads.
+    """Read a table or view, or the result of a query written at `place`, in a read-only transaction.
 
     Raises
     ------
     DataError
-        If the server lets nobody in, there is no such table, or the query does something else than reading.
+        If the connection fails, the table does not exist, or the query is not read-only.
     """
     where = address(options.connection)
     with _connected(options.connection, where) as connection:
-        info = connection.info  # with what libpq has added
+        info = connection.info  # includes the defaults of libpq
         port = {} if info.port == _PORT else {"port": str(info.port)}
         found = {**port, **options.connection, "host": info.host, "database": info.dbname, "service": ""}
         where = address(found)
@@ -199,7 +199,7 @@ def _read(connection: Any, where: str, options: Options, query: str | None, plac
 
 
 def _tables(connection: Any, schema: str | None) -> dict[str, str]:
-    """Names of tables and views by what one calls them: with their schema, unless that is searched anyway."""
+    """Tables and views by their possible names; the schema may be omitted if it is in the search path."""
     found = connection.execute(_TABLES).fetchall()
     if schema:
         found = [(space, name, True) for space, name, _ in found if space == schema]
@@ -219,12 +219,12 @@ def _query(connection: Any, place: str, query: str, tables: Collection[str]) -> 
 
 
 def one_select(query: str, place: str, tables: Collection[str] = ()) -> str:
-    """The one statement of a query, without a semicolon behind it.
+    """The single statement of a query, without a trailing semicolon.
 
     Raises
     ------
     DataError
-        If it begins like a statement that does something else than reading, or another follows.
+        If it begins like a statement that does not only read, or is followed by another one.
     """
     first, end = "", len(query)
     for token in _TOKEN.finditer(query):
@@ -255,7 +255,7 @@ def _fetched(connection: Any, file: str, rows: str) -> Raw:
 
 
 def _blocks(connection: Any, command: str) -> Iterator[bytes]:
-    """CSV of whole rows in blocks of some megabytes."""
+    """CSV in blocks of whole rows, some megabytes each."""
     with connection.cursor() as cursor, cursor.copy(command) as copy:
         rows, size = [], 0
         for row in copy:
@@ -292,7 +292,7 @@ def _parse(file: str, block: bytes, schema: Any) -> Any:
 
 
 def _typed_columns(connection: Any, rows: str) -> tuple[tuple[str, ...], list[_Typed]]:
-    """Names and types of the columns of a FROM clause; the server plans it as one statement and reads no row."""
+    """Names and types of the columns of a FROM clause; the server plans the statement but reads no row."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {rows} AS q LIMIT 0", binary=True)
         described = cursor.description or ()
@@ -303,7 +303,7 @@ def _typed_columns(connection: Any, rows: str) -> tuple[tuple[str, ...], list[_T
 
 
 class _Typed(NamedTuple):
-    """A column of one type: the type of its cells in CSV, how it is asked for, and what becomes of the cells."""
+    """Transfer of one column type: CSV cell type, SQL expression, and conversion of the cells."""
 
     arrow: Any
     whole: Callable[[Column], Column] = lambda column: column
@@ -311,7 +311,7 @@ class _Typed(NamedTuple):
 
 
 def _numeric(column: Column) -> Column:
-    """Exact numbers that may be whole: integers if all are, else doubles."""
+    """Exact numerics: integers if all values are, else doubles."""
     with suppress(pa.ArrowInvalid):
         return column.cast(pa.int64())
     if not pc.any(pc.match_substring_regex(column, "^-?[0-9]{16,}$")).as_py():
@@ -326,7 +326,7 @@ def _numeric(column: Column) -> Column:
 
 
 def _dates(kind: str, column: Column) -> Column:
-    """Times of microseconds, those with a time zone in UTC."""
+    """Microsecond timestamps; those with a time zone are in UTC."""
     type = pa.timestamp("us", "UTC" if kind == "timestamptz" else None)
     try:
         return column.cast(type)
@@ -337,13 +337,13 @@ def _dates(kind: str, column: Column) -> Column:
 
 
 def _lists(element: str | None, column: Column) -> Column:
-    """Arrays, which the server writes as JSON; columns of JSON (no `element`) if all their values are lists."""
+    """Arrays, transferred as JSON; JSON columns (no `element`) if all their values are lists."""
     cells = [None if text is None else json.loads(text) for text in column.to_pylist()]
     if element is None and not all(cell is None or isinstance(cell, list) for cell in cells):
         return column
 
     def converted(value: Any, row: int) -> Any:
-        """Elements of JSON as elements of the array's type."""
+        """Convert JSON elements to the element type of the array."""
         if isinstance(value, list):
             return [converted(part, row) for part in value]
         if element in _DATES and value is not None:
@@ -374,7 +374,7 @@ def _typed(type: Sequence[Any], scale: int | None) -> _Typed:
         return _Typed(text, _numeric)
     if name in _DATES:
         return _Typed(text, partial(_dates, name))
-    if category in "SE" or name == "uuid":  # the blanks at the end of a bpchar mean nothing
+    if category in "SE" or name == "uuid":  # trailing blanks of bpchar are insignificant
         return _Typed(text, selected="{}::text" if name == "bpchar" else "{}")
     if name in ("json", "jsonb"):
         return _Typed(text, partial(_lists, None))
@@ -387,17 +387,17 @@ def _typed(type: Sequence[Any], scale: int | None) -> _Typed:
 
 @contextmanager
 def write_postgresql(target: Target) -> Iterator[Writer]:
-    """Replace tables of a database; all of them if the block ends well, else none.
+    """Replace tables of a database: all if the block succeeds, else none.
 
-    A table that is there with the same columns is emptied and filled: its rights, indexes and views stay. One with
-    other columns is dropped and made anew.
+    An existing table with the same columns is emptied and filled, which preserves its privileges, indexes and views. One
+    with other columns is dropped and recreated.
 
     Raises
     ------
     ReleaseError
-        If they cannot be written.
+        If the tables cannot be written.
     DataError
-        If the server lets nobody in, or the package psycopg is missing.
+        If the connection fails, or the package psycopg is missing.
     """
     with _connected(target.connection, target.address) as connection:
 
@@ -414,7 +414,7 @@ def write_postgresql(target: Target) -> Iterator[Writer]:
 
         yield write
         with _writing(target):
-            connection.commit()  # a constraint may wait until now
+            connection.commit()  # deferred constraints are checked here
 
 
 def _make_room(connection: Any, name: str, columns: Sequence[tuple[str, str]]) -> None:
@@ -429,7 +429,7 @@ def _make_room(connection: Any, name: str, columns: Sequence[tuple[str, str]]) -
 
 
 def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
-    """Facts as COPY reads them: every value in quotation marks, for bare nothing is NULL; lists and sets are JSON."""
+    """Facts as CSV for COPY; all values are quoted, since unquoted empty fields are NULL; lists and sets are JSON."""
     style = arrow_csv.WriteOptions(include_header=False, quoting_style="all_valid")
     names = [str(i) for i in range(facts.tables[predicate].arity)]
     for piece in whole_pieces(facts, predicate):
@@ -441,7 +441,7 @@ def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
 
 @contextmanager
 def _writing(target: Target) -> Iterator[None]:
-    """Turn errors of the server into errors of the output."""
+    """Convert errors of the server to errors of the output."""
     try:
         yield
     except psycopg.Error as error:

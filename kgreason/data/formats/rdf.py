@@ -1,8 +1,8 @@
 """RDF in N-Triples, Turtle or RDF/XML, read and written with pyoxigraph.
 
-``p(a, b)`` is the triple ``<base a> <base p> <base b>``, ``p(a)`` says that a is of class ``<base p>``. Facts with more
-arguments are nodes of their own, of class ``<base p>``: an edge with a weight has a source, a target and a weight,
-others arg1, arg2 and so on (docs/data.md).
+``p(a, b)`` is the triple ``<base a> <base p> <base b>``; ``p(a)`` states that a has class ``<base p>``. Facts with more
+arguments are nodes of class ``<base p>``: a weighted edge has the properties source, target and weight, other facts
+arg1, arg2 etc. (docs/data.md).
 
 References
 ----------
@@ -47,8 +47,8 @@ _ENDS = ("source", "target", "weight")
 _ARGUMENT = re.compile(r"arg([1-9][0-9]*)", re.ASCII)
 _FORMATS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".rdf": "RDF_XML", ".owl": "RDF_XML", ".xml": "RDF_XML"}
 _OTHER = "is it of another format? N-Triples end in .nt, Turtle in .ttl, RDF/XML in .rdf"
-_NODE = ("", None)  # an IRI or a blank node, where literals have a datatype and a language
-_BYTES = 200  # that a distinct term takes, about
+_NODE = ("", None)  # marks IRIs and blank nodes, in place of datatype and language
+_BYTES = 200  # approximate bytes of a distinct term
 
 Rows = npt.NDArray[np.signedinteger[Any]]
 
@@ -58,7 +58,7 @@ def _double(words: str) -> float:
 
 
 def _date(words: str) -> datetime:
-    """A date; with a time zone, the time in UTC (which `arrow_column` makes of it)."""
+    """Parse a date; a time with a time zone is converted to UTC (later, by `arrow_column`)."""
     return datetime.fromisoformat(re.sub(r"^(\d{4}-\d\d-\d\d)(Z|[+-]\d\d:\d\d)$", r"\1", words))
 
 
@@ -76,9 +76,9 @@ _CONVERSIONS: dict[str, Callable[[str], object]] = {
 def read_rdf(path: Path, options: Options) -> Raw:
     """Read triples as rows (subject, predicate, object).
 
-    With `predicate` the rows are its pairs, or the facts of the class of that name; with `category` the members of a
-    class, or its facts. A file that holds one relation as kgreason writes it needs neither. IRIs are strings,
-    shortened as `base` and `strip` say; blank nodes are strings such as ``_:x``; literals are typed.
+    With `predicate`, the rows are the pairs of this predicate, or the facts of the class of that name; with `category`,
+    the members of a class, or its facts. Neither is needed for a file with one relation written by kgreason. IRIs are
+    strings, shortened by `base` and `strip`; blank nodes are strings such as ``_:x``; literals are typed.
     """
     asked = (options.predicate, options.category, options.base, options.strip) != (None, None, None, False)
     own = None if asked else _own(path, options)
@@ -96,7 +96,7 @@ def read_rdf(path: Path, options: Options) -> Raw:
 
 
 def _own(path: Path, options: Options) -> Options | None:
-    """Options that read the relation of the first triple, if kgreason wrote it."""
+    """Options that select the relation of the first triple, if kgreason wrote the file."""
     for triple in islice(_triples(path, None), 1):
         type = triple.predicate.value == _TYPE
         iri = getattr(triple.object, "value", "") if type else triple.predicate.value
@@ -117,8 +117,8 @@ def _triples(path: Path, base: str | None) -> Iterator[Any]:
             reason = re.sub(r"^Parser error at .*?: ", "", str(error.args[0]))
             raise DataError(str(path), f"no {format.name}: {reason}", error.lineno, hint=_OTHER) from error
         except (*UNPACKING, memory.Exhausted):
-            raise  # the same words as for all formats
-        except MemoryError as error:  # of the parser, which takes so much for the rest of a file
+            raise  # already a message common to all formats
+        except MemoryError as error:  # raised by the parser if an unclosed term spans the rest of the file
             hint = "is a quotation mark or a bracket left open?"
             raise DataError(str(path), "a term is longer than 16 MB", hint=hint) from error
         except (OSError, ValueError) as error:
@@ -126,7 +126,7 @@ def _triples(path: Path, base: str | None) -> Iterator[Any]:
 
 
 def _place(iri: str, base: str | None) -> str | None:
-    """Place of the arguments that a property names; `None`: it names none."""
+    """Argument name of a property; `None` if it is not one."""
     for start in {BASE, base or BASE}:
         name = iri[len(start) :] if iri.startswith(start) else ""
         if name in _ENDS or _ARGUMENT.fullmatch(name):
@@ -135,11 +135,11 @@ def _place(iri: str, base: str | None) -> str | None:
 
 
 class _Reader:
-    """Triples of a file as columns, of which tables are made."""
+    """Triples of a file as columns, from which tables are built."""
 
     def __init__(self, path: Path, options: Options) -> None:
         self._file, self._options = str(path), options
-        self._full: dict[str, str] = {}  # IRIs by what they are called
+        self._full: dict[str, str] = {}  # IRIs by short name
         self.all = options.predicate is None and options.category is None
         self._predicates: dict[str, int] = {}
         self._kinds: dict[tuple[str, str | None], int] = {_NODE: 0}
@@ -186,7 +186,7 @@ class _Reader:
         raise self._wrong(f"{term} is not an IRI, a blank node or a literal", "take the triple out")
 
     def _short(self, iri: str) -> str:
-        """Name of an IRI that is a value: no other has it."""
+        """Unique short name of an IRI that is a value."""
         name = self._bare(iri)
         other = self._full.setdefault(name, iri)
         if other != iri:
@@ -203,7 +203,7 @@ class _Reader:
         return iri
 
     def _counts(self, iri: str) -> bool:
-        """Whether triples of a predicate say something of the relation, or name vertices."""
+        """Whether triples with a predicate belong to the relation, or name vertices."""
         argument = _place(iri, self._options.base) is not None
         return iri == _TYPE or argument or self._is(iri, self._options.predicate) or self._labels(iri)
 
@@ -219,7 +219,7 @@ class _Reader:
         return np.flatnonzero(np.isin(self._predicate, codes))
 
     def _typed(self) -> tuple[Rows, list[str]]:
-        """Rows that say that a node is of the class, and all classes that rows tell of."""
+        """Rows that assign nodes to the class, and all classes in the file."""
         rows = self._of(_TYPE.__eq__)
         codes = as_numpy(self._objects.indices)[rows]
         wanted = self._options.category or self._options.predicate
@@ -231,7 +231,7 @@ class _Reader:
         return rows[mask], [iri for iri in classes if iri not in found]
 
     def alone(self) -> bool:
-        """Whether the file holds one relation, and nothing else but names."""
+        """Whether the file holds only one relation and vertex names."""
         others = [iri for iri in self._predicates if not self._counts(iri) and iri != _LABEL]
         return not others and not self._typed()[1]
 
@@ -279,9 +279,9 @@ class _Reader:
         return self._objects.take(as_arrow(rows)), self._kind[rows]
 
     def _arguments(self, members: Rows) -> dict[str, Rows]:
-        """For each place the rows that tell the argument of each member of the class, in one order."""
+        """For each argument, the rows with its value for each member of the class, in the same order."""
         codes, objects = (as_numpy(c.indices) for c in (self._subjects, self._objects))
-        number = np.full(len(self._subjects.dictionary), -1)  # of the facts, as they come in the file
+        number = np.full(len(self._subjects.dictionary), -1)  # numbers of facts in file order
         first = members[np.sort(np.unique(codes[members], return_index=True)[1])]
         number[codes[first]] = np.arange(len(first))
         found: dict[str, Rows] = {}
@@ -327,12 +327,12 @@ class _Reader:
         )
 
     def _column(self, title: str, words: Column, kinds: Rows, labels: Mapping[str, str]) -> Column:
-        """Column of values; each distinct term is looked at once."""
+        """Column of values; each distinct term is converted once."""
         datatypes = [datatype.removeprefix(_XSD) for datatype, _ in self._kinds]
         present = np.unique(kinds)
         if len(present) == 1 and datatypes[present[0]] in ("decimal", "double", "float"):
             try:
-                numbers = pc.add(words.dictionary_decode().cast(pa.float64()), 0.0)  # no zero has a sign
+                numbers = pc.add(words.dictionary_decode().cast(pa.float64()), 0.0)  # normalizes -0.0
                 if pc.all(pc.is_finite(numbers)).as_py():
                     return numbers
             except pa.ArrowInvalid:
@@ -367,7 +367,7 @@ class _Reader:
             raise CastError(row, repr(word), f"of type xsd:{datatype}") from None
 
     def _vertex_names(self, columns: Sequence[tuple[Column, Rows]]) -> dict[str, str]:
-        """Names of vertices by a property: of several the one without a language, else English, else the first."""
+        """Vertex names from a property; preference: without language, English, first."""
         if self._options.names in (None, "id"):
             return {}
         best: dict[str, tuple[int, str]] = {}
@@ -406,12 +406,12 @@ _BLANK = re.compile(r"_:([A-Za-z0-9_]+)", re.ASCII)
 
 
 def write_rdf(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write Turtle if the file is called ``.ttl``, else N-Triples.
+    """Write Turtle if the file name ends with ``.ttl``, else N-Triples.
 
     Raises
     ------
     DataError
-        If pyoxigraph is missing, or an option does not fit.
+        If pyoxigraph is missing, or an option is invalid.
     """
     oxigraph = extra("pyoxigraph", "rdf", target.path)
     terms = _Written(oxigraph, target, names)
@@ -421,7 +421,7 @@ def write_rdf(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
 
 
 class _Written:
-    """Makes RDF terms of values."""
+    """Conversion of values to RDF terms."""
 
     def __init__(self, oxigraph: ModuleType, target: Target, names: Sequence[str]) -> None:
         self.rdf, self.base = oxigraph, target.options.get("base", BASE)
@@ -434,12 +434,12 @@ class _Written:
             if column not in places:
                 hint = f"the columns are {', '.join(names)}"
                 raise DataError(str(target.path), f"there is no column {column!r}", hint=hint)
-        self.labels: list[Any] = []  # triples to come that tell names which the IRI does not show
+        self.labels: list[Any] = []  # pending triples with names that the IRI does not contain
         self._labelled: set[str] = set()
         self.literals = frozenset(places[c] for c in given)
 
     def node(self, value: Value) -> Any:
-        """IRI or blank node; a name that is no IRI follows the base."""
+        """IRI or blank node; a name that is not an IRI is appended to the base."""
         if isinstance(value, Null):
             return self.rdf.BlankNode(f"n{value.number}")
         words = text(value)
@@ -450,7 +450,7 @@ class _Written:
             try:
                 return self.rdf.NamedNode(words)
             except ValueError:
-                pass  # it has the look of an IRI only
+                pass  # looks like an IRI, but is invalid
         local = quote(words, safe="")
         node = self.rdf.NamedNode(self.base + local)
         if local != words and words not in self._labelled:
@@ -459,12 +459,12 @@ class _Written:
         return node
 
     def object(self, value: Value, place: int) -> Any:
-        """Literal of a number, truth value, date, list or set, or of a column of literals; else a node."""
+        """Literal for a number, truth value, date, list, set, or value of a literal column; else a node."""
         if isinstance(value, str) and place in self.literals:
             return self.rdf.Literal(value)
         if isinstance(value, (str, Null)):
             return self.node(value)
-        if isinstance(value, float):  # of which pyoxigraph writes 300 digits
+        if isinstance(value, float):  # pyoxigraph would write up to 300 digits
             return self.rdf.Literal(repr(value), datatype=self.rdf.NamedNode(_XSD + "double"))
         if isinstance(value, datetime):
             words = value.isoformat()
@@ -473,7 +473,7 @@ class _Written:
 
 
 def _facts(facts: Facts, predicate: str, terms: _Written) -> Iterator[Any]:
-    """The triples of a fact follow each other, so that they can be read one fact at a time."""
+    """Triples of facts; the triples of a fact are contiguous, so that facts can be read one at a time."""
     triple, kind, table = terms.rdf.Triple, terms.rdf.NamedNode(_TYPE), facts.tables[predicate]
     name = terms.rdf.NamedNode(terms.base + predicate)
     places = [terms.rdf.NamedNode(BASE + place) for place in _arguments(table)]
@@ -492,7 +492,7 @@ def _facts(facts: Facts, predicate: str, terms: _Written) -> Iterator[Any]:
 
 
 def _arguments(table: Table) -> Sequence[str]:
-    """Names of the arguments; those of an edge with a weight are what a reader would look for."""
+    """Argument names; for a weighted edge those that readers expect."""
     numbers = table.arity == 3 and table.kinds[2] in (Kind.INT, Kind.DOUBLE)
     if numbers and all(kind not in (Kind.INT, Kind.DOUBLE, Kind.BOOL, Kind.DATE) for kind in table.kinds[:2]):
         return _ENDS

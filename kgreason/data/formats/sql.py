@@ -1,4 +1,4 @@
-"""What databases have in common: which file and table, what to say if they are not there, and all writes or none."""
+"""Common functions of database formats: file and table resolution, error messages, and transactional writes."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ ONLY_READS = "it does not read rows and nothing else; write one SELECT"
 
 
 def located(path: Path, table: str | None) -> tuple[Path, str | None]:
-    """Tell the database file and the table.
+    """Resolve a path and option to the database file and the table.
 
-    The table is what the option says, else the last part of a path that leads into an existing file; where the option
-    names a file of a folder, as ``@bind("p", "sqlite", "data", "own.db")`` does, that is the database.
+    The table is the option, else the last component of a path below an existing file; if the path is a folder and the
+    option a file in it, as for ``@bind("p", "sqlite", "data", "own.db")``, that file is the database.
 
     Raises
     ------
     DataError
-        If there is no such file.
+        If the file does not exist.
     """
     if path.is_file():
         return path, table
@@ -42,19 +42,19 @@ def located(path: Path, table: str | None) -> tuple[Path, str | None]:
 
 
 def resolved(file: str, table: str | None, tables: Mapping[str, str], hint: str | None = None) -> str:
-    """Tell which table of a database is meant; the case of letters does not matter where only one fits.
+    """Resolve a table name; case is ignored if the match is unique.
 
     Parameters
     ----------
     tables
-        Names of tables by all that one may call them.
+        Table names by all accepted spellings.
     hint
-        What to do about a database without tables.
+        Hint for a database without tables.
 
     Raises
     ------
     DataError
-        If none is, or none is named and there are several.
+        If the table does not exist, or none is given and there are several.
     """
     known = sorted({*tables.values()})
     if not table:
@@ -74,7 +74,7 @@ def resolved(file: str, table: str | None, tables: Mapping[str, str], hint: str 
 
 
 def refused(place: str, query: str, reason: str, tables: Collection[str] = ()) -> DataError:
-    """Build the error for a query that does not run; `place` is where the query is written, or its database."""
+    """Error for a query that fails; `place` is the location of the query, or its database."""
     words = " ".join(query.split())
     shown = words if len(words) <= 100 else words[:97] + "..."
     there = f"the tables are {_listed(tables)}" if tables else None
@@ -86,7 +86,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL writes it.
+    """Quoted SQL identifier.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def quoted(name: str) -> str:
 
 
 def dotted(name: str, schema: str | None = None) -> str:
-    """Name of a table as SQL writes it, with that of its schema where it has one.
+    """Quoted SQL name of a table, qualified by its schema if it has one.
 
     Examples
     --------
@@ -108,16 +108,16 @@ def dotted(name: str, schema: str | None = None) -> str:
 
 
 def extra(package: str, name: str, file: Path | str) -> ModuleType:
-    """Import a package that is an optional extra.
+    """Import an optional package.
 
     Raises
     ------
     DataError
-        If it is not installed, with the command that installs it.
+        If it is not installed; the hint contains the install command.
     """
     try:
         return importlib.import_module(package)
-    except ImportError:  # the package is not there, or a library of the system that it needs
+    except ImportError:  # the package, or a system library that it needs, is missing
         what = "servers" if name in SERVERS else "files"
         raise DataError(
             str(file),
@@ -133,21 +133,21 @@ def replacing_tables(
     connect: Callable[[Path], Any],
     replace: Callable[[Any, str, Any, str, Sequence[str]], None],
 ) -> Iterator[Writer]:
-    """Replace tables of a database file; all of them if the block ends well, else none.
+    """Replace tables of a database file: all if the block succeeds, else none.
 
     Parameters
     ----------
     errors
-        What the database raises.
+        Exception types of the database.
     connect
-        From a file to a connection without a transaction.
+        Opens a file as a connection without a transaction.
     replace
-        From a connection, the quoted name of a table, facts, a predicate and names of columns.
+        Called with a connection, a quoted table name, facts, a predicate and column names.
 
     Raises
     ------
     ReleaseError
-        If they cannot be written.
+        If the tables cannot be written.
     """
     with _file(path) as file, _writing(path, errors), closing(connect(file)) as connection:
         connection.execute("BEGIN")
@@ -163,7 +163,7 @@ def replacing_tables(
 
 @contextmanager
 def _file(path: Path) -> Iterator[Path]:
-    """The database that is there or, for one that is not, a temporary file that becomes it in the end."""
+    """The existing database or, for a new one, a temporary file that is renamed at the end."""
     if not path.exists():
         with replacing(path) as temporary:
             yield temporary
@@ -173,14 +173,14 @@ def _file(path: Path) -> Iterator[Path]:
     try:
         yield path
     except BaseException:
-        if clean:  # what DuckDB wrote there is of the transaction that failed
+        if clean:  # DuckDB leaves files of the failed transaction
             log.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
 def _writing(path: Path, errors: type[Exception], table: str = "") -> Iterator[None]:
-    """Say what the database says, in the terms of the user."""
+    """Convert database errors to messages in terms of the user."""
     try:
         yield
     except errors as error:

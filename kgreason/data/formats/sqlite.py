@@ -1,6 +1,6 @@
 """SQLite databases: tables, views and queries.
 
-DuckDB would read them by an extension that its wheel lacks, and that it would have to fetch from the network.
+DuckDB can read them only with an extension that is not in its wheel and would be downloaded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kgreason.data.value_conversion import LARGEST, PIECE, SMALLEST, CastError, 
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.values import read_date
 
-_LONGEST = 10**9  # bytes of a row, of SQLite itself
+_LONGEST = 10**9  # maximum bytes of a row in SQLite
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _WRITES = frozenset(
     (
@@ -52,9 +52,10 @@ _TYPES = {
 
 
 def read_sqlite(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query that is written at `place`.
+    """Read a table or view, or the result of a query written at `place`.
 
-    Columns declared as boolean, date or JSON hold 0 and 1, ISO dates and lists, if all their values do.
+    Columns declared as boolean, date or JSON are read as truth values, dates and lists, if all their values are 0 or 1,
+    ISO dates, or lists.
     """
     file, table = (path, None) if query else sql.located(path, options.table)
     if not file.is_file():
@@ -76,7 +77,7 @@ def sqlite_tables(path: Path) -> list[str]:
     Raises
     ------
     DataError
-        If the file is none.
+        If the file is not a database.
     """
     with _opened(path) as connection:
         return [*_tables(connection)]
@@ -84,7 +85,7 @@ def sqlite_tables(path: Path) -> list[str]:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database read-only, for any thread; its views may call no unsafe function."""
+    """Open a database read-only, for any thread; its views cannot call unsafe functions."""
     address = f"file:{quote(str(file.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
@@ -127,7 +128,7 @@ def _query(connection: sqlite3.Connection, place: str, query: str, tables: Colle
     refusals: list[int] = []
 
     def authorize(action: int, *_: object) -> int:
-        """Refuse ATTACH, and VACUUM INTO which uses it: both make files, even where the database is read-only."""
+        """Deny ATTACH, and VACUUM INTO which uses it: both create files even if the database is read-only."""
         if action == sqlite3.SQLITE_ATTACH:
             refusals.append(action)
             return sqlite3.SQLITE_DENY
@@ -139,7 +140,7 @@ def _query(connection: sqlite3.Connection, place: str, query: str, tables: Colle
     except (
         sqlite3.DatabaseError,
         sqlite3.Warning,
-    ) as error:  # a warning: of several statements, in Python 3.11
+    ) as error:  # Warning: several statements, in Python 3.11
         if not refusals and type(error) is sqlite3.DatabaseError:
             raise
         raise sql.refused(place, query, sql.ONLY_READS if refusals else str(error), tables) from error
@@ -151,7 +152,7 @@ def check_sqlite(query: str, place: str) -> None:
     Raises
     ------
     DataError
-        If it is not written as SQL, or begins like a statement that gives no rows.
+        If the syntax is invalid, or it begins like a statement that returns no rows.
     """
     words = _COMMENT.sub(" ", query).split(None, 1)
     if words and words[0].lower() == "explain":
@@ -188,12 +189,12 @@ def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Se
 
 
 def _looked_at(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    memory.look()  # at each, for a view can make any number of large ones
+    memory.look()  # checked for each value, since a view can create large ones
     return row
 
 
 def _as_declared(column: Column, declared: str) -> Column:
-    """Convert a column to its declared type where SQLite lacks this type and all values fit."""
+    """Convert a column to a declared type that SQLite lacks, if all values fit."""
     numbers = isinstance(column, Large) or pa.types.is_floating(column.type)
     if "INT" in declared and numbers:
         values = column.to_pylist()
@@ -226,7 +227,7 @@ def _list(text: str) -> object:
 
 
 def write_sqlite(database: Target) -> AbstractContextManager[sql.Writer]:
-    """Replace tables of a database, as `kgreason.data.formats.sql.replacing_tables` does."""
+    """Replace tables of a database, as `kgreason.data.formats.sql.replacing_tables`."""
     return sql.replacing_tables(
         database.path, sqlite3.Error, partial(sqlite3.connect, isolation_level=None), _replace
     )

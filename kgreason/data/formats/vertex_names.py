@@ -1,8 +1,8 @@
-"""Names of the vertices of graph files: ids, an attribute, or the lines of a second file of labels.
+"""Vertex names of graph files: ids, an attribute, or the lines of a separate label file.
 
-MatrixMarket and KONECT files hold numbers only. Names that are such numbers are written as they are; other names
-go to a file of labels (option ``labels``), whose line i names vertex i. Names that look the same and are two differ by
-white space, or by the width of their letters.
+MatrixMarket and KONECT files contain numbers only. Numeric names are written directly; other names are written to a
+label file (option ``labels``), whose line i names vertex i. Distinct names that look alike differ in white space or in
+character width.
 
 References
 ----------
@@ -33,7 +33,7 @@ from kgreason.data.value_conversion import text
 from kgreason.engine.relations.fact_tables import Facts, decode
 from kgreason.language.vocabulary import suggest
 
-_ODD = r"[^\x21-\x7E ]|^ | $|  "  # what plain names do not have
+_ODD = r"[^\x21-\x7E ]|^ | $|  "  # does not occur in plain names
 _SPACED = r"[^\x21-\x7E]"
 _UNSEEN = r"[\x{AD}\x{200B}\x{2060}\x{FEFF}]"
 _FORMATS = r"\p{Cf}"
@@ -43,16 +43,16 @@ _UNSPACED = (
     r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\x{30FC}]"
 )
 """Letters of scripts that put no blanks between words."""
-_KEPT = "\x1f"  # stands for a blank between digits
+_KEPT = "\x1f"  # placeholder for a blank between digits
 _SHOWN = 10
 
 
 def normal_spelling(column: Column) -> Column:
-    r"""Names in one spelling, for ``names=normalize``.
+    r"""Normalize the spelling of names, for ``names=normalize``.
 
-    Letters have their usual width and are composed (NFC), white space is one blank, or none at the ends and beside
-    letters of scripts that put no blanks between words; what is not seen at all is left out. Capitals and other blanks
-    stay, for ``AB 1`` and ``AB1``, ``an other`` and ``another`` may be two.
+    Letters are converted to their usual width and composed (NFC); white space becomes a single blank, and is removed at
+    the ends and next to letters of scripts without blanks between words; invisible characters are removed. Case and other
+    blanks are kept, since ``AB 1`` and ``AB1``, ``an other`` and ``another`` may be different names.
 
     Parameters
     ----------
@@ -79,19 +79,19 @@ def normal_spelling(column: Column) -> Column:
 
 
 def _folded(names: Column) -> Column:
-    """What names share that look the same: all but white space (NFKC), which only keeps digits apart."""
+    """Key of names that look alike: NFKC without white space, except between digits."""
     odd = pc.match_substring_regex(names, _SPACED)
     if not pc.any(odd, min_count=0).as_py():
         return names
     texts = pc.utf8_normalize(names.filter(odd), "NFKC")
     texts = pc.replace_substring_regex(pc.replace_substring_regex(texts, _FORMATS, ""), _BLANKS, " ")
-    for _ in range(2):  # of 1 2 3 the first pass leaves the second blank
+    for _ in range(2):  # the first pass on 1 2 3 skips the second blank
         texts = pc.replace_substring_regex(texts, r"(\d) (\d)", rf"\1{_KEPT}\2")
     return pc.replace_with_mask(names, odd, pc.replace_substring(texts, " ", ""))
 
 
 def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
-    """Names, each once, that differ by white space or the width of letters only, side by side.
+    """Groups of distinct names that differ only in white space or character width.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
     """
     names = pa.array(labels, pa.large_string()).unique()
     places = as_numpy(_folded(names).dictionary_encode().indices)
-    shared = np.flatnonzero(np.bincount(places)[places] > 1) if len(places) else places  # as a rule none
+    shared = np.flatnonzero(np.bincount(places)[places] > 1) if len(places) else places  # usually empty
     groups: dict[int, list[str]] = {}
     for place, name in zip(places[shared].tolist(), names.take(as_arrow(shared)).to_pylist(), strict=True):
         groups.setdefault(place, []).append(name)
@@ -108,7 +108,7 @@ def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def spelling_note(labels: Sequence[str]) -> str | None:
-    """Tell of names that look the same, and which of them ``names=normalize`` takes for one; `None`: there are none."""
+    """Note on names that look alike, and on those that ``names=normalize`` merges; `None` if there are none."""
     groups = alike(labels)
     if not groups:
         return None
@@ -136,7 +136,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,17}", re.ASCII)
 
 
 def edges(file: str, columns: Sequence[Column], line: Callable[[int], int | None], **more: Any) -> Raw:
-    """Edges that a graph file holds: source, target and perhaps a weight; see `Raw` for what else may be said."""
+    """Edge table of a graph file: source, target and optional weight; `more` are attributes of `Raw`."""
     names = ("source", "target", "weight")[: len(columns)]
     return Raw(file, names, tuple(columns), line, named=False, graph=True, **more)
 
@@ -149,12 +149,12 @@ def named(raw: Raw, options: Options, *, usual: bool = True) -> Raw:
     raw
         Edges between ids, with the table of vertices.
     usual
-        Without the option, use the attribute ``label`` or else ``name`` if every vertex has a distinct one.
+        Without the option, use the attribute ``label`` or else ``name`` if it is distinct for all vertices.
 
     Raises
     ------
     DataError
-        If the selected attribute does not exist, is missing for a vertex, or is the same for two.
+        If the selected attribute does not exist, is missing for a vertex, or is not unique.
     """
     vertices = raw.vertices
     if vertices is None or options.names == "id":
@@ -192,7 +192,7 @@ def _attribute(vertices: Raw, name: str) -> Column | None:
 
 
 def _trouble(vertices: Raw, column: Column, name: str) -> tuple[int, str] | None:
-    """First row whose attribute is missing or repeated, and what is wrong with it."""
+    """First row whose attribute is missing or repeated, and the reason."""
     ids = vertices.columns[0]
     absent = _absent(column)
     if pc.any(absent).as_py():
@@ -206,7 +206,7 @@ def _trouble(vertices: Raw, column: Column, name: str) -> tuple[int, str] | None
 
 
 def repeated(column: Column) -> tuple[int, int] | None:
-    """Rows of the first text that comes again; `None` if all are distinct."""
+    """Row numbers of the first repeated text and its repetition; `None` if all are distinct."""
     codes = as_numpy(column.dictionary_encode().indices)
     first = np.unique(codes, return_index=True)[1]
     again = np.flatnonzero(first[codes] != np.arange(len(codes)))
@@ -226,12 +226,12 @@ def _renamed(raw: Raw, names: Column, attribute: str) -> Raw:
 
 
 def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
-    """Rows of the vertices at the two ends of each edge.
+    """Vertex row numbers of the two ends of each edge.
 
     Raises
     ------
     DataError
-        If an edge ends at no vertex.
+        If the end of an edge is not a vertex.
     """
     ids, places = vertices.columns[0], []
     for end in raw.columns[:2]:
@@ -246,7 +246,7 @@ def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
 
 
 def called(raw: Raw, options: Options) -> Raw:
-    """Replace vertex ids by labels if the option ``label`` is ``name``; the id follows a label that is repeated.
+    """Replace vertex ids by labels if the option ``label`` is ``name``; ids are appended to repeated labels.
 
     Raises
     ------
@@ -265,14 +265,14 @@ def called(raw: Raw, options: Options) -> Raw:
             "label=id calls vertices by their ids; labels=FILE of GLEIF names the file of level 1 with names"
         )
         raise DataError(raw.file, "no vertex has a name", hint=hint)
-    if options.normalize:  # before labels are compared: labels that become equal need their ids
+    if options.normalize:  # before the comparison: labels that become equal need their ids
         labels = normal_spelling(pa.array(labels, pa.large_string())).to_pylist()
     labels = [label if label.strip() else id for id, label in zip(ids, labels, strict=True)]
     return _renamed(raw, pa.array(_told_apart(ids, labels), vertices.columns[0].type), "name")
 
 
 def _told_apart(ids: Sequence[str], labels: Sequence[str]) -> list[str]:
-    """Distinct labels: the id is appended to labels that are repeated."""
+    """Distinct labels: the id is appended to repeated labels."""
     names = list(labels)
     while alike := {name for name, count in Counter(names).items() if count > 1}:
         pairs = zip(ids, names, strict=True)
@@ -286,16 +286,16 @@ def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -
     Parameters
     ----------
     raw
-        Edges between numbers from 1 on.
+        Edges between 1-based vertex numbers.
     path
-        File of the edges; the name of the file of labels is relative to its folder.
+        File of the edges; the label file is relative to its folder.
     count
-        Number of vertices, if the file of edges states it.
+        Number of vertices, if the edge file states it.
 
     Raises
     ------
     DataError
-        If a line is empty or repeated, or the number of lines does not fit the file of edges.
+        If a line is empty or repeated, or the number of lines does not match the edge file.
     """
     if options.labels is None:
         return raw
@@ -329,7 +329,7 @@ class Vertices:
     names
         Distinct names, as text.
     ends
-        Vertex number of each row, from 1 on, for each of the first two arguments; int64.
+        1-based vertex number of each row, for each of the first two arguments; int64.
     """
 
     names: Sequence[str]
@@ -375,17 +375,17 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
 
 
 def numbered(facts: Facts, predicate: str, target: Target) -> tuple[Vertices, int]:
-    """Vertices whose numbers are their names or, with a file of labels, the lines of their names.
+    """Vertices numbered by their names or, with a label file, by the lines of their names.
 
     Returns
     -------
     tuple
-        Vertices, and the greatest number.
+        Vertices, and the largest number.
 
     Raises
     ------
     DataError
-        If a name is no number, or one far beyond the number of vertices.
+        If a name is not a number, or far exceeds the number of vertices.
     """
     found = vertices_of(facts, predicate, target)
     if target.labels is not None or all(name == str(i) for i, name in enumerate(found.names, 1)):
@@ -407,12 +407,12 @@ def numbered(facts: Facts, predicate: str, target: Target) -> tuple[Vertices, in
 
 
 def write_labels(path: Path, facts: Facts, predicate: str, target: Target) -> None:
-    """Write the name of each vertex on a line, in the order of their numbers.
+    """Write the name of each vertex on a line, in order of vertex numbers.
 
     Raises
     ------
     DataError
-        If a name does not fit a line.
+        If a name cannot be written on one line.
     """
     found = vertices_of(facts, predicate, target)
     odd = next((name for name in found.names if "\n" in name or "\r" in name or name[0] == "\ufeff"), None)
@@ -423,7 +423,7 @@ def write_labels(path: Path, facts: Facts, predicate: str, target: Target) -> No
 
 
 def write_entries(stream: IO[bytes], facts: Facts, predicate: str, found: Vertices) -> None:
-    """Write a line for each fact: the numbers of its two vertices and its further values, between blanks."""
+    """Write one line per fact: its two vertex numbers and its further values, separated by blanks."""
     table = facts.tables[predicate]
     for rows in pieces(facts, predicate):
         source, target = found.columns(rows)

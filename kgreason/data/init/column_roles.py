@@ -1,4 +1,4 @@
-"""Roles of columns: source, target, kind and weight of edges, or the key of a table with a line for each vertex."""
+"""Inference of column roles: source, target, kind and weight of edges, or the key of a vertex table."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ KINDS = 256
 """Kinds of edges up to which each is a relation of its own."""
 SHARED = 0.02
 """Share of common values above which two columns name the same things."""
-_ENDS, _WEIGHT = 3.0, 2.0  # points that make two columns the ends of edges, and one the weight
-_SLIPS = 0.05  # share of the weights that may be mistakes
+_ENDS, _WEIGHT = 3.0, 2.0  # minimum points for a pair of columns as edge ends, and for a weight column
+_SLIPS = 0.05  # share of the weights that may be errors
 _OF_ENDS = SOURCES | TARGETS | ROLES["id"]
 _ENDS_OF_ONE = (SOURCES | TARGETS) - {"user", "item", "movie", "product"}
-_NUMBERS = ("", "numbers the rows", "large numbers")  # what ids may look like
+_NUMBERS = ("", "numbers the rows", "large numbers")  # possible forms of numeric ids
 _DIVIDED = "weights must lie in [0,1], so each is divided by the greatest, without its sign"
 _COUNTS = "its numbers are counts, not parts of 1, so each is divided by the greatest; rules of control need parts of 1"
 
 
 def guess(table: Table) -> None:
-    """Give roles to the columns of a table, with the reasons; a table without any has an error.
+    """Assign roles to the columns of a table, with reasons; a table without roles gets an error.
 
     Raises
     ------
     DataError
-        If the user names columns that are not there or cannot be read.
+        If columns named by the user do not exist or cannot be read.
     """
     stated, kind = table.stated("columns"), next(iter(table.stated("relation")), None)
     titles = {c.name for c in table.columns[1:]} if table.raw.named else set()
@@ -62,7 +62,7 @@ def guess(table: Table) -> None:
 
 
 def _edges(table: Table, stated: Column | None) -> bool:
-    """Find the ends, the kind and the weight of edges; `stated` is the column of their kinds."""
+    """Find the ends, the kind and the weight of edges; `stated` is the column of edge kinds, if given."""
     kind, because, directed = stated or _kind(table), "the format says so", True
     if table.raw.graph and len(table.columns) > 1:
         ends = [c for c in table.columns if c is not kind][:2]
@@ -106,15 +106,15 @@ def _edges(table: Table, stated: Column | None) -> bool:
 
 
 def _points(table: Table, source: Column, target: Column, *, alone: bool) -> tuple[float, str]:
-    """Points for two columns being source and target, and what speaks for it."""
+    """Points for two columns as source and target, and the reasons."""
     named, shared = (source.lean() > 0) + (target.lean() < 0), source.shared(target)
     width, few = len(table.columns), min(source.distinct, target.distinct) < 0.02 * source.rows
-    described = False  # one is what is known of a thing, beside its id
+    described = False  # one column describes the entity that the other identifies
     for key, one in ((source, target), (target, source)):
         ids = key.unique and key.has("id") and one.words and not one.has("id")
         described |= bool(ids) and not named and (shared <= SHARED or source.numeric)
     alike = shared > SHARED and not few and not described
-    # points, whether they count, and what is said then
+    # points, condition, reason
     hints: tuple[tuple[float, object, str], ...] = (
         (source.lean() - target.lean(), True, ("", "by a name", "by their names")[named]),
         (1.0 + shared + 2.0 * (shared > 0.3), alike, "they share values"),
@@ -129,7 +129,7 @@ def _points(table: Table, source: Column, target: Column, *, alone: bool) -> tup
 
 
 def _kind(table: Table) -> Column | None:
-    """The column of kinds of edges: by its name, or of triples the second, or codes in the third."""
+    """Column of edge kinds: by its name, the second of triples, or codes in the third column."""
     for one in table.columns:
         if one.has("relation") and not one.lean():
             useless = one.nested or one.fraction or (one.constant and (one.missing or one.numeric))
@@ -152,7 +152,7 @@ def _kind(table: Table) -> Column | None:
 
 
 def _weights(table: Table, source: Column, target: Column, kind: Column | None) -> list[Column]:
-    """Columns that tell best how strong an edge is; several if their names say as much."""
+    """Best weight column; several if their names fit equally well."""
     rated, graph = {}, table.raw.graph or not table.raw.named
     for one in table.columns:
         hints = (
@@ -180,7 +180,7 @@ def _owned(source: Column, target: Column) -> bool:
 
 
 def _explain(table: Table, taken: list[Column], kind: Column | None, because: str) -> None:
-    """Take source, target and perhaps weight and kind of edges, with the options that they need, and say why."""
+    """Assign source, target, weight and kind columns, with their options and the reasons."""
     source, target, *weights = taken
     table.roles = dict(zip(("source", "target", "weight"), taken, strict=False))
     table.roles |= {"kind": kind} if kind else {}
@@ -213,19 +213,19 @@ def _explain(table: Table, taken: list[Column], kind: Column | None, because: st
 
 
 def _parts(weight: Column, whole: float) -> Any:
-    """The part of `whole` that each row holds, NaN where it is no number."""
+    """Fraction of `whole` of each row, NaN where the value is not a number."""
     parts = {text: number / (100 if "%" in text else whole) for text, number in weight.numbers.items()}
     return np.array([parts.get(text, np.nan) for text in weight.texts])
 
 
 def _sums(end: Column, parts: Any) -> Any:
-    """The sum of the parts in [0,1] of each different value of a column."""
+    """Sum of the fractions in [0,1] for each distinct value of a column."""
     rows = pa.table({"end": end.texts, "part": np.where((parts >= 0) & (parts <= 1), parts, 0.0)})
     return rows.group_by("end").aggregate([("part", "sum")])["part_sum"].to_numpy()
 
 
 def _read_weights(table: Table, target: Column, weight: Column) -> None:
-    """Choose how the weights of edges are read, say why, and name what is wrong then."""
+    """Choose how edge weights are read, and note the reasons and remaining problems."""
     plain = [(n, weight.counts[t]) for t, n in weight.numbers.items() if "%" not in t]
     rows, unmarked = sum(weight.counts[t] for t in weight.numbers), sum(n for _, n in plain)
     over, over_percent = (sum(n for value, n in plain if not 0 <= value <= most) for most in (1, 100))
@@ -241,7 +241,7 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
     above = f"{over:,} of {rows:,} numbers are above 1"
     percent, divided = {"percent": "true"}, {"scale": "abs"}
     minmax = {"scale": "minmax"} if weight.low < 0 < weight.high else {}
-    # whether a reading holds, its option, how 1 is written (0: weights are no parts of it), why, the other option
+    # condition, option, value of a full share (0: weights are not shares), reason, alternative option
     readings: tuple[tuple[object, dict[str, str], int, str, dict[str, str]], ...] = (
         ("scale" in table.options, {}, 0, "", {}),
         (said, {}, 100 if said == "true" else 1, "", {}),

@@ -1,4 +1,4 @@
-"""From tables to a first rule file, or to the schema of a table of people."""
+"""Initial rule file for edge and vertex tables, or schema for a table of people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEW = 300
 _WORDS = "own edge link company vertex control holding two_owns reach mutual two_out two_in true false not and or in is"
 _RESERVED = AGGREGATES | FUNCTIONS | {*_WORDS.split(), "div", "mod"}
 _OWN = ("own", "")  # the group of the tables of shares
-_QUOTES = ("'", "''")  # in a condition
+_QUOTES = ("'", "''")  # escaping in a condition
 _EDGES = "name a table of edges, too: kgreason init EDGES VERTICES"
 _ANONYMIZE = "kgreason people anonymize"
 _OF_PEOPLE = ("files", "id", "header", "delimiter", "encoding")
@@ -34,14 +34,14 @@ _STEPS = ("check", "reason --rules", "risk --rules", "anonymize --rules")
 
 @dataclass(frozen=True)
 class Start:
-    """A first rule file or schema: where it belongs, what it holds, and what its rules are about, or ``people``.
+    """Initial rule file or schema: its path, its content, and the topic of its rules, or ``people``.
 
     Attributes
     ----------
     guesses
-        What was guessed of each table, by the name of the table.
+        Assumptions about each table, by table name.
     next
-        Commands to go on with.
+        Suggested next commands.
     """
 
     file: Path
@@ -52,19 +52,19 @@ class Start:
 
 
 def start(files: Sequence[str], out: Path | None = None) -> Start:
-    """Guess what tables hold, and write a rule file for them.
+    """Infer the content of tables, and write a rule file for them.
 
     Parameters
     ----------
     files
-        Names of files; options may follow a question mark.
+        File names; options may follow a question mark.
     out
-        Where the rule file belongs; `None`: in the working directory, called after the first table.
+        Path of the rule file; `None`: in the working directory, named after the first table.
 
     Raises
     ------
     DataError
-        If a file cannot be read, or nothing can be guessed; the hint says what to write instead.
+        If a file cannot be read, or nothing can be inferred; the hint says what to write instead.
     """
     found = [table for file in files for table in tables(file)]
     for table in found:
@@ -116,7 +116,7 @@ def _commands(file: Path, read: Sequence[Table], name: str) -> list[str]:
 
 
 def _people(table: Table, out: Path | None) -> Start:
-    """The schema of a table with a line per person; `DataError` without attribute columns or a schema's file name."""
+    """Schema of a table with one row per person; `DataError` without attribute columns or if `out` is not a schema."""
     key, left = table.roles["key"], []
     kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "ignore": []}
     for one in table.unread:
@@ -148,8 +148,8 @@ def _people(table: Table, out: Path | None) -> Start:
 
 
 def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, str]:
-    """Write the rule file of tables, which it names as seen from its folder; and tell what the rules are about."""
-    # shares; edges of one kind; tables that are alike but for a number in their names
+    """Rule file of tables, with paths relative to its folder, and the topic of its rules."""
+    # groups: shares; edges of one kind; tables whose names differ only by a number
     groups: dict[tuple[str, str], list[Table]] = {}
     for table in edges:
         like = (re.sub(r"[\W_]*\d+$", "", table.stem) or table.stem, table.called(*table.taken))
@@ -172,7 +172,7 @@ def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, 
         note = f"the tables are relations of their own: {'; '.join(told)}"
         edges[0].note(f"{note}. To join two, give their binds one name")
     sides = [side for table in edges for side in table.ends]
-    # what the rules are about, what they derive, and whether they suit
+    # topic, derived predicates, and whether they apply
     kinds = (
         ("control", "control", _OWN in groups),
         ("who has edges to whom", None, len(edges) == 1 and sides[0].isdisjoint(sides[1])),
@@ -199,7 +199,7 @@ def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, 
 
 
 def _overlap(*tables: Table) -> bool:
-    """Whether two tables hold the same pairs, as tables of votes and of capital do; parts of one register do not."""
+    """Whether two tables share pairs, such as tables of votes and of capital, unlike parts of one register."""
     a, b = (set(zip(*(end.texts for end in table.taken[:2]), strict=True)) for table in tables)
     return len(a & b) > 0.1 * min(len(a), len(b))
 
@@ -209,7 +209,7 @@ def _place(table: Table, file: Path) -> str:
 
 
 def _predicate(text: str, taken: Collection[str]) -> str:
-    """A new name of a predicate: the last part of an IRI, else the whole, else with a number."""
+    """New predicate name: the last part of an IRI, else the whole text, else numbered."""
     names = []
     for part in (re.split(r"[/#:]", text.strip("<>"))[-1], text):
         ascii_text = normalize("NFKD", part).encode("ascii", "ignore").decode()
@@ -235,7 +235,7 @@ def _bind(predicate: str, table: Table, columns: Sequence[Column], file: Path, *
 
 
 def _quoted(value: str) -> str:
-    """A value as an option has it: in quotes if a blank, a comma or a mark would end it."""
+    """Quote an option value if it contains a blank, a comma or a quotation mark."""
     if "'" in value:
         return f'"{value}"'
     return value if re.fullmatch(r"[\w%:./-]+(,[\w%:./()-]+)*:?", value) else f"'{value}'"

@@ -1,1 +1,1 @@
-"""Aggregates by group, and their compiled loops."""
+"""Grouped aggregates and their compiled kernels."""

@@ -1,4 +1,4 @@
-"""Grouped aggregation: the state of one rule, fed by batches of contributions."""
+"""Grouped aggregation: state of the aggregate of one rule, fed with batches of contributions."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def grouping(
     symbols: Symbols,
     double: bool = False,
 ) -> Groups | Gathered:
-    """Where an aggregate keeps its contributions.
+    """State of an aggregate.
 
-    The parameters are those of `Groups`; `double` says that numbers of kind ANY are doubles.
+    The parameters are those of `Groups`; `double` states that numbers of kind ANY are doubles.
     """
     if plain(aggregation) in COLLECTING or (kind is Kind.ANY and plain(aggregation) != "count"):
         return Gathered(aggregation, width, contributors, kind, symbols, double and kind is Kind.ANY)
@@ -55,16 +55,17 @@ def grouping(
 class Groups:
     """Contributions by group.
 
-    Each contributor counts with its best value: the least for a minimum, and for a product if a value is below 1,
-    else the greatest. In recursion, `add` keeps the totals up to date and `changes` gives those that changed;
-    otherwise `totals` computes all at the end, so that no total depends on the order of the contributions.
+    Each contributor counts with its best value: the least for a minimum, and for a product with a value below
+    1; otherwise the greatest. In recursion, `add` and `track` maintain the totals, and `changes` returns
+    those that changed; otherwise `totals` computes all at the end, so that no total depends on the order of
+    contributions.
 
     Parameters
     ----------
     width, contributors
-        Number of group columns and of contributor columns; a batch holds them first, and the value last.
+        Number of group columns and of contributor columns; a batch holds them in this order, then the value.
     kind
-        Of the values.
+        Kind of the values.
     """
 
     def __init__(
@@ -81,7 +82,8 @@ class Groups:
         self.whole = self.stamps = self.changed = NOTHING
         self.touched = self.olds = self.news = self.fresh = NOTHING  # changes of one batch
         self.now = self.n_changed = 0
-        self.unsure = np.empty(0, dtype=np.bool_)  # groups whose total could depend on the order
+        # groups whose total could depend on the order of contributions
+        self.unsure = np.empty(0, dtype=np.bool_)
 
     def group(self, number: int) -> npt.NDArray[np.int64]:
         """Coded variables of a group."""
@@ -89,11 +91,11 @@ class Groups:
         return row
 
     def below(self, values: npt.NDArray[np.int64], floor: int) -> npt.NDArray[np.bool_]:
-        """Which coded values are less than `floor`."""
+        """Mask of the coded values less than `floor`."""
         return np.asarray((values.view(np.float64) if self.kind is Kind.DOUBLE else values) < floor)
 
     def add(self, batch: Rows) -> int:
-        """Take in contributions, a chunk at most; returns the number of changes, which `track` may use."""
+        """Add contributions (at most one chunk); returns the number of changes, the argument of `track`."""
         self._reserve(len(batch))
         ranks = self.symbols.ranks() if self.kind is Kind.STRING else NO_RANKS
         many, one = self.contributors, self.groups
@@ -120,7 +122,7 @@ class Groups:
         return int(changes)
 
     def track(self, changes: int) -> None:
-        """Carry the changes of the last `add` into the totals."""
+        """Apply the changes of the last `add` to the totals."""
         if changes:
             self._tally(self.touched[:changes], self.olds, self.news, self.fresh)
 
@@ -130,7 +132,7 @@ class Groups:
         Raises
         ------
         Unfit
-            If a total leaves 64 bits, or the range of doubles.
+            If a total exceeds 64 bits, or the range of doubles.
         """
         changed = self.changed[: self.n_changed].copy()
         self.n_changed = 0
@@ -138,12 +140,12 @@ class Groups:
         return self.groups.rows[changed], self._totals(changed)
 
     def totals(self) -> tuple[Rows, npt.NDArray[np.int64]]:
-        """All groups and their coded totals, where nothing was tracked.
+        """All groups and their coded totals, if changes were not tracked.
 
         Raises
         ------
         Unfit
-            If a total leaves 64 bits, or the range of doubles.
+            If a total exceeds 64 bits, or the range of doubles.
         """
         count = self.contributors.count
         if self.name == "median":
@@ -175,7 +177,7 @@ class Groups:
     def _finite(
         self, groups: npt.NDArray[np.int64], totals: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Totals of doubles, found exactly where they left the range of doubles on the way or are unsure."""
+        """Totals of doubles, recomputed exactly where an intermediate result overflowed or `unsure` is set."""
         lost = ~np.isfinite(totals)
         if len(self.unsure):
             lost |= self.unsure[groups]
@@ -194,7 +196,7 @@ class Groups:
         return totals
 
     def _unsure(self) -> npt.NDArray[np.bool_]:
-        """Of each group, whether `high + low` is too rough to tell how the exact total rounds."""
+        """Mask of the groups for which `high + low` is too imprecise to determine the rounding of the exact total."""
         owner, count = self.owner[: self.contributors.count], self.groups.count
         values = self.values[: self.contributors.count].view(np.float64)
         high, low = self.high[:count], self.low[:count]
@@ -203,7 +205,7 @@ class Groups:
                 _, exponents = np.frexp(values)
                 deep = np.bincount(owner, np.maximum(-exponents, 0), minlength=count)
                 far = np.bincount(owner, np.maximum(exponents, 0), minlength=count)
-                rough = (deep > 900) | (far > 900)  # in some order, `low` may be no normal double
+                rough = (deep > 900) | (far > 900)  # in some order, `low` may not be a normal double
                 scale = np.abs(high)
             else:
                 rough = np.zeros(count, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Compiled inner loops of aggregation: contributions by contributor, and totals by group."""
+"""Compiled kernels of aggregation: contributions by contributor, totals by group."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from kgreason.base.jit import Doubles, Ints, Rows, kernel
 from kgreason.engine.relations.hash_kernels import ANY, DOUBLE, FACTOR, GREATEST, LOW, before, find, hashed
 
-SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
+SPLITTER = 134217729.0  # 2^27 + 1: splits a double into two halves whose products are exact
 
 SUM, PROD, COUNT, EXTREME = 0, 1, 2, 3
 
@@ -37,9 +37,10 @@ def contribute(
 ) -> tuple[int, int, int]:
     """Keep the best value of each contributor; rows of `batch` are group columns, contributor columns, value.
 
-    The best of several factors is the least if one of them is below 1, and makes products smaller; else the greatest.
-    `touched` lists the contributors that are new (`fresh`) or whose value went from `olds` to the better
-    `news`, in order, one entry for each change. Returns the numbers of contributors, groups and changes.
+    The best of several factors is the least if one of them is below 1, so that it decreases the product;
+    otherwise the greatest. `touched` lists the contributors that are new (`fresh`) or whose value improved
+    from `olds` to `news`, in order, one entry per change. Returns the numbers of contributors, groups and
+    changes.
     """
     width = len(contributor_key)
     one = ONE if kind == DOUBLE else 1
@@ -92,7 +93,7 @@ def contribute(
 
 @kernel
 def _add(high: float, low: float, x: float) -> tuple[float, float]:
-    """Add to a double-double (Knuth's two-sum)."""
+    """Add to a double-double number (Knuth's two-sum)."""
     total = high + x
     part = total - high
     low += (high - (total - part)) + (x - part)
@@ -103,7 +104,7 @@ def _add(high: float, low: float, x: float) -> tuple[float, float]:
 
 @kernel
 def _times(high: float, low: float, x: float) -> tuple[float, float]:
-    """Multiply a double-double (Dekker's product)."""
+    """Multiply a double-double number (Dekker's product)."""
     product = high * x
     a = SPLITTER * high
     a_high = a - (a - high)
@@ -134,11 +135,11 @@ def tally(
     changed: Ints,
     n_changed: int,
 ) -> int:
-    """Carry changed contributions into the totals of their groups; the arrays are those of `contribute`.
+    """Apply changed contributions to the totals of their groups; the arrays are those of `contribute`.
 
-    The total of a group is the double-double `high + low`, and, for integers, `whole` modulo 2^64: whether
-    the true total fits is seen from the distance of the two. `changed[:n_changed]` lists the groups whose
-    total changed since `now` began; returns the new n_changed.
+    The total of a group is the double-double number `high + low` and, for integers, `whole` modulo 2^64: a
+    distance between the two reveals an overflow. `changed[:n_changed]` lists the groups whose total has
+    changed since round `now` began; returns the new n_changed.
     """
     old_doubles = olds.view(np.float64)
     new_doubles = news.view(np.float64)
@@ -160,13 +161,13 @@ def tally(
                     high[g], low[g] = _add(high[g], low[g], -old)
                     whole[g] -= olds[i]
             else:
-                if stamps[g] == -1:  # the empty product
+                if stamps[g] == -1:  # empty product
                     high[g] = 1.0
                     whole[g] = 1
                 high[g], low[g] = _times(high[g], low[g], new)
                 if first:
                     whole[g] *= news[i]
-                else:  # values of a product that is updated are 1 or more
+                else:  # values of an updated product are at least 1
                     whole[g] = whole[g] // olds[i] * news[i]
                     quotient = high[g] / old
                     h, p = _times(quotient, 0.0, old)

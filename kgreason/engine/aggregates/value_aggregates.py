@@ -1,4 +1,4 @@
-"""Aggregates over Python values: those that gather their contributions, and all of values of any type."""
+"""Aggregates over Python values: collecting aggregates, and all aggregates of values of mixed types."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NUMERIC = frozenset({"sum", "prod", "avg", "median"})
 
 
 class Unfit(Exception):
-    """A group has no total: its number, and what is wrong with it."""
+    """A group has no total: number of the group, reason and hint."""
 
     def __init__(self, group: int, refusal: Refusal) -> None:
         super().__init__(refusal.what)
@@ -45,7 +45,7 @@ class Unfit(Exception):
 
 
 def misfit(aggregation: Aggregation, values: Codes, symbols: Symbols) -> tuple[int, Refusal] | None:
-    """First value, of kind ANY, that an aggregate does not take, and why."""
+    """First value of kind ANY that an aggregate does not accept, with the reason."""
     name = plain(aggregation)
     if name not in NUMERIC and name not in ("min", "max"):
         return None
@@ -65,9 +65,9 @@ def misfit(aggregation: Aggregation, values: Codes, symbols: Symbols) -> tuple[i
 
 
 class Gathered:
-    """Contributions by group, as Python values; with the interface of `grouped_aggregates.Groups`.
+    """Contributions by group as Python values, with the interface of `grouped_aggregates.Groups`.
 
-    Totals are computed anew from all contributions of a group that changed; only a union grows in place.
+    Totals of changed groups are recomputed from all contributions; only a union is updated in place.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class Gathered:
         self.name = plain(aggregation)
         self.kind = kind
         self.symbols = symbols
-        self.double = double  # whether numbers are doubles, where the kind does not tell
+        self.double = double  # whether numbers of kind ANY are doubles
         self.width = width
         self.contributors = contributors
-        self.numbers: dict[tuple[int, ...], int] = {}  # of the groups
+        self.numbers: dict[tuple[int, ...], int] = {}  # numbers of the groups
         self.held: list[dict[Hashable, Value]] = []  # by group: contributor or element -> value
         self.changed: dict[int, None] = {}
         self.result = Kind.DOUBLE if self.name in ("avg", "median") else COLLECTING.get(self.name, kind)
@@ -95,17 +95,17 @@ class Gathered:
         return np.array(list(self.numbers)[number], dtype=np.int64)
 
     def below(self, values: Codes, floor: int) -> npt.NDArray[np.bool_]:
-        """Which coded values are less than `floor`."""
+        """Mask of the coded values less than `floor`."""
         numbers: list[Any] = decode(self.kind, values, self.symbols)
         return np.array([number < floor for number in numbers], dtype=np.bool_)
 
     def add(self, batch: Rows) -> int:
-        """Take in contributions; returns 0, since nothing needs to be tracked.
+        """Add contributions; returns 0, because there is nothing to track.
 
         Raises
         ------
         Unfit
-            If two values of one contributor do not compare.
+            If two values of one contributor are not comparable.
         """
         values = decode(self.kind, np.ascontiguousarray(batch[:, -1]), self.symbols)
         values = to_doubles(values) if self.double else values
@@ -119,7 +119,7 @@ class Gathered:
         return 0
 
     def track(self, changes: int) -> None:
-        """Do nothing."""
+        """Do nothing: `changes` recomputes totals."""
 
     def changes(self) -> tuple[Rows, Codes]:
         """Groups whose total may have changed since the last call, and the coded totals.
@@ -166,7 +166,7 @@ class Gathered:
     def _put(self, group: int, at: Hashable, value: Value) -> None:
         held = self.held[group]
         if at not in held or (isinstance(value, float) and not isinstance(held[at], float)):
-            held[at] = value  # of 1 and 1.0 the double stays, whichever comes first
+            held[at] = value  # of 1 and 1.0 the double is kept, whichever comes first
             self.changed[group] = None
 
 
@@ -182,7 +182,7 @@ def exact_sum(values: Sequence[float | int]) -> float:
     """Sum of finite numbers, rounded once."""
     try:
         return math.fsum(values)
-    except OverflowError:  # perhaps only on the way
+    except OverflowError:  # possibly only an intermediate overflow
         return _rounded(sum(map(Fraction, values)))
 
 
@@ -192,7 +192,7 @@ def exact_product(values: Sequence[float | int]) -> float:
 
 
 def exact_mean(values: Sequence[float | int]) -> float:
-    """Mean of finite numbers: that of their rounded sum, or of the exact one where that is no double."""
+    """Mean of finite numbers, from the rounded sum, or from the exact sum if that overflows."""
     try:
         return exact_sum(values) / len(values)
     except Refusal:

@@ -1,1 +1,1 @@
-"""The chase: labelled nulls, equality-generating dependencies, constraints."""
+"""Chase: labelled nulls, equality-generating dependencies and constraints."""

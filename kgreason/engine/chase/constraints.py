@@ -1,4 +1,4 @@
-"""Equality-generating dependencies and constraints: what must hold of the facts of a finished stratum."""
+"""Equality-generating dependencies and constraints over the facts of a finished stratum."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ Kinds = Mapping[str, Sequence[Kind]]
 
 
 def hidden(program: CheckedProgram) -> frozenset[str]:
-    """Predicates of unifications and constraints, which no user knows."""
+    """Internal predicates of unifications and constraints, hidden from users."""
     unified = frozenset(u.predicate for u in program.unifications)
     return unified | frozenset(d.predicate for d in program.denials)
 
 
 def promptly(strata: Sequence[Stratum], early: Collection[str]) -> tuple[Stratum, ...]:
-    """Order strata so that those of some predicates come as soon as what they read is complete.
+    """Order strata so that those of the predicates `early` follow as soon as their inputs are complete.
 
-    A unification then acts before anything is concluded, by negation or aggregation, from facts that it changes.
+    Unifications then take effect before negation or aggregation uses facts that they change.
     """
     ordered: list[Stratum] = []
     waiting = [s for s in strata if s.predicates & set(early)]
@@ -64,7 +64,7 @@ def promptly(strata: Sequence[Stratum], early: Collection[str]) -> tuple[Stratum
 def unify(
     unification: Unification, relations: Relations, kinds: Kinds, nulls: Nulls, *, double: bool = False
 ) -> bool:
-    """Merge the values that a dependency says are one; tells whether any were different.
+    """Merge the values that a dependency equates; returns whether any of them were different.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def unify(
     Raises
     ------
     EvaluationError
-        If two different constants should be one value, face to face or through nulls.
+        If two different constants are equated, directly or through nulls.
     """
     rows, types = _facts(unification.predicate, relations, kinds)
     left, right = (any_codes(rows[:, i], types[i], nulls.symbols) for i in range(2))
@@ -106,7 +106,7 @@ def unify(
 
 
 def _chain(left: Codes, right: Codes, ends: tuple[int, int], nulls: Nulls) -> list[int]:
-    """Which equalities made constants of two values: a shortest way from each of them to its constant."""
+    """Equalities by which two values became constants: a shortest path from each value to its constant."""
     links = list(zip(left.tolist(), right.tolist(), strict=True))
     roots = nulls.identities.roots(*ends)
     ways = (shortest_chain(links, end, root) or [] for end, root in zip(ends, roots, strict=True))
@@ -114,7 +114,7 @@ def _chain(left: Codes, right: Codes, ends: tuple[int, int], nulls: Nulls) -> li
 
 
 def shortest_chain(links: Sequence[tuple[int, int]], start: int, end: int) -> list[int] | None:
-    """Numbers of links that lead from one value to another one, as few as possible; `None` if none do.
+    """Links on a shortest path between two values; `None` if there is no path.
 
     Examples
     --------
@@ -124,9 +124,7 @@ def shortest_chain(links: Sequence[tuple[int, int]], start: int, end: int) -> li
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()
-    for number, (one, other) in reversed(
-        list(enumerate(links))
-    ):  # of links of the same values the first counts
+    for number, (one, other) in reversed(list(enumerate(links))):  # of parallel links the first counts
         graph.add_edge(one, other, number=number)
     if start not in graph or end not in graph or not nx.has_path(graph, start, end):
         return None
@@ -135,12 +133,12 @@ def shortest_chain(links: Sequence[tuple[int, int]], start: int, end: int) -> li
 
 
 def deny(denials: Iterable[Denial], relations: Relations, kinds: Kinds, symbols: Symbols) -> None:
-    """See to it that nothing violates some constraints.
+    """Check constraints.
 
     Raises
     ------
     EvaluationError
-        With the first violations of each.
+        With the first violations of each violated constraint.
     """
     errors = []
     for denial in denials:
@@ -184,7 +182,7 @@ def _clash(
     kinds: Kinds,
     symbols: Symbols,
 ) -> EvaluationError:
-    """Error for two constants that some rows of a dependency, one after another, make one."""
+    """Error for two constants that the given rows of a dependency equate."""
     left, right = sorted((whole(symbols.value(c)) for c in constants), key=rank)
     message = f"{source(left)} and {source(right)} cannot be one value"
     shown = [*rows[:SHOWN], *rows[-1:]] if len(rows) > SHOWN else list(rows)
@@ -212,7 +210,7 @@ def _matched(
     symbols: Symbols,
     indent: str = "  ",
 ) -> str:
-    """Facts of the body; of an aggregate all that contribute, if these are simply those that fit its one atom."""
+    """Body facts of a violation; for an aggregate over a single plain atom, the contributing facts."""
     more, atoms, most = "", rule.positives, 1
     plain = len(atoms) == 1 and not rule.negatives and not rule.before and not _repeats(atoms[0])
     if rule.aggregation is not None and plain:
@@ -242,7 +240,7 @@ def _instances(
     symbols: Symbols,
     most: int,
 ) -> list[str]:
-    """The first facts that an atom stands for under a binding."""
+    """The first facts that match an atom under a binding."""
     rows, types = _fitting(atom, binding, relations, kinds, symbols)[:most], kinds[atom.predicate]
     if not len(rows):
         return [str(atom)]

@@ -1,4 +1,4 @@
-"""Activations of a rule by frontier, their isomorphism, and what is nested in a null."""
+"""Activations of rules by frontier, isomorphism of frontiers, and nesting of nulls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pattern(values: Sequence[Value]) -> Pattern:
 
 
 def alike(one: Pattern, other: Pattern) -> bool:
-    """Whether frontiers are isomorphic and the nulls common to both stand at the same positions.
+    """Whether frontiers are isomorphic and their common nulls have equal positions.
 
     Examples
     --------
@@ -73,20 +73,20 @@ NESTING = (Kind.ANY, Kind.LIST, Kind.SET)
 
 @dataclass
 class Activations:
-    """All activations of one rule, or all applications of one Skolem function, by number.
+    """Activations of one rule, or applications of one Skolem function, by number.
 
     Attributes
     ----------
     name
-        Number of the rule, or the Skolem function: what is nested when it stands inside itself.
+        Number of the rule, or name of the Skolem function; nesting is counted by this name.
     kinds
-        Of the frontier's columns.
+        Kinds of the frontier's columns.
     state
-        Of each activation: `OPEN` until it is decided, then `MADE` or `SKIPPED`.
+        State of each activation: `OPEN` until decided, then `MADE` or `SKIPPED`.
     nesting
-        Of each activation's nulls (see `kgreason.engine.chase.nulls.Nulls`).
+        Nesting of the nulls of each activation (see `kgreason.engine.chase.nulls.Nulls`).
     nulls
-        By function: the null of each activation, -1 where there is none yet.
+        Null of each activation, by function; -1 where there is none yet.
     """
 
     name: int | str
@@ -104,7 +104,7 @@ class Activations:
         self.nested = [i for i, kind in enumerate(self.kinds) if kind in NESTING]
 
     def number(self, batch: Rows, functions: Sequence[str]) -> Codes:
-        """Number the activation of each frontier."""
+        """Number of the activation of each frontier; new frontiers are added."""
         numbers = self.frontiers.number(batch)
         room = len(self.frontiers.rows)
         if room > len(self.state):
@@ -121,7 +121,7 @@ class Activations:
         return row
 
     def made(self, function: str, frontiers: Rows) -> Codes:
-        """Null of a function for each of some frontiers, -1 where there is none."""
+        """Null of a function for each frontier, -1 where there is none."""
         at = self.frontiers.find(frontiers)
         known = self.nulls.get(function, NONE)
         return np.where(at < 0, -1, known[at]) if len(known) else at * 0 - 1
@@ -140,7 +140,7 @@ Nesting = tuple[tuple[Name, int], ...]
 
 
 class Nestings:
-    """Nesting of every value, by code; equal ones have one number.
+    """Nesting of each value by code; equal nestings share a number.
 
     Examples
     --------
@@ -155,16 +155,16 @@ class Nestings:
         self.symbols = symbols
         self._all: list[Nesting] = [()]
         self._numbers: dict[Nesting, int] = {(): 0}
-        self._of: Codes = np.empty(0, dtype=np.int64)  # number for each code, -1 where it is not known yet
+        self._of: Codes = np.empty(0, dtype=np.int64)  # nesting number of each code, -1 while unknown
         self._found: dict[tuple[Name, tuple[int, ...]], tuple[int, int]] = {}
 
     def record(self, codes: Codes, numbers: Codes) -> None:
-        """Say how new nulls are nested."""
+        """Record the nestings of new nulls."""
         self._reserve(int(codes.max()) + 1 if len(codes) else 0)
         self._of[codes] = numbers
 
     def level(self, name: Name, arguments: Rows) -> Codes:
-        """How deep a name is nested in each row of arguments.
+        """Nesting depth of a name in each row of arguments.
 
         Examples
         --------
@@ -179,7 +179,7 @@ class Nestings:
         return levels
 
     def around(self, name: Name, arguments: Rows) -> tuple[Codes, Codes]:
-        """How deep a name is nested in each row of arguments, and the number of the nesting of a null made of it."""
+        """Nesting depth of a name in each row of arguments, and the nesting number of a null with these arguments."""
         if not arguments.shape[1]:
             level, number = self._around(name, ())
             return np.full(len(arguments), level), np.full(len(arguments), number)
@@ -194,7 +194,7 @@ class Nestings:
         return both[:, 0], both[:, 1]
 
     def flat(self, numbers: Codes) -> npt.NDArray[np.bool_]:
-        """Whether nothing is nested in itself, in nestings given by number.
+        """Whether no name is nested in itself, for nestings given by number.
 
         Examples
         --------
@@ -239,7 +239,7 @@ class Nestings:
         return self._of[codes]
 
     def _of_value(self, value: Value) -> int:
-        """Nesting of a value that is no null of ours: only lists and sets can hold some."""
+        """Nesting of a value other than a null of this evaluation: lists and sets can contain such nulls."""
         if not isinstance(value, tuple | frozenset):
             return 0
         codes = [self.symbols.intern(null) for null in nulls_in(value)]

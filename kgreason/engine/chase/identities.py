@@ -1,4 +1,4 @@
-"""What values have become by equality-generating dependencies, and which facts made them so (for explanations)."""
+"""Unification of values by equality-generating dependencies, with a log of the unifications for explanations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgreason.language.values import Null, Value, source
 
 
 class Identities:
-    """Values that are one, by code: a forest in which each null points to what it became.
+    """Union-find forest of unified values, by code: each null points to the value that replaced it.
 
     Examples
     --------
@@ -40,21 +40,21 @@ class Identities:
 
     @property
     def links(self) -> Mapping[int, int]:
-        """What unified values became, perhaps in several steps."""
+        """Replacement of each unified value, possibly in several steps."""
         return self._links
 
     @property
     def unified(self) -> bool:
-        """Whether anything has become something else."""
+        """Whether any value has been replaced."""
         return bool(self._links)
 
     def find(self, codes: Codes) -> Codes:
-        """What the values of a column of kind ANY, LIST or SET have become, also inside of collections.
+        """Current values of a column of kind ANY, LIST or SET, also inside of collections.
 
         Raises
         ------
         EvaluationError
-            If that is no set: of booleans and numbers, for instance.
+            If a resulting collection is not a set, for instance one of booleans and numbers.
         """
         found = self.shallow(codes)
         if not self._links or not len(found):
@@ -67,10 +67,11 @@ class Identities:
         return distinct[which].reshape(found.shape)
 
     def merge(self, a: int, b: int) -> bool:
-        """Make two values one; tells whether that can be: two constants cannot.
+        """Unify two values; returns `False` for two different constants.
 
-        A null becomes the constant, the younger of two nulls the older one. Inside of collections, nulls become
-        doubles where the code is that of a double, even of one that equals an integer.
+        A null is replaced by a constant, and the younger of two nulls by the older one. Inside of
+        collections, nulls become doubles where the code is that of a double, even of one that equals an
+        integer.
         """
         a, b = self.root(a), self.root(b)
         if a == b:
@@ -86,17 +87,17 @@ class Identities:
         return True
 
     def roots(self, a: int, b: int) -> tuple[int, int]:
-        """What two values have become."""
+        """Current values of two values."""
         return self.root(a), self.root(b)
 
     def root(self, code: int) -> int:
-        """What one value has become."""
+        """Current value of one value."""
         while code in self._links:
             code = self._links[code]
         return code
 
     def shallow(self, codes: Codes) -> Codes:
-        """What values have become, without a look into lists and sets."""
+        """Current values of a column, without those inside of lists and sets."""
         if not self._links:
             return codes
         if len(self._roots) < len(self.symbols):
@@ -116,7 +117,7 @@ class Identities:
             raise EvaluationError(f"{refusal.what}, in {source(value)} with {became}", hint=hint) from None
 
     def became(self, value: Value) -> Value:
-        """What one value has become, also inside of collections."""
+        """Current value of one value, also inside of collections."""
         if isinstance(value, tuple):
             return tuple(map(self.became, value))
         if isinstance(value, frozenset):
@@ -127,17 +128,17 @@ class Identities:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """Two values that became one in a run.
+    """Unification of two values in a run.
 
     Attributes
     ----------
     left, right
         Codes of the values.
     run
-        Counted from 0.
+        Number of the run, from 0.
     predicate, row
-        The hidden predicate of the dependency and its fact. Both are `None` for nulls of one function whose arguments
-        had become equal.
+        Hidden predicate of the dependency and its fact. Both are `None` for nulls of one function whose
+        arguments became equal.
     """
 
     left: int
@@ -149,7 +150,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """A null: the function that made it (of the rule or the Skolem term `name`), and from what."""
+    """Origin of a null: the function (of the rule or Skolem term `name`) and its arguments."""
 
     name: int | str
     function: str
@@ -159,18 +160,18 @@ class Made:
 
 @dataclass
 class Merges:
-    """All unifications of one evaluation.
+    """Log of all unifications of one evaluation.
 
     Attributes
     ----------
     links
-        In the order in which they were made.
+        Unifications in chronological order.
     made
-        By the code of the null.
+        Origins of the nulls, by code.
     relations
-        Of each run that ended with unifications; what it had not come to yet is empty.
+        Relations of each run that ended with unifications; strata that it did not reach are empty.
     roots
-        Of each run but the first, the last one included: what values had become when it began.
+        Unified values at the start of each run except the first, the last one included.
     """
 
     links: list[Link] = field(default_factory=list)
@@ -179,7 +180,7 @@ class Merges:
     roots: list[Identities] = field(default_factory=list)
 
     def forget(self) -> None:
-        """Forget everything: the evaluation begins anew, with new nulls."""
+        """Clear the log: the evaluation begins anew, with new nulls."""
         self.links.clear()
         self.made.clear()
         self.relations.clear()
@@ -193,19 +194,19 @@ class Merges:
         codes: Rows,
         new: npt.NDArray[np.bool_],
     ) -> None:
-        """Write down the new ones among the nulls of some activations."""
+        """Record the nulls of some activations that are `new`."""
         frontiers = activations.rows[numbers]
         for i, j in np.argwhere(new).tolist():
             made = Made(activations.name, functions[j], activations.kinds, frontiers[i])
             self.made[int(codes[i, j])] = made
 
     def link(self, left: int, right: int, predicate: str | None = None, row: Codes | None = None) -> None:
-        """Write down that two values became one."""
+        """Record the unification of two values."""
         self.links.append(
             Link(left, right, len(self.relations), predicate, None if row is None else row.copy())
         )
 
     def again(self, relations: Mapping[str, Relation], identities: Identities) -> None:
-        """End a run; with what values are when the next one begins."""
+        """End a run; `identities` are those with which the next run begins."""
         self.relations.append(relations)
         self.roots.append(Identities(identities.symbols, identities.links))

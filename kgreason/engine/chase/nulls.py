@@ -1,21 +1,21 @@
-"""Labelled nulls: their invention, and where the chase is cut off.
+"""Labelled nulls: creation, and termination of the chase.
 
-A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an explicit
-``#f(X)``. It is *cyclic* if its rule or function occurs inside its arguments already. All other nulls are made,
-and there are finitely many of them. All rules are tried in full at first: chases that end by themselves before they
-have made many cyclic nulls are carried out as they are. If that does not work (`Endless`) the evaluation starts again,
-and an activation that would make a cyclic null is decided upon once:
+A null is a Skolem term: a function applied to the frontier of a rule's activation, or to the arguments of an
+explicit ``#f(X)``. It is *cyclic* if its rule or function already occurs inside its arguments. All other
+nulls are created, and there are finitely many of them. The chase first runs without termination rules: it
+succeeds if it ends before it has created many cyclic nulls. Otherwise (`Endless`) the evaluation restarts,
+and each activation that would create a cyclic null is decided once:
 
-- Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic frontier
-  was made before. All that follows from it has an isomorphic copy then.
-- Warded rules with harmful joins, q atoms at most: nulls of q isomorphic copies can meet in a join, so it is skipped
-  only below q activations of the rule that are isomorphic to it and to each other, or beyond `Limits.cyclic`,
-  with a warning.
-- Other rules, and explicit Skolem terms: it is skipped if it would nest `Limits.depth` times or beyond
+- Warded rules without harmful joins: it is skipped if a cyclic activation of the same rule with an isomorphic
+  frontier exists. Everything derived from it would have an isomorphic copy.
+- Warded rules with harmful joins of at most q atoms: nulls of q isomorphic copies can meet in a join, so that
+  it is skipped only below q activations of the rule that are isomorphic to it and to each other, or beyond
+  `Limits.cyclic`, with a warning.
+- Other rules, and explicit Skolem terms: it is skipped if its nesting would reach `Limits.depth`, or beyond
   `Limits.cyclic`, with a warning.
 
-Negation and aggregates over nulls count as harmful joins. Where they see a chase that was cut off there is a warning,
-since what they say of nulls that are missing is not certain.
+Negation and aggregates over nulls count as harmful joins. If they read a bounded chase there is a warning,
+because their results over omitted nulls are not certain.
 
 References
 ----------
@@ -59,20 +59,20 @@ DEEP = 50
 
 
 class Endless(Exception):
-    """A chase is not known to end by itself: it has to be cut off."""
+    """The chase may not terminate and must be bounded."""
 
 
 class Nulls:
-    """The nulls of one evaluation, kept when it starts again after a unification.
+    """Nulls of one evaluation, kept when it restarts after a unification.
 
     Parameters
     ----------
     symbols
-        Where nulls get their codes.
+        Symbol table that codes the nulls.
     limits
-        Bounds for what is not known to end, or not soon.
+        Bounds for a chase that may not terminate, or not soon.
     earlier
-        Nulls of an evaluation of other data: the same Skolem terms get the same nulls again.
+        Nulls of an evaluation of other data: equal Skolem terms get the same nulls.
 
     Examples
     --------
@@ -94,23 +94,23 @@ class Nulls:
         self.wardedness = wardedness
         self.limits = limits
         self.cyclic = 0  # cyclic activations made in this run
-        self.plain = 0  # those without a cyclic null in them: no more than the data allow
-        self.whole = True  # whether the chase is tried in full
+        self.plain = 0  # activations without cyclic nulls: their number is bounded by the data
+        self.whole = True  # whether the chase runs without termination rules
         self.last: int = 0 if earlier is None else earlier.last  # number of the newest null
         self.earlier = earlier
         self.identities = Identities(symbols)
-        self.merges: Merges | None = None  # where explanations are wanted
+        self.merges: Merges | None = None  # set if explanations are wanted
         self.warnings: dict[int | str, Diagnostic] = {}
         self._activations: list[Activations] = []
         self._places: dict[object, int] = {}  # rule or function -> position among the activations
         self._nestings = Nestings(symbols)
         self._given: set[int] = set()  # codes of the nulls in the data
-        self._owner: npt.NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)  # of each null: its activation
+        self._owner: npt.NDArray[np.int64] = np.empty((0, 2), dtype=np.int64)  # activation of each null
 
     # --- invention ------------------------------------------------------------------
 
     def leave_out(self, codes: Codes) -> None:
-        """Let the numbers of new nulls begin behind those among some values."""
+        """Number new nulls after those that occur in some values."""
         for value in self.symbols.values(np.unique(codes).tolist()):
             for null in nulls_in(value):
                 self._given.add(self.symbols.intern(null))
@@ -119,14 +119,14 @@ class Nulls:
     def invent(
         self, function: str, arguments: Rows, kinds: Sequence[Kind], rule: CheckedRule | None = None
     ) -> Codes:
-        """Nulls of an explicit Skolem term, `CUT` where it would be nested too deep.
+        """Nulls of an explicit Skolem term, `CUT` where it is nested too deep.
 
         Parameters
         ----------
         arguments
-            A row for each null, coded by `kinds`.
+            One row per null, coded by `kinds`.
         rule
-            Where the term stands, for the warning.
+            Rule that contains the term, for the warning.
         """
         rows = np.empty(arguments.shape, dtype=np.int64)
         for i, kind in enumerate(kinds):
@@ -142,19 +142,19 @@ class Nulls:
     def activate(
         self, rule: CheckedRule, inventions: Sequence[Invention], frontier: Rows, kinds: Sequence[Kind]
     ) -> tuple[npt.NDArray[np.bool_], Rows]:
-        """Nulls of a rule's existential variables, all of which have one frontier.
+        """Nulls of the existential variables of a rule, which share one frontier.
 
         Parameters
         ----------
         frontier
-            That of each binding, coded by `kinds`; a chunk at most.
+            Frontier of each binding, coded by `kinds`; at most one chunk.
 
         Returns
         -------
         keep
-            Whether the activation is carried out: the other bindings are to be dropped.
+            Whether the activation is carried out; other bindings are dropped.
         codes
-            For each binding the null of each invention, in order; `CUT` where it is to be dropped.
+            Nulls of the inventions, in order, for each binding; `CUT` where it is dropped.
         """
         name = rule.number or inventions[0].function
         place = self._place((name, inventions[0].frontier), name, tuple(kinds))
@@ -189,16 +189,16 @@ class Nulls:
         return keep, codes
 
     def _full(self, name: int | str) -> bool:
-        """Whether no cyclic activation of a rule or function can be made any more."""
+        """Whether the budget of cyclic activations of a rule or function is used up."""
         bound = not self.wardedness.warded or self.wardedness.harmful_joins > 0 or isinstance(name, str)
         return bound and self.cyclic > self._room()
 
     def _room(self) -> int:
-        """How many cyclic activations are made at most; the more data, the more."""
+        """Maximal number of cyclic activations, which grows with the data."""
         return self.limits.cyclic + 2 * self.plain
 
     def _known_or_plain(self, activations: Activations, batch: Rows) -> npt.NDArray[np.bool_]:
-        """Which frontiers were decided upon or are not cyclic; the others are not even to be remembered."""
+        """Mark the frontiers that are already decided or not cyclic; the others are not stored."""
         known = activations.frontiers.find(batch) >= 0
         fresh = np.flatnonzero(~known)
         if len(fresh):
@@ -206,7 +206,7 @@ class Nulls:
         return known
 
     def _complete(self, place: int, numbers: Codes, functions: Sequence[str]) -> None:
-        """Make the nulls that activations lack, those of one activation one after another."""
+        """Create the missing nulls of activations; the nulls of one activation get consecutive numbers."""
         activations = self._activations[place]
         known = np.column_stack([activations.nulls[function][numbers] for function in functions])
         missing = known < 0
@@ -231,7 +231,7 @@ class Nulls:
         self._owner[codes, 1] = owners
 
     def _again(self, earlier: Nulls, place: int, numbers: Codes, functions: Sequence[str]) -> Rows:
-        """Nulls of the same terms in an earlier evaluation, -1 where it had none, or the data have the same."""
+        """Nulls of the same terms in an earlier evaluation, -1 where there are none or the data hold the null."""
         here = self._activations[place]
         key = next(key for key, number in self._places.items() if number == place)
         there = earlier._places.get(key)
@@ -245,7 +245,7 @@ class Nulls:
     # --- decisions ------------------------------------------------------------------
 
     def _decide(self, place: int, numbers: Codes, rule: CheckedRule | None) -> None:
-        """Decide on activations: all that are not cyclic are made."""
+        """Decide activations; all acyclic ones are made."""
         activations = self._activations[place]
         inside = activations.frontiers.rows[numbers][:, activations.nested]
         levels, activations.nesting[numbers] = self._nestings.around(activations.name, inside)
@@ -282,7 +282,7 @@ class Nulls:
         return True
 
     def _counted(self, name: int | str, rule: CheckedRule | None) -> bool:
-        """Whether there is room for one more cyclic activation."""
+        """Whether the budget allows one more cyclic activation."""
         self.cyclic += 1
         if self.cyclic <= self._room():
             return True
@@ -301,7 +301,7 @@ class Nulls:
         return False
 
     def _ancestors(self, place: int, number: int) -> frozenset[int]:
-        """Isomorphic activations of the same rule whose nulls lead to the frontier of one."""
+        """Isomorphic activations of the same rule among the ancestors of an activation."""
         known = self._activations[place].above.get(number)
         if known is not None:
             return known
@@ -320,7 +320,7 @@ class Nulls:
         return above
 
     def _made_by(self, null: Null) -> tuple[int, int] | None:
-        """Activation that made a null; `None` if it came with the data."""
+        """Activation that created a null; `None` for nulls of the data."""
         code = self.symbols.intern(null)
         place, number = self._owner[code].tolist() if code < len(self._owner) else (-1, -1)
         return (place, number) if place >= 0 else None
@@ -363,9 +363,9 @@ class Nulls:
     # --- unification ----------------------------------------------------------------
 
     def restart(self) -> None:
-        """Forget all decisions, and carry the unifications into the arguments of all nulls.
+        """Reset all decisions, and apply the unifications to the arguments of all nulls.
 
-        Nulls whose arguments have become the same become one, until there are no more of them.
+        Nulls whose arguments have become equal are unified, until a fixpoint.
         """
         self.cyclic = self.plain = 0
         self.warnings.clear()
@@ -381,7 +381,7 @@ class Nulls:
             activations.above.clear()
 
     def _rebuild(self, place: int) -> bool:
-        """Number the activations of a rule by what their frontiers have become; tells whether nulls merged."""
+        """Renumber the activations of a rule by their current frontiers; returns whether nulls were unified."""
         old = self._activations[place]
         rows = old.rows.copy()
         for i in old.nested:

@@ -1,1 +1,1 @@
-"""Expressions and functions, evaluated over columns."""
+"""Vectorized evaluation of expressions and functions over columns."""

@@ -1,4 +1,4 @@
-"""Functions on single Python values (what is faster on columns: `kgreason.engine.expressions.function_calls`)."""
+"""Functions on single Python values (vectorized ones: `kgreason.engine.expressions.function_calls`)."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def _misfit(name: str, value: Value) -> Refusal:
 
 
 def as_string(value: Value) -> str:
-    """Text of a value."""
+    """Convert a value to a string."""
     if isinstance(value, str):
         return value
     return date_text(value) if isinstance(value, datetime) else source(value)
 
 
 def as_int(value: Value) -> int:
-    """Integer of a value; of a double without its fraction."""
+    """Convert a value to an integer; a double loses its fraction."""
     if isinstance(value, str) and WHOLE.fullmatch(value):
         return int(checked(int(value[:400])))
     if isinstance(value, int | float):
@@ -62,14 +62,14 @@ def as_int(value: Value) -> int:
 
 
 def as_double(value: Value) -> float:
-    """Double of a value."""
+    """Convert a value to a double."""
     if isinstance(value, int | float) or (isinstance(value, str) and NUMBER.fullmatch(value)):
         return float(checked(float(value)))
     raise _misfit("as_double", value)
 
 
 def as_boolean(value: Value) -> bool:
-    """Boolean of a value."""
+    """Convert a value to a boolean."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.lower() in BOOLEANS:
@@ -80,7 +80,7 @@ def as_boolean(value: Value) -> bool:
 
 
 def as_date(value: Value) -> datetime:
-    """Date of a value."""
+    """Convert a value to a date."""
     if isinstance(value, datetime):
         return value
     made = read_date(value) if isinstance(value, str) else None
@@ -123,7 +123,7 @@ def _pow(x: float, y: float) -> float:
 
 
 def _round(x: float, digits: int | None = None) -> float:
-    """Half away from zero, of the decimal that is written."""
+    """Round half away from zero, based on the shortest decimal representation."""
     if digits is not None:
         return _digits(float(x), digits)
     if isinstance(x, int):
@@ -171,7 +171,7 @@ def _split(text: str, separator: str) -> tuple[Value, ...]:
 
 
 def matches(texts: Sequence[str], pattern: str) -> npt.NDArray[np.bool_]:
-    """Which texts have a match of a regular expression, in time linear in their length.
+    """Whether each text matches a regular expression, in time linear in its length.
 
     Examples
     --------
@@ -251,7 +251,7 @@ NESTED = 100
 
 
 def call(name: str, given: Signature, arguments: Sequence[Value]) -> Value:
-    """Value of a function of the language; arguments of kind ANY are looked at here."""
+    """Value of a built-in function; types of arguments of kind ANY are checked here."""
     if name not in OPEN:
         _fits(name, given, arguments)
     value: Value = checked(SCALARS[name](*arguments))
@@ -269,7 +269,7 @@ def _fits(name: str, given: Signature, arguments: Sequence[Value]) -> None:
 
 
 def call_user(name: str, given: Signature, arguments: Sequence[Value], symbols: Symbols) -> Value:
-    """Value of a user's function, which is called once for the same arguments."""
+    """Value of a user-defined function, which is called once for equal arguments."""
     function = given.call
     assert function is not None
     _fits(name, given, arguments)
@@ -282,7 +282,7 @@ def call_user(name: str, given: Signature, arguments: Sequence[Value], symbols: 
         return symbols.calls[remembered]
     try:
         result = function(*passed)
-    except (Exception, SystemExit) as error:  # whatever a user's code raises is an error of the rule
+    except (Exception, SystemExit) as error:  # any exception of user code becomes an error of the rule
         raise Refusal(f"{name} fails with {told(error)}") from error
     value = symbols.calls[remembered] = _result(name, given, result)
     return value
@@ -308,12 +308,12 @@ def _result(name: str, given: Signature, result: Any) -> Value:
 def _shown(result: Any) -> str:
     try:
         return reprlib.repr(result)
-    except ValueError:  # Python writes no integers of thousands of digits
+    except ValueError:  # Python refuses to print integers of thousands of digits
         return f"a {type(result).__name__}"
 
 
 def _accepted(name: str, result: Any, depth: int = 0) -> Value:
-    """A result, and all that is in it, as values of the language; TypeError if one is none."""
+    """Convert a result and its elements to values of the language; TypeError if that is impossible."""
     if isinstance(result, Null):
         hint = "rules alone make nulls: leave a variable of the head unbound, or write #f(...)"
         raise Refusal(f"{name} gives {result}, a labelled null", hint)
@@ -325,7 +325,7 @@ def _accepted(name: str, result: Any, depth: int = 0) -> Value:
         return make_set([_accepted(name, v, depth + 1) for v in result])
     if not isinstance(result, int | float | str | date):
         raise TypeError
-    value: Value = checked(tidy(result))  # type: ignore[arg-type]  # dates without a time are for tidy, too
+    value: Value = checked(tidy(result))  # type: ignore[arg-type]  # tidy also accepts dates without a time
     if isinstance(value, str):
         try:
             value.encode()

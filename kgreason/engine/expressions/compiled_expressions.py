@@ -1,4 +1,4 @@
-"""Expressions over columns: compiled once per rule into functions from rows to values."""
+"""Compilation of expressions: each becomes a function from rows to column values, once per rule."""
 
 from __future__ import annotations
 
@@ -66,23 +66,23 @@ __all__ = ["CODED", "Compiled", "Inventor", "Scope", "code", "coded", "has_skole
 
 
 class Inventor(Protocol):
-    """What expressions and operators ask of the store of nulls."""
+    """Interface of the store of nulls, as used by expressions and operators."""
 
     def invent(
         self, function: str, arguments: Codes, kinds: Sequence[Kind], rule: CheckedRule | None = None
     ) -> Codes:
-        """Codes of the nulls ``function(arguments)``, row by row; below 0 where the chase leaves one out."""
+        """Codes of the nulls ``function(arguments)``, row by row; negative where the chase omits the null."""
         ...
 
     def activate(
         self, rule: CheckedRule, inventions: Sequence[Invention], frontier: Codes, kinds: Sequence[Kind]
     ) -> tuple[npt.NDArray[np.bool_], Codes]:
-        """Rows of a frontier that the chase does not leave out, and the codes of all their nulls."""
+        """Mask of the rows of a frontier that the chase keeps, and the codes of their nulls."""
         ...
 
 
 class Scope:
-    """Where expressions of one rule find their variables.
+    """Compilation context of the expressions of one rule.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Scope:
     kinds
         Kind of each variable.
     nulls
-        Where Skolem terms get their nulls.
+        Source of the nulls of Skolem terms.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Scope:
         )
 
     def widened(self, compiled: Compiled, target: Kind) -> Function:
-        """Function that computes an expression as one of the kind `target`."""
+        """Function that computes an expression, converted to the kind `target`."""
         kind, function = compiled
         if kind is target:
             return function
@@ -170,7 +170,7 @@ class Scope:
     ) -> Function:
         """Function that calls `compute` on Python values, once for each distinct combination in a batch.
 
-        The `operands` are the compiled `parts` of the expression `whole`.
+        `operands` are the compiled `parts` of the expression `whole`.
         """
         double = [
             k is Kind.ANY and gives_double(part, self.doubles)
@@ -210,8 +210,8 @@ class Scope:
         evaluate: Callable[[Values, list[Values]], Values],
         whole: Expression,
     ) -> Function:
-        """Function that evaluates rows and the columns of its operands, each of which it computes once."""
-        # Where the chase left out a null that an operand needs, it gives a code below 0.
+        """Function that calls `evaluate` with the rows and the columns of its operands, each computed once."""
+        # An operand has a negative code where the chase omitted a null; the result is -1 there.
 
         def function(rows: Values) -> Values:
             return evaluate(rows, [coded(f(rows), k, k, self.symbols) for k, f in operands])
@@ -231,14 +231,14 @@ class Scope:
         return guarded if nested else function
 
     def refuse(self, bad: Values, what: str, whole: Expression, rows: Values) -> None:
-        """Raise an error with the binding of the first row that is bad."""
+        """Raise an error with the binding of the first row marked `bad`."""
         bad = np.asarray(bad, dtype=bool)
         if bad.any() and len(rows):
             first = rows[int(np.argmax(np.broadcast_to(bad, len(rows))))]
             raise self.refused(Refusal(what), whole, first)
 
     def refused(self, refusal: Refusal, whole: Expression, row: Values) -> EvaluationError:
-        """An error about one row."""
+        """Error for one row."""
         names = variables(whole)
         nulls = [name for name in names if isinstance(self._value(row, name), Null)]
         hint = refusal.hint
@@ -267,7 +267,8 @@ class Scope:
 
         def evaluate(rows: Values) -> Values:
             result = np.array(np.broadcast_to(left(rows), len(rows)))
-            open_rows = np.flatnonzero(result != stop)  # the right side must not fail where the left decides
+            # the right side must not fail where the left one decides
+            open_rows = np.flatnonzero(result != stop)
             if len(open_rows):
                 result[open_rows] = right(rows[open_rows])
             return result
@@ -366,7 +367,7 @@ class Scope:
     def _integers(self, operator: str, a: Values, b: Values, whole: Expression, rows: Values) -> Values:
         if operator == "%":
             self.refuse(b == 0, "division by zero", whole, rows)
-            with np.errstate(divide="ignore"):  # a constant 0 that divides no rows
+            with np.errstate(divide="ignore"):  # a constant divisor 0 with no rows
                 return np.where(b == -1, 0, np.fmod(a, np.where(b == -1, 1, b)))
         compute: Any = {"+": np.add, "-": np.subtract, "*": np.multiply}[operator]
         if not a.size or not b.size or _fits(compute, a, b):
@@ -378,7 +379,7 @@ class Scope:
     def error(
         self, message: str, row: npt.NDArray[np.int64], names: Sequence[str], hint: str | None = None
     ) -> EvaluationError:
-        """An error that shows the binding of some variables in one row, and its group as far as it is known."""
+        """Error that shows the binding of some variables in one row, and its group as far as it is known."""
         aggregation = self.rule.aggregation
         group = [v for v in aggregation.group if v in self.layout] if aggregation else []
         others = self.binding(row, [v for v in names if v not in group])
@@ -387,12 +388,12 @@ class Scope:
         return EvaluationError(message, self.rule.text, self.rule.span, hint)
 
     def binding(self, row: npt.NDArray[np.int64], names: Sequence[str]) -> str:
-        """Some variables of a row and their values, for messages."""
+        """Text of a binding, for error messages."""
         return ", ".join(f"{name} = {brief(self._value(row, name))}" for name in names)
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Columns that a user knows."""
+        """Variables shown to users."""
         return tuple(dict.fromkeys(name for name in self.layout if not name.startswith(("#", "_"))))
 
     def _value(self, row: npt.NDArray[np.int64], name: str) -> Value:
@@ -403,12 +404,12 @@ class Scope:
 
 
 def has_skolem(node: Expression) -> bool:
-    """Whether an expression makes a null."""
+    """Whether an expression contains a Skolem term."""
     return any(isinstance(part, Skolem) for part in walk(node))
 
 
 def _comparable(a: Values, b: Values) -> tuple[Values, Values]:
-    """Integers and doubles such that NumPy compares them exactly: as doubles, if all are small."""
+    """Prepare integers and doubles for exact comparison by NumPy: as doubles if all integers are small."""
     whole = a if a.dtype == np.int64 else b
     if not whole.size or (whole.max() <= EXACT and whole.min() >= -EXACT):
         return a, b
@@ -416,7 +417,7 @@ def _comparable(a: Values, b: Values) -> tuple[Values, Values]:
 
 
 def _fits(compute: Callable[[int, int], Any], a: Values, b: Values) -> bool:
-    """Whether no result can leave 64 bits, judged by the extremes of both sides."""
+    """Whether no result can exceed 64 bits, judged by the extremes of both operands."""
     ends = [(int(v.min()), int(v.max())) for v in (a, b)]
     operator = {np.add: int.__add__, np.subtract: int.__sub__, np.multiply: int.__mul__}[compute]  # type: ignore[index]
     results = [operator(x, y) for x in ends[0] for y in ends[1]]
@@ -435,7 +436,7 @@ CONTRIBUTIONS = "doubles reach further than integers of 64 bits: as_double(...) 
 
 
 def advice(what: str, node: Expression) -> str | None:
-    """Say what helps, where it is obvious.
+    """Hint for an evaluation error, where the remedy is obvious.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Function calls over columns: by numpy where it does well, else once for each distinct combination of arguments."""
+"""Function calls over columns: vectorized where possible, else evaluated once per distinct combination of arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IDENTITIES = {"as_string": Kind.STRING, "as_int": Kind.INT, "as_boolean": Kind.B
 
 
 class _Scope(Protocol):
-    """What the compiler of expressions (`compiled_expressions.Scope`) does for calls."""
+    """Interface of the expression compiler (`compiled_expressions.Scope`) as used by calls."""
 
     symbols: Symbols
 
@@ -92,7 +92,8 @@ def _choice(kind: Kind, condition: Function, then: Function, otherwise: Function
         holds = np.broadcast_to(condition(rows), len(rows))
         result = np.empty(len(rows), dtype=dtype(kind))
         for wanted, branch in ((holds, then), (~holds, otherwise)):
-            chosen = np.flatnonzero(wanted)  # the other branch must not fail here
+            # each branch is computed only for its own rows, where it must not fail
+            chosen = np.flatnonzero(wanted)
             if len(chosen):
                 result[chosen] = branch(rows[chosen])
         return result
@@ -119,14 +120,14 @@ def _coalesce(scope: _Scope, kind: Kind, operands: Sequence[Compiled]) -> Functi
 
 
 def _nulls(scope: _Scope, codes: Values) -> Values:
-    """Which codes are those of labelled nulls."""
+    """Mask of the codes of labelled nulls."""
     found, which = np.unique(codes, return_inverse=True)
     flags = [isinstance(v, Null) for v in scope.symbols.values(found.tolist())]
     return (np.array(flags, dtype=np.bool_) | (found < 0))[which]
 
 
 def _quick(scope: _Scope, node: Call, name: str, kind: Kind, operands: Sequence[Compiled]) -> Function | None:
-    """Function that works on whole columns, where there is one for these kinds."""
+    """Vectorized function for these kinds, if there is one."""
     kinds = {k for k, _ in operands}
     functions = [f for _, f in operands]
     first = functions[0]
@@ -154,7 +155,7 @@ def _quick(scope: _Scope, node: Call, name: str, kind: Kind, operands: Sequence[
 
 
 def _rlike(scope: _Scope, node: Call, text: Function, pattern: Function) -> Function:
-    """Regular expressions over columns: each pattern once, over the distinct texts beside it."""
+    """Match regular expressions over columns: each pattern once, over the distinct texts paired with it."""
 
     def evaluate(rows: Values) -> Values:
         texts, patterns = (np.broadcast_to(f(rows), len(rows)) for f in (text, pattern))

@@ -1,4 +1,4 @@
-"""Operators on single Python values, of whatever types: what they give, and what they refuse."""
+"""Operators on single Python values of any types: results and type errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIXED = "a list holds them side by side; as_string(...) makes them strings"
 
 
 class Refusal(Exception):
-    """An expression has no value: what is wrong, and what to do about it. The caller knows rule and binding."""
+    """An expression has no value: the reason and a hint. The caller adds rule and binding."""
 
     def __init__(self, what: str, hint: str | None = None) -> None:
         super().__init__(what)
@@ -28,7 +28,7 @@ class Refusal(Exception):
 
 
 def described(value: Value) -> str:
-    """A value with its type.
+    """A value with its type, as text.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def number(value: Value) -> bool:
 
 
 def checked(value: Any) -> Any:
-    """Refuse integers beyond 64 bits and doubles that are not finite; -0.0 becomes 0.0."""
+    """Return a value; `Refusal` for integers beyond 64 bits and doubles that are not finite; -0.0 becomes 0.0."""
     if isinstance(value, float):
         if math.isfinite(value):
             return value + 0.0
@@ -55,13 +55,13 @@ def checked(value: Any) -> Any:
 
 
 def clash(name: str, a: Value, b: Value) -> Refusal:
-    """Two values that an operator or function does not bring together; a cast may."""
+    """Error for two values that an operator or function cannot combine, with a cast as hint."""
     what = f"type clash: {name} does not apply to {described(a)}, and {described(b)}"
     return Refusal(what, remedy(kind_of(a), kind_of(b)))
 
 
 def no_null(name: str, *values: Value) -> None:
-    """Refuse labelled nulls."""
+    """Raise `Refusal` for labelled nulls."""
     for value in values:
         if isinstance(value, Null):
             raise Refusal(
@@ -70,7 +70,7 @@ def no_null(name: str, *values: Value) -> None:
 
 
 def arithmetic(name: str, a: Any, b: Any) -> Value:
-    """Value of ``a name b``, of whatever types."""
+    """Value of ``a name b`` for operands of any types."""
     no_null(name, a, b)
     joins = name == "+" and type(a) is type(b) and isinstance(a, str | tuple)
     if not joins and not (number(a) and number(b)):
@@ -80,7 +80,8 @@ def arithmetic(name: str, a: Any, b: Any) -> Value:
             raise Refusal("division by zero")
         if name == "%" and isinstance(a, int) and isinstance(b, int):
             return abs(a) % abs(b) * (1 if a >= 0 else -1)
-        if name == "/":  # of doubles, as everywhere: Python would round the quotient of integers once
+        # division of doubles, as everywhere: Python would round the quotient of integers only once
+        if name == "/":
             a, b = float(a), float(b)
     compute: Callable[[Any, Any], Any] = {
         "+": operator.add,
@@ -105,7 +106,7 @@ ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def compare(name: str, a: Any, b: Any) -> bool:
-    """Whether ``a name b`` for an order; nothing is known of a null, so it is not."""
+    """Whether ``a name b`` for an ordering operator; false for nulls, whose values are unknown."""
     if isinstance(a, Null) or isinstance(b, Null):
         return False
     if type(a) is not type(b) and not (number(a) and number(b)):
@@ -116,7 +117,7 @@ def compare(name: str, a: Any, b: Any) -> bool:
 
 
 def truth(value: Value) -> bool:
-    """A boolean of kind ANY."""
+    """Boolean of kind ANY."""
     if not isinstance(value, bool):
         no_null("a condition", value)
         raise Refusal(f"type clash: a condition is {described(value)}")
@@ -124,7 +125,7 @@ def truth(value: Value) -> bool:
 
 
 class _Same:
-    """A collection that equals itself alone: Python takes (1,), (1.0,) and (True,) for equal."""
+    """Collection compared by identity, as a cache key: in Python (1,), (1.0,) and (True,) are equal."""
 
     def __init__(self, collection: tuple[Value, ...] | frozenset[Value]) -> None:
         self.collection = collection
@@ -143,7 +144,7 @@ def _elements(same: _Same) -> frozenset[Any]:
 
 
 def member(value: Value, collection: Value) -> bool:
-    """Whether a list or set has an element; integers and doubles compare by their values.
+    """Whether a list or set contains a value; integers and doubles are compared by value.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def member(value: Value, collection: Value) -> bool:
 
 
 def make_set(values: Sequence[Value]) -> frozenset[Value]:
-    """A set: integers become doubles beside doubles; booleans and numbers do not go together."""
+    """Create a set: integers become doubles if there are doubles; booleans and numbers cannot be mixed."""
     numbers = any(map(number, values))
     if numbers and any(isinstance(v, bool) for v in values):
         raise Refusal("a set holds booleans or numbers, not both", MIXED)
@@ -167,7 +168,7 @@ def make_set(values: Sequence[Value]) -> frozenset[Value]:
     distinct: dict[Value, Value] = {}
     for value in {key(v): v for v in values}.values():
         other = distinct.setdefault(value, value)
-        if other is not value:  # Python takes (1,), (1.0,) and (True,) for equal
+        if other is not value:  # in Python (1,), (1.0,) and (True,) are equal
             a, b = sorted(map(source, (value, other)))
             raise Refusal(
                 f"a set cannot hold both {a} and {b}, which differ only in the types of their elements",
@@ -177,13 +178,13 @@ def make_set(values: Sequence[Value]) -> frozenset[Value]:
 
 
 def make_list(values: Sequence[Value]) -> tuple[Value, ...]:
-    """A list."""
+    """Create a list."""
     shallow(values)
     return tuple(values)
 
 
 def shallow(values: Sequence[Value]) -> None:
-    """Refuse elements of a list or set that are nested too deep."""
+    """Raise `Refusal` for elements of a list or set that are nested too deep."""
     if any(isinstance(v, tuple | frozenset) and _depth(v) >= DEPTH for v in values):
         raise Refusal(
             f"lists and sets nested more than {DEPTH} deep",

@@ -1,1 +1,1 @@
-"""Derived facts kept up to date while the facts that they come from are edited."""
+"""Incremental maintenance: derived facts are updated when input facts change."""

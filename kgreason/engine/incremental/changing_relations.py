@@ -1,4 +1,4 @@
-"""Relations whose rows come and go, their indexes, and changes of such relations."""
+"""Relations with removal of rows, their indexes, and changes of relations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def distinct(rows: Rows) -> Rows:
-    """Each row once."""
+    """Distinct rows."""
     if len(rows) < 2:
         return rows
     seen = Relation(rows.shape[1])
@@ -36,7 +36,7 @@ def distinct(rows: Rows) -> Rows:
 
 
 def _selective(rows: Rows, columns: Sequence[int]) -> tuple[int, ...]:
-    """One of some columns, as a key of which no value has many rows; none if there is no such column."""
+    """One of the columns as a key with few rows per value; empty if there is none."""
     for i in columns if len(rows) > SLACK else ():
         column = rows[:, i]
         if column.min() >= 0 and column.max() < 4 * len(rows) and np.bincount(column).max() <= FEW:
@@ -45,26 +45,26 @@ def _selective(rows: Rows, columns: Sequence[int]) -> tuple[int, ...]:
 
 
 class LiveIndex(Index):
-    """An index from which rows can be taken out again, by value: all rows of a key form a chain."""
+    """Index with removal by value: all rows of a key form a chain."""
 
     relation: Store
 
     def _fold(self, stop: int) -> None:
-        """Leave the rows in their chains."""
+        """Keep the rows in their chains."""
 
     def begin(self) -> None:
-        """Forget all rows."""
+        """Clear the index."""
         self.slots, self.stop, self.keys = Slots(), 0, 0
         self.entries, self.following = self.entries[:16].copy(), self.following[:16].copy()
 
     def holds(self, rows: Rows) -> Flags:
-        """Which rows are there."""
+        """Mask of the rows that are in the index."""
         found = np.empty(len(rows), dtype=np.bool_)
         index_kernels.held(rows, self.key, self.rest, self.relation.buffer, *self._places(), found)
         return found
 
     def remove(self, rows: Rows) -> int:
-        """Take distinct rows out; returns how many were there."""
+        """Remove distinct rows; returns the number of removed rows."""
         every, table = np.arange(rows.shape[1]), Slots()
         table.reserve(len(rows))
         engine.insert(rows, np.empty_like(rows), table.array, every, 0)
@@ -73,7 +73,7 @@ class LiveIndex(Index):
         return index_kernels.unlink(rows, every, table.array, self.key, *held, self.relation.dead, swept)
 
     def matching(self, keys: Rows) -> Rows:
-        """Rows with some keys, in the order of these."""
+        """Rows with the given keys, in the order of the keys."""
         width, none = self.relation.arity, np.empty(0, dtype=np.int64)
         probe = Probe(self, np.arange(keys.shape[1]), none, (), "")
         joined = Joining(probe, Part.ALL, range(-1, -1 - width, -1))
@@ -85,17 +85,17 @@ class LiveIndex(Index):
 
 
 class Store(Relation):
-    """Distinct rows, all of them settled, that can be removed again.
+    """Relation of distinct, settled rows with removal.
 
-    Rows that were removed stay in the buffer, out of all indexes, until they are more than the others.
+    Removed rows stay in the buffer, outside all indexes, until they outnumber the others.
 
     Parameters
     ----------
     rows
-        Distinct ones.
+        Distinct rows.
     key
-        Columns of the index that tells which rows there are; by default a column of which no value has many rows,
-        or else all.
+        Columns of the primary index, used for membership tests; by default a column with few rows per value,
+        or else all columns.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Store(Relation):
         self.primary = self.index(columns)
 
     def _hold(self, rows: Rows) -> None:
-        """Hold some distinct rows and no others."""
+        """Replace the content by distinct rows."""
         self.load(np.ascontiguousarray(rows), distinct=True)
         self.stable = self.seen = self.live = self.count
         self.dead = np.zeros(self.count, dtype=np.bool_)
@@ -123,11 +123,11 @@ class Store(Relation):
         return self.live
 
     def holds(self, rows: Rows) -> Flags:
-        """Which rows are there."""
+        """Mask of the rows that are present."""
         return self.primary.holds(rows)
 
     def append(self, rows: Rows) -> None:
-        """Add distinct rows that are not there, or none of them if the memory does not suffice."""
+        """Add distinct rows that are not present; none is added if memory runs out."""
         if not len(rows):
             return
         end = self.count + len(rows)
@@ -151,7 +151,7 @@ class Store(Relation):
             index.extend(self.count)
 
     def remove(self, rows: Rows) -> None:
-        """Remove distinct rows that are there."""
+        """Remove distinct rows that are present."""
         if not len(rows):
             return
         with memory.unlimited():
@@ -169,7 +169,7 @@ class Store(Relation):
             yield index
 
     def index(self, columns: tuple[int, ...]) -> LiveIndex:
-        """Index on some columns, made if there is none yet; of rows of the past it tells none."""
+        """Index on some columns, created at first use; removed rows are not in it."""
         found = self.indexes.get(columns)
         if found is None:
             if self.live < self.count:
@@ -186,7 +186,7 @@ class Store(Relation):
         self._extend_indexes()
 
     def enough(self, columns: Sequence[int]) -> Sequence[int]:
-        """Of columns that hold a key with few rows that key, so that there are fewer indexes."""
+        """Use the primary key where `columns` contain it, to save indexes."""
         return self.selective if self.selective and set(self.selective) < set(columns) else columns
 
     def rows(self, part: Part) -> Rows:
@@ -201,11 +201,11 @@ class Store(Relation):
         yield from chunks(self.rows(part))
 
     def column(self, position: int) -> npt.NDArray[np.int64]:
-        """Values of all rows at a position, contiguous."""
+        """Contiguous array of the values at a position."""
         return np.ascontiguousarray(self.rows(Part.ALL)[:, position])
 
     def plain(self) -> Relation:
-        """The same rows as an ordinary relation."""
+        """Copy as an ordinary relation."""
         made = Relation(self.arity)
         made.load(self.rows(Part.ALL), distinct=True)
         made.settle()
@@ -214,14 +214,14 @@ class Store(Relation):
 
 @dataclass(frozen=True)
 class Change:
-    """Facts of one predicate that came and went; none did both."""
+    """Added and removed facts of one predicate, disjoint."""
 
     added: Rows
     removed: Rows
 
     @classmethod
     def between(cls, removed: Rows, added: Rows) -> Change:
-        """What is left of removing distinct facts and then adding distinct ones that were missing."""
+        """Net change after removing distinct facts and then adding distinct facts that were missing."""
         width = added.shape[1]
         if not len(removed) or not len(added):
             return cls(added, removed)
@@ -230,7 +230,7 @@ class Change:
 
     @classmethod
     def towards(cls, rows: Rows, store: Store) -> Change:
-        """What must come into a store, and go from it, for it to hold just some distinct rows."""
+        """Change that makes a store hold exactly the given distinct rows."""
         added = rows[~store.holds(rows)]
         before = store.rows(Part.ALL)
         if store.live == len(rows) - len(added):

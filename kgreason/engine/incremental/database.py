@@ -1,4 +1,4 @@
-"""The facts of a program, given and derived, with all edits of one update to be undone if it fails."""
+"""Database of given and derived facts, with rollback of failed updates."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kgreason.engine.relations.rows import Rows
 
 
 class Base:
-    """The facts of one predicate that are given, not derived.
+    """Given facts of one predicate.
 
     Parameters
     ----------
     data
-        Those that may be edited.
+        Editable facts.
     stated
-        Those that the program states.
+        Facts stated in the program.
     ends
-        For each code of a vertex, the number of edge ends that it is; `None` where edges do not matter.
+        Number of edge ends at each vertex, by code; `None` for predicates of non-vertices.
     """
 
     def __init__(self, data: Store, stated: Rows, ends: npt.NDArray[np.int64] | None) -> None:
@@ -33,11 +33,11 @@ class Base:
         self.ends = ends
 
     def holds(self, rows: Rows) -> Flags:
-        """Which facts are given."""
+        """Mask of the facts that are given."""
         return self.data.holds(rows) | self.otherwise(rows)
 
     def otherwise(self, rows: Rows) -> Flags:
-        """Which facts are given whatever the data are."""
+        """Mask of the facts that are given independently of the editable data."""
         found = self.stated.holds(rows)
         if self.ends is not None:
             inside = rows[:, 0] < len(self.ends)
@@ -45,14 +45,14 @@ class Base:
         return found
 
     def rows(self) -> Rows:
-        """All of them."""
+        """All given facts."""
         pieces = [self.data.rows(Part.ALL), self.stated.rows(Part.ALL)]
         if self.ends is not None:
             pieces.append(np.flatnonzero(self.ends > 0).reshape(-1, 1))
         return distinct(np.concatenate(pieces))
 
     def count_ends(self, codes: npt.NDArray[np.int64], by: int) -> tuple[Rows, Rows]:
-        """Count more or fewer ends of edges; returns the vertices that came, and those that went."""
+        """Add (or subtract) ends of edges; returns the added and the removed vertices."""
         assert self.ends is not None
         vertices, times = np.unique(codes, return_counts=True)
         size = int(vertices.max(initial=-1)) + 1
@@ -68,14 +68,14 @@ class Base:
 
 @dataclass
 class Database:
-    """Stores of all predicates and what is given of them.
+    """Stores of all predicates, and their given facts.
 
     Attributes
     ----------
     context
-        The stores, by predicate, and what it takes to read them.
+        Stores by predicate, with the context of queries.
     base
-        Given facts by predicate; where they are all facts, `Base.data` is the very store.
+        Given facts by predicate; if all facts are given, `Base.data` is the store itself.
     """
 
     context: Context
@@ -90,44 +90,44 @@ class Database:
         return self.context.stores
 
     def later(self, undo: Callable[[], None]) -> None:
-        """Remember how to undo a step of the present update."""
+        """Register the inverse of a step of the current update."""
         self._undo.append(undo)
 
     def begin(self) -> None:
-        """Begin an update: forget how to undo the last one."""
+        """Begin an update; discards the undo log."""
         self._undo.clear()
 
     def undo(self) -> None:
-        """Take all steps of the present update back, the last one first."""
+        """Roll back the current update, in reverse order."""
         while self._undo:
             self._undo.pop()()
 
     def append(self, store: Store, rows: Rows) -> None:
-        """Add facts that a store lacks."""
+        """Add facts that are not in the store."""
         if len(rows):
             self.context.work.pay(len(rows))
             store.append(rows)
             self.later(lambda: store.remove(rows))
 
     def remove(self, store: Store, rows: Rows) -> None:
-        """Remove facts that a store holds."""
+        """Remove facts that are in the store."""
         if len(rows):
             self.context.work.pay(len(rows))
             store.remove(rows)
             self.later(lambda: store.append(rows))
 
     def change(self, predicate: str, change: Change) -> None:
-        """Carry out a change of the facts of a predicate."""
+        """Apply a change to the facts of a predicate."""
         self.remove(self.stores[predicate], change.removed)
         self.append(self.stores[predicate], change.added)
 
     def rewind(self, changes: Mapping[str, Change]) -> None:
-        """Bring predicates back to where they were before the present update."""
+        """Restore predicates to their state before the current update."""
         for predicate, change in changes.items():
             self.change(predicate, Change(change.removed, change.added))
 
     def replay(self, changes: Mapping[str, Change]) -> None:
-        """Take `rewind` back."""
+        """Revert `rewind`."""
         for predicate, change in changes.items():
             self.change(predicate, change)
 
@@ -137,6 +137,6 @@ class Database:
         return base.rows() if base else np.empty((0, self.stores[predicate].arity), dtype=np.int64)
 
     def is_given(self, predicate: str, rows: Rows) -> Flags:
-        """Which facts of a predicate are given."""
+        """Mask of the facts of a predicate that are given."""
         base = self.base.get(predicate)
         return base.holds(rows) if base else np.zeros(len(rows), dtype=np.bool_)

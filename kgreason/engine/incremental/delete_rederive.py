@@ -1,8 +1,8 @@
-"""Delete and rederive: a stratum without aggregates in recursion follows the changes of the facts that it reads.
+"""Delete and rederive (DRed) for strata without recursive aggregates.
 
-What might not hold any more is deleted first, by the rules at work on the facts before; of that, what the facts that
-are left still derive comes back; then what is new is added, semi-naively. Totals of aggregates are found anew for the
-groups that a change touches.
+All facts that may lose support are deleted first, by evaluating the rules on the previous facts; those that
+the remaining facts still derive are reinserted; then new facts are added semi-naively. Aggregates are
+recomputed for the affected groups.
 
 References
 ----------
@@ -30,7 +30,7 @@ LEAST = 1 << 10
 
 
 def rederivable(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> bool:
-    """Whether `Rederiving` can keep a stratum up to date."""
+    """Whether `Rederiving` can maintain a stratum."""
     if plan.inventive or not all(admissible(rule.rule) for rule in plan.rules):
         return False
     aggregating = [rule for rule in plan.rules if rule.rule.aggregation is not None]
@@ -38,12 +38,12 @@ def rederivable(plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Ke
         return False
     if not plan.predicates & keyed.keys():
         return True
-    # of one rule without a recursion each group has one value, so there is nothing to choose from
+    # each group of a single non-recursive rule has one value, so that nothing has to be chosen
     return len(plan.rules) == len(aggregating) == 1 and not plan.predicates & database.base.keys()
 
 
 def _grouped(rule: ir.RulePlan, database: Database) -> bool:
-    """Whether the facts of a group can be found by the values of its variables."""
+    """Whether the facts of a group can be looked up by the group variables."""
     assert rule.rule.aggregation is not None
     head, kinds = rule.rule.head, database.context.kinds[rule.rule.head.predicate]
     known = {t.name: kind for t, kind in zip(head.terms, kinds, strict=True) if isinstance(t, Variable)}
@@ -51,11 +51,11 @@ def _grouped(rule: ir.RulePlan, database: Database) -> bool:
 
 
 class Rederiving:
-    """A stratum that is kept up to date by deletion and rederivation.
+    """Stratum maintained by deletion and rederivation.
 
-    Loop invariant of the deletion: what follows, before the update, from a changed fact or from a fact among the
-    doomed that was asked for is doomed. Loop invariant of the insertion: what follows, after it, from what is left and
-    from the inserted facts that were asked for is there.
+    Loop invariant of the deletion: everything that follows, before the update, from a changed fact or from a
+    processed doomed fact is doomed. Loop invariant of the insertion: everything that follows, after the
+    update, from the remaining facts and the processed inserted facts is present.
     """
 
     def __init__(self, plan: ir.StratumPlan, database: Database) -> None:
@@ -66,7 +66,7 @@ class Rederiving:
         self.within = [(r, t) for r in self.rules for t in r.touching if t.predicate in plan.predicates]
 
     def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
-        """Deltas of the stratum's facts, carried out; `None`, and nothing is done, if they are too many."""
+        """Apply changes; returns the changes of the stratum's facts, or `None`, without effect, for too many."""
         read = {t.predicate for rule in self.rules for t in rule.touching}
         below = {p: change for p, change in changes.items() if p in read and p not in self.plan.predicates}
         doomed = {p: Relation(self.database.stores[p].arity) for p in self.predicates}
@@ -114,7 +114,7 @@ class Rederiving:
             doomed[predicate].insert(piece)
 
     def _doom_groups(self, doomed: Mapping[str, Relation], below: Deltas) -> None:
-        """The facts of all groups that anything touched; there is no recursion where there are groups."""
+        """Doom the facts of all affected groups; strata with groups are not recursive."""
         for rule in self.rules:
             if isinstance(rule, _Group):
                 for way in rule.touching:
@@ -168,11 +168,11 @@ class _Rule:
         self.lost = self.lost[:0]
 
     def lose(self, rows: Rows) -> None:
-        """Take in facts that might not hold any more."""
+        """Add facts that may lose support."""
         self.lost = np.concatenate([self.lost, rows])
 
     def again(self, gone: Rows, below: Deltas) -> Iterator[Rows]:
-        """Facts that the rule still derives among those gone, and those that changed facts lead to."""
+        """Facts among `gone` that the rule still derives, and facts derived from changed ones."""
         if len(gone):
             yield self.bound.ask(gone)
         for way in self.touching:
@@ -204,11 +204,11 @@ class _Group(_Rule):
         self.groups = self.groups[:0]
 
     def lose(self, rows: Rows) -> None:
-        """Take in groups that are not as they were."""
+        """Add affected groups."""
         self.groups = distinct(np.concatenate([self.groups, rows]))
 
     def facts(self) -> Rows:
-        """Facts of the head that the touched groups may have led to."""
+        """Facts of the head that may belong to the affected groups."""
         keys = np.empty((len(self.groups), len(self.columns)), dtype=np.int64)
         for i, place in enumerate(self.places):
             keys[:, self.columns.index(place)] = self.groups[:, i]
@@ -217,7 +217,7 @@ class _Group(_Rule):
         return distinct(self.index.matching(keys))
 
     def again(self, gone: Rows, below: Deltas) -> Iterator[Rows]:  # noqa: ARG002
-        """Facts of the touched groups, and of those that facts gone belong to."""
+        """Facts of the affected groups, and of the groups of deleted facts."""
         self.lose(gone[:, self.places])
         if len(self.groups):
             yield self.bound.ask(self.groups)

@@ -1,4 +1,4 @@
-"""A program and its facts, which follow the edits of the given ones, or are evaluated anew."""
+"""Incremental maintenance of a program's facts under edits, and full evaluation as the alternative."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Strategy = Dividing | Rederiving | Recomputing
 
 
 class Updating:
-    """A program whose strata, in order, follow the changes of the facts below them.
+    """Program whose strata are maintained, in order, under changes of the facts below them.
 
     Parameters
     ----------
     chase
         A finished evaluation without nulls.
     own
-        The given facts, before vertices were completed by the ends of edges.
+        The given facts, before completion of vertices by edge ends.
     """
 
     def __init__(self, chase: Chase, kinds: Kinds, program: CheckedProgram, own: Facts) -> None:
@@ -53,7 +53,7 @@ class Updating:
         apart = [s.separable for s in self.plan.strata if s.separable is not None and divisible(s)]
         first = {p: (at,) for separable in apart for p, at in separable.fixed.items()}
         self.nulls = chase.nulls
-        held = chase.relations  # taken over one by one, for the sake of memory
+        held = chase.relations  # moved one by one to save memory
         stores = {p: _store(held.pop(p), first.get(p)) for p in list(held)}
         context = Context(stores, self.plan.kinds, chase.nulls, chase.limits)
         self.needed = {*used(chase.program.rules), *chase.program.heads, *chase.program.outputs}
@@ -70,7 +70,7 @@ class Updating:
     # --- given facts ----------------------------------------------------------------
 
     def _give(self, own: Facts) -> None:
-        """Set up what is given, apart from what is derived."""
+        """Separate the given facts from the derived ones."""
         derived = {p for s in self.plan.strata for p in s.predicates}
         facts: dict[str, list[CheckedAtom]] = {}
         for fact in self.program.facts:
@@ -80,7 +80,7 @@ class Updating:
         self.base_kinds: dict[str, tuple[Kind, ...]] = {}
         held = {p: table.kinds for p, table in own.tables.items()} | dict(self.plan.kinds)
         for predicate in {*own.tables, *facts, *nodes}:
-            if predicate not in held and predicate not in nodes:  # stated, but of no use
+            if predicate not in held and predicate not in nodes:  # stated, but unused
                 continue
             kinds = self.base_kinds[predicate] = held.get(predicate, (Kind.STRING,))
             shown = distinct(stated(facts.get(predicate, ()), kinds, self.symbols))
@@ -104,7 +104,7 @@ class Updating:
         return np.bincount(codes, minlength=len(self.symbols)).astype(np.int64)
 
     def fitting(self, predicate: str, given: Table) -> bool:
-        """Whether the rules are planned for such facts of a predicate."""
+        """Whether the plan admits such facts of a predicate."""
         if predicate not in self.database.base:
             return False
         if predicate in self.needed and any(
@@ -115,7 +115,7 @@ class Updating:
         return all(join(a, b) is b for a, b in zip(given.kinds, kinds, strict=True))
 
     def rows(self, predicate: str, given: Table) -> Rows:
-        """Rows of a table of a predicate that it is `fitting` for."""
+        """Rows of a table that is `fitting` for a predicate."""
         return _rows(given, self.base_kinds[predicate], self.symbols)
 
     @property
@@ -124,7 +124,7 @@ class Updating:
         return sum(base.data.live for base in self.database.base.values())
 
     def own(self) -> Facts:
-        """The given facts, as they are now."""
+        """Current given facts."""
         tables = {}
         for predicate, base in self.database.base.items():
             rows = base.data.rows(ir.Part.ALL)
@@ -137,7 +137,8 @@ class Updating:
     def update(self, edits: Mapping[str, Rows], *, add: bool) -> Deltas | None:
         """Add or remove given facts; returns the changes of all facts.
 
-        All is as before if that fails, or does more than evaluating everything anew would: then there is no answer.
+        A failed update is rolled back. The result is `None` if the update would cost more than a full
+        evaluation; it is rolled back then, too.
         """
         database, done = self.database, False
         database.begin()
@@ -176,7 +177,7 @@ class Updating:
         return changes
 
     def _edit(self, edits: Mapping[str, Rows], *, add: bool) -> Iterator[tuple[str, Change]]:
-        """Edit what is given; tells the facts that are given now and were not, and the other way round."""
+        """Edit the given facts; yields the facts that have become given, or are no longer given, by predicate."""
         vertices: list[Codes] = [np.empty(0, dtype=np.int64)]
         nodes = {p: base for p, base in self.database.base.items() if base.ends is not None}
         found: dict[str, list[Change]] = {}
@@ -214,7 +215,7 @@ class Updating:
         return self.plan.kinds[predicate]
 
     def count(self, predicate: str) -> int:
-        """Count the facts of a predicate."""
+        """Number of facts of a predicate."""
         return self.database.stores[predicate].live
 
     def table(self, predicate: str) -> Table:
@@ -245,9 +246,9 @@ def _rows(given: Table | None, kinds: Sequence[Kind], symbols: Symbols) -> Rows:
 
 
 class Anew:
-    """A finished evaluation, of which the given facts and those of the goals are kept.
+    """Finished evaluation, with the given facts and those of the goals.
 
-    Without nulls the others are kept, too, for small edits, which want them in another form.
+    Without nulls all facts are kept, because small edits convert them to an `Updating`.
     """
 
     def __init__(
@@ -258,7 +259,7 @@ class Anew:
             g: table(g, chase.relations[g], chase.plan.kinds[g], kinds, own.symbols) for g in goals
         }
         self.nulls = chase.nulls
-        self.nulls.earlier = None  # one before is enough
+        self.nulls.earlier = None  # one earlier evaluation is enough
         self._kept = (chase, kinds, program) if without_nulls(chase.plan) else None
 
     @property
@@ -271,7 +272,7 @@ class Anew:
         return self.given
 
     def count(self, predicate: str) -> int:
-        """Count the facts of a goal."""
+        """Number of facts of a goal."""
         return self.tables[predicate].length
 
     def table(self, predicate: str) -> Table:
@@ -279,21 +280,21 @@ class Anew:
         return self.tables[predicate]
 
     def updating(self) -> Updating | None:
-        """The same facts in the form that can be edited; `None` if there are nulls."""
+        """Convert to the editable form, once; `None` if there are nulls."""
         if self._kept is None:
             return None
-        (chase, kinds, program), self._kept = self._kept, None  # facts are taken over one by one
+        (chase, kinds, program), self._kept = self._kept, None  # facts are moved one by one
         return Updating(chase, kinds, program, self.given)
 
 
 def without_nulls(plan: ir.Plan) -> bool:
-    """Whether no value can be a labelled null, or of a type that only the value tells."""
+    """Whether no value can be a labelled null or have a type known only at run time."""
     kinds = [*plan.kinds.values(), *(rule.kinds.values() for s in plan.strata for rule in s.rules)]
     return not any(Kind.ANY in some for some in kinds)
 
 
 def together(old: Table, new: Table, symbols: Symbols) -> Table:
-    """Rows of both tables, whose types fit, each once."""
+    """Union of two tables with compatible kinds."""
     joined = map(join, old.kinds, new.kinds)
     kinds = tuple(kind for kind in joined if kind is not None)
     one, other = (_rewritten(given, kinds, symbols) for given in (old, new))
@@ -302,7 +303,7 @@ def together(old: Table, new: Table, symbols: Symbols) -> Table:
 
 
 def apart(old: Table, new: Table, symbols: Symbols, same: Callable[[Value], Hashable] = key) -> Table:
-    """Rows of the old table that are not in the new one; values are compared by what `same` makes of them."""
+    """Difference of two tables, old minus new; values are compared by the results of `same`."""
     if old.kinds == new.kinds and (same is not key or Kind.ANY not in old.kinds):
         return unlike(old, new)
     mine, others = (
@@ -313,7 +314,7 @@ def apart(old: Table, new: Table, symbols: Symbols, same: Callable[[Value], Hash
 
 
 def unlike(old: Table, new: Table) -> Table:
-    """Rows of the old table that are not in the new one; both are coded alike."""
+    """Difference of two tables with equal coding, old minus new."""
     if not old.columns:
         return Table((), (), 0 if new.length else old.length)
     columns = [np.concatenate(same) for same in zip(new.columns, old.columns, strict=True)]
@@ -332,7 +333,7 @@ def _rewritten(given: Table, kinds: Sequence[Kind], symbols: Symbols) -> list[Co
 
 
 def _in_data(column: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
-    """Codes of another kind; in data a double stays one among values of any type."""
+    """Convert codes to another kind; unlike `any_codes`, doubles remain doubles in columns of kind ANY."""
     if target is Kind.ANY and kind is Kind.DOUBLE:
         return np.array([symbols.intern(v) for v in decode(kind, column, symbols)], dtype=np.int64)
     return (

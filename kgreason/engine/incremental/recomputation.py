@@ -1,8 +1,8 @@
-"""Strata whose facts are derived anew and compared with those before: all of them, or those of single values.
+"""Recomputation of strata, as a whole or for single fixed values.
 
-In a separable stratum the facts of one fixed value (`engine.plan.separable_strata`) rest on no facts of another one. A
-change concerns the fixed values of the matches that it takes away or makes: their facts are derived again, and all
-others are as they were.
+In a separable stratum the facts of one fixed value (`engine.plan.separable_strata`) do not depend on those of
+others. A change affects the fixed values of the matches that it adds or removes: their facts are derived
+again, and all others remain.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kgreason.language.syntax.syntax_tree import Variable
 
 
 class Recomputing:
-    """The general way: right for every stratum, whatever its rules."""
+    """Strategy for any stratum: derive all its facts again and compare."""
 
     def __init__(self, plan: ir.StratumPlan, database: Database, keyed: Mapping[str, Keyed]) -> None:
         self.plan = plan
@@ -38,7 +38,7 @@ class Recomputing:
         self.keyed = keyed
 
     def update(self, changes: Deltas, given: Deltas) -> Deltas:  # noqa: ARG002
-        """Deltas of the stratum's facts, carried out; `changes` of other facts and of `given` ones are done."""
+        """Recompute the stratum after `changes` below it and `given` ones; returns the changes of its facts."""
         database, context = self.database, self.database.context
         context.work.pay(
             sum(context.stores[p].live for p in self.plan.predicates if p in context.stores) // ANEW
@@ -63,10 +63,10 @@ class Recomputing:
 
 
 def divisible(plan: ir.StratumPlan) -> bool:
-    """Whether `Dividing` can keep a stratum up to date."""
+    """Whether `Dividing` can maintain a stratum."""
     if plan.separable is None or not all(admissible(rule.rule) for rule in plan.rules):
         return False
-    if any(steps.doubling for steps in plan.separable.steps):  # it reads facts of other fixed values
+    if any(steps.doubling for steps in plan.separable.steps):  # such a rule reads facts of other fixed values
         return False
     for rule in (r.rule for r in plan.rules if r.rule.aggregation is not None):
         assert rule.aggregation is not None
@@ -77,7 +77,7 @@ def divisible(plan: ir.StratumPlan) -> bool:
 
 
 class Dividing:
-    """A separable stratum of which the facts of single fixed values are derived again."""
+    """Strategy for a separable stratum: derive the facts of affected fixed values again."""
 
     def __init__(self, plan: ir.StratumPlan, database: Database) -> None:
         assert plan.separable is not None
@@ -96,7 +96,7 @@ class Dividing:
                     self.ways.append((way, "" if aggregates else head.predicate))
 
     def _guarded(self, plan: ir.RulePlan) -> ir.RulePlan:
-        """A rule without a recursion reads, first, the fixed values that are wanted, if these are of one kind."""
+        """Restrict a non-recursive rule to the wanted fixed values, if the kinds agree."""
         rule, term = plan.rule, plan.rule.head.terms[self.fixed[plan.rule.head.predicate]]
         if plan.recursive or not isinstance(term, Variable) or term.name not in bound_by(rule.positives):
             return plan
@@ -107,11 +107,11 @@ class Dividing:
         return compile_rule(asked, (), (), plan.kinds, sizes)
 
     def update(self, changes: Deltas, given: Deltas) -> Deltas | None:
-        """Changes of the stratum's facts, carried out; `None`, and no fact has changed, where a rule fails."""
+        """Apply changes; returns the changes of the stratum's facts, or `None`, without effect, if a rule fails."""
         try:
             values = self._concerned(changes, given)
             found = self._derived(values)
-        except EvaluationError:  # perhaps of a match that no fact leads to
+        except EvaluationError:  # possibly for a match that no fact leads to
             return None
         result = {}
         for predicate, at in self.fixed.items():
@@ -122,12 +122,12 @@ class Dividing:
         return result
 
     def _concerned(self, changes: Deltas, given: Deltas) -> Rows:
-        """Fixed values of the matches that changes take away or make, as rows."""
+        """Fixed values of the matches that changes add or remove, as rows."""
         below = {p: changes[p] for p in {way.predicate for way, _ in self.ways} if p in changes}
         values: list[Codes] = [np.empty(0, dtype=np.int64)]
 
         def note(predicate: str, rows: Rows, *, there: bool) -> None:
-            """Take in the fixed values of facts that go if they are there, or of those that come if they are not."""
+            """Add the fixed values of the rows that are (`there`) or are not in the store."""
             rows = rows[self.database.stores[predicate].holds(rows) == there]
             values.append(rows[:, self.fixed[predicate]])
 
@@ -135,7 +135,7 @@ class Dividing:
             for found in answers:
                 if head:
                     note(head, found, there=there)
-                else:  # a total may rise or fall, whether matches come or go
+                else:  # a total may rise or fall, whether matches are added or removed
                     values.append(found[:, 0])
 
         for predicate, change in given.items():
@@ -152,7 +152,7 @@ class Dividing:
         return np.unique(np.concatenate(values)).reshape(-1, 1)
 
     def _derived(self, values: Rows) -> Mapping[str, Rows]:
-        """Facts of some fixed values, derived from what is given."""
+        """Facts of some fixed values, derived from the given facts."""
         database, context = self.database, self.database.context
         wanted = Relation(1)
         wanted.load(values, distinct=True)
@@ -179,5 +179,5 @@ class Dividing:
             rows = rows[np.isin(rows[:, at], values)]
             found[predicate] = rows[
                 np.argsort(rows[:, at], kind="stable")
-            ]  # value by value, as they are told
+            ]  # grouped by value, like the given facts
         return found

@@ -1,4 +1,4 @@
-"""Rules asked about given rows: what follows from some facts, and what makes others true."""
+"""Parametrized queries over rules: consequences of given facts, and derivations of given facts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Kinds = Mapping[str, tuple[Kind, ...]]
 
 
 def gathered(batches: Batches, width: int, work: Work) -> Rows:
-    """All rows of some batches, each once."""
+    """Distinct rows of some batches."""
     pieces = [np.empty((0, width), dtype=np.int64)]
     for batch in batches:
         work.pay(len(batch) // JOINED)
@@ -37,17 +37,17 @@ def gathered(batches: Batches, width: int, work: Work) -> Rows:
 
 
 class Delta(Relation):
-    """Rows that are recent all the time."""
+    """Relation whose rows are always recent."""
 
     def hold(self, rows: Rows) -> None:
-        """Take over rows in place of those before."""
+        """Replace the rows."""
         self.buffer = np.ascontiguousarray(rows)
         self.stable, self.seen, self.count = 0, len(rows), len(rows)
 
 
 @dataclass(frozen=True)
 class Context:
-    """What questions are asked of: the facts, what it takes to read them, and how much work that may be."""
+    """Context of questions: stores, kinds, nulls, limits and the work budget."""
 
     stores: Mapping[str, Store]
     kinds: Kinds
@@ -57,16 +57,16 @@ class Context:
 
 
 class Question:
-    """A rule, of which one atom reads the given rows, ready to be asked again and again.
+    """Prepared query of a rule in which one atom reads the given rows.
 
     Parameters
     ----------
     rule
-        With an atom of the predicate `GIVEN`, or without.
+        Rule with an atom of the predicate `GIVEN`, or without.
     variables
         Kinds of its variables.
     given, answer
-        Kinds of the given rows, and of the rows of a head `ANSWER`.
+        Kinds of the columns of the given rows, and of the rows of a head `ANSWER`.
     """
 
     def __init__(
@@ -87,14 +87,14 @@ class Question:
         self.prepare()
 
     def pipeline(self) -> Pipeline:
-        """A line of the rule, still without stages."""
+        """New pipeline of the rule, without stages."""
         symbols = self.context.nulls.symbols
         return Pipeline(
             self.relations, self.kinds, self.plan.kinds, symbols, self.rule, frozenset(), self.context.nulls
         )
 
     def prepare(self) -> None:
-        """Make all stages, and the indexes that they use."""
+        """Create the stages and the indexes that they use."""
         self._line = self.pipeline()
         for operator in self.plan.lines[0].operators:
             self._line.add(operator)
@@ -105,21 +105,21 @@ class Question:
         return len(self.rule.head.terms)
 
     def ask(self, rows: Rows) -> Rows:
-        """Rows of the head, each once."""
+        """Distinct head rows for the given rows."""
         self.context.work.pay(len(rows))
         self.given.hold(rows)
         return gathered(self.answers(), self.width, self.context.work)
 
     def answers(self) -> Batches:
-        """Rows of the head in batches, some perhaps twice."""
+        """Head rows in batches, possibly with duplicates."""
         return self._line.run()
 
 
 class Totals(Question):
-    """A rule with an aggregate, asked for the facts of whole groups."""
+    """Query of a rule with an aggregate, for the facts of whole groups."""
 
     def prepare(self) -> None:
-        """Make the indexes that the rule uses; its state is made anew for each answer."""
+        """Create the indexes of the rule; its state is created for each answer."""
         self.plan = replace(self.plan, recursive=False)
         list(self._new().lines)
 
@@ -127,7 +127,7 @@ class Totals(Question):
         return Aggregating(self.plan, self.kinds, self.relations, self.context.nulls, NOWHERE)
 
     def answers(self) -> Batches:
-        """Rows of the head in batches."""
+        """Head rows in batches."""
         return self._new().derived()
 
 
@@ -142,7 +142,7 @@ def bound_by(atoms: Collection[CheckedAtom]) -> set[str]:
 
 
 def _masked(terms: Sequence[Term], known: Collection[str]) -> tuple[Term, ...]:
-    """The same terms with fresh variables in place of those that are not known."""
+    """The terms, with fresh variables in place of unbound ones."""
     return tuple(
         Variable(f"#free{i}") if isinstance(t, Variable) and t.name not in known else t
         for i, t in enumerate(terms)
@@ -150,7 +150,7 @@ def _masked(terms: Sequence[Term], known: Collection[str]) -> tuple[Term, ...]:
 
 
 def admissible(rule: CheckedRule) -> bool:
-    """Whether questions about a rule are possible: its negative atoms are looked up in an index."""
+    """Whether a rule can be queried: its negative atoms must be index lookups, and it must not create nulls."""
     made = {step.variable for step in rule.before if isinstance(step, Assign)}
     for atom in rule.negatives:
         names = [t.name for t in atom.terms if isinstance(t, Variable)]
@@ -161,18 +161,18 @@ def admissible(rule: CheckedRule) -> bool:
 
 @dataclass(frozen=True)
 class Touching:
-    """What facts of one atom of a body, positive or negated, lead to."""
+    """Query for the consequences of facts of one body atom, positive or negated."""
 
     predicate: str
     negated: bool
     question: Question
 
     def lost(self, changes: Mapping[str, Change]) -> Iterator[Rows]:
-        """What changed facts led to in matches of the body that may be none any more."""
+        """Consequences of changed facts through matches that may no longer hold."""
         return self._asked(changes, came=self.negated)
 
     def won(self, changes: Mapping[str, Change]) -> Iterator[Rows]:
-        """What changed facts lead to in matches that may be new."""
+        """Consequences of changed facts through matches that may be new."""
         return self._asked(changes, came=not self.negated)
 
     def _asked(self, changes: Mapping[str, Change], *, came: bool) -> Iterator[Rows]:
@@ -185,7 +185,7 @@ class Touching:
 def touching(
     rule: CheckedRule, context: Context, variables: Mapping[str, Kind], terms: Sequence[Term] | None = None
 ) -> list[Touching]:
-    """For each atom of a body, what its facts lead to: facts of the head or, if given, values of some terms."""
+    """Query for each body atom: the head facts or, if given, the values of some terms that its facts lead to."""
     plain = replace(rule, aggregation=None, after=()) if rule.aggregation else rule
     answer: list[Kind] = []
     if terms is not None:
@@ -212,7 +212,7 @@ def bound(
     terms: Sequence[Term],
     kinds: Sequence[Kind],
 ) -> Question:
-    """The rule asked for its facts where `terms`, of some kinds, have given values; it may tell more facts."""
+    """Query of a rule for its facts with given values of `terms`; it may return more facts."""
     known = bound_by(rule.positives)
     fitting = [
         isinstance(t, Variable) and t.name in known and variables[t.name] is kind
@@ -228,7 +228,7 @@ def bound(
 
 
 def used(rules: Collection[CheckedRule]) -> Iterator[str]:
-    """Predicates that bodies read."""
+    """Predicates read by rule bodies."""
     for rule in rules:
         for atom in (*rule.positives, *rule.negatives):
             yield atom.predicate

@@ -1,1 +1,1 @@
-"""From a checked program to a plan: operators for each rule, kinds for each column."""
+"""Query planning: operators per rule and kinds per column, for a checked program."""

@@ -1,4 +1,4 @@
-"""Which variables of kind ANY hold doubles where they hold numbers: like DOUBLE, an integer that comes there is one."""
+"""Variables of kind ANY whose numbers are doubles: as for DOUBLE, integers are converted."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Origins = Mapping[Position, Collection[Position]]
 
 
 def _null_origins(program: CheckedProgram, facts: Facts) -> Origins:
-    """Where the nulls of each position come from: functions, and groups of columns of the data that share nulls."""
+    """Origins of the nulls at each position: functions, and groups of data columns that share nulls."""
     held: defaultdict[Position, set[Position]] = defaultdict(set)
     for position, origin in _given(facts).items():
         held[position].add(origin)
@@ -56,9 +56,9 @@ def _null_origins(program: CheckedProgram, facts: Facts) -> Origins:
 
 
 def _given(facts: Facts) -> dict[Position, Position]:
-    """For each column of the data that holds nulls, what stands for them: the same where columns share one."""
+    """For each data column with nulls, a representative position; columns that share a null have the same one."""
     origins: dict[Position, Position] = {}
-    first: dict[int, Position] = {}  # where each null stands first
+    first: dict[int, Position] = {}  # first position of each null
     for predicate, table in facts.tables.items():
         for i, (kind, column) in enumerate(zip(table.kinds, table.columns, strict=True)):
             codes = np.unique(column).tolist() if kind is Kind.ANY else []
@@ -71,7 +71,7 @@ def _given(facts: Facts) -> dict[Position, Position]:
 
 
 def _variables(rule: CheckedRule, held: Origins) -> dict[str, set[Position]]:
-    """Origins of the nulls that the variables of a rule can stand for."""
+    """Origins of the nulls that the variables of a rule can hold."""
     names: defaultdict[str, set[Position]] = defaultdict(set)
     for atom in rule.positives:
         for i, term in enumerate(atom.terms):
@@ -102,7 +102,7 @@ def _of(node: Expression, names: Mapping[str, set[Position]]) -> set[Position]:
 
 
 class VariableKinds(dict[str, Kind]):
-    """Kinds of the variables of a rule; `doubles` are those of which no number is an integer."""
+    """Kinds of the variables of a rule; the numbers of variables in `doubles` are doubles."""
 
     def __init__(self, kinds: Mapping[str, Kind], doubles: frozenset[str]) -> None:
         super().__init__(kinds)
@@ -112,14 +112,14 @@ class VariableKinds(dict[str, Kind]):
 def double_positions(
     program: CheckedProgram, facts: Facts, known: Collection[Position], more: Collection[Position] = ()
 ) -> set[Position]:
-    """Positions where a double can come to stand, and functions ``(function, MADE)`` of whose nulls one can come.
+    """Positions that can hold a double, and functions ``(function, MADE)`` whose nulls can become one.
 
     Parameters
     ----------
     known
-        Positions that some fact can reach: what a rule without facts could say of others does not count.
+        Positions that facts can reach; rules without facts do not affect others.
     more
-        Positions that hold doubles by rules or facts that are left out here.
+        Positions that hold doubles because of rules or facts that are not passed here.
     """
     found = set(more).intersection(known)
     found |= {
@@ -170,7 +170,7 @@ def double_variables(rule: CheckedRule, positions: Collection[Position]) -> froz
 
 
 def gives_double(node: Expression, names: Collection[str]) -> bool:
-    """Whether an expression gives a double where it gives a number, if the variables `names` do.
+    """Whether the numeric values of an expression are doubles, if those of the variables `names` are.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kinds of expressions: which values they take, and which they give."""
+"""Kinds of expressions: kinds of their operands and results."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ NO_ORDER = "lists and sets have no order; they can be equal or not"
 
 
 class Complaint(Protocol):
-    """What is told of a misfit."""
+    """Callback for type errors."""
 
     def __call__(self, code: str, node: Expression, message: str, note: str, hint: str | None) -> None:
-        """Take down a misfit: its code, where, what it is, the rule of the language that it breaks, a way out."""
+        """Report a type error: code, expression, message, the violated rule of the language, hint."""
         ...
 
 
@@ -119,16 +119,16 @@ def join_all(kinds: Sequence[Kind | None]) -> Kind | None:
 def kind_of_expression(
     node: Expression, variables: Mapping[str, Kind], complain: Complaint | None = None
 ) -> Kind | None:
-    """Kind of an expression; `None` where it depends on variables of which nothing is known yet, or on a misfit."""
+    """Kind of an expression; `None` if it depends on variables of unknown kind, or on a type error."""
     return _Typing(variables, complain or _ignore).of(node)
 
 
 def _ignore(code: str, node: Expression, message: str, note: str, hint: str | None) -> None:
-    """Say nothing."""
+    """Ignore a type error."""
 
 
 def words(given: Signature, name: str) -> str:
-    """Say what a function takes.
+    """Description of the parameters of a function.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _article(type_name: str) -> str:
 
 
 def remedy(wanted: Kind | None, kind: Kind | None) -> str | None:
-    """A cast that could bring two kinds together."""
+    """Hint: a cast that could reconcile two kinds."""
     both = {wanted, kind}
     if Kind.STRING in both and both & {*NUMBERS, Kind.BOOL, Kind.DATE}:
         other = (both - {Kind.STRING}).pop()
@@ -236,7 +236,7 @@ class _Typing:
         return Kind.BOOL
 
     def element(self, node: Expression, part: Expression, kind: Kind | None, whole: Expression) -> None:
-        """Complain of a value that no element of a written list or set can equal."""
+        """Report a value that cannot equal any element of a literal list or set."""
         if isinstance(whole, Collection):
             kinds = [self.of(e) for e in whole.elements]
         elif isinstance(whole, Constant) and isinstance(whole.value, tuple | frozenset):
@@ -297,7 +297,7 @@ class _Typing:
             self.complain("E502", node, what, SIGNATURE, remedy(whole, part))
 
     def common(self, node: Call, kinds: Sequence[Kind | None], *, ordered: bool) -> Kind | None:
-        """Kind of all the arguments that must have one."""
+        """Common kind of arguments that must have one."""
         result = join_all(kinds)
         known = [k for k in kinds if k is not None]
         name = plain_name(node.function)

@@ -1,6 +1,6 @@
-"""The plan: for each rule a line of operators, each of which turns a table of bindings into the next.
+"""Intermediate representation of plans: operators per rule, each mapping a table of bindings to the next.
 
-A table of bindings has one column per variable; joins drop those that are of no use any more.
+A table of bindings has one column per variable; joins drop variables that are no longer used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def plain(aggregation: Aggregation) -> str:
 
 
 class Part(Enum):
-    """Which facts of a relation an operator reads (see `kgreason.engine.seminaive.evaluation`)."""
+    """Part of a relation that an operator reads (see `kgreason.engine.seminaive.fixpoint`)."""
 
     ALL = "all"
     STABLE = "stable"
@@ -38,10 +38,10 @@ class Part(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Each binding with every fact of the atom that agrees with it; `size` is their number if it is known before.
+    """Join of the bindings with the facts of an atom; `size` is the number of facts if known in advance.
 
-    `columns` are the variables that are still of use behind it. Where they hold no new variable of the atom, a binding
-    is kept once if there is such a fact.
+    `columns` are the variables used after the join. If they contain no new variable of the atom, the join is
+    a semi-join: a binding is kept once if there is a matching fact.
     """
 
     atom: CheckedAtom
@@ -52,14 +52,14 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class AntiJoin:
-    """The bindings with which no fact of the atom agrees."""
+    """Anti-join: the bindings without a matching fact of the atom."""
 
     atom: CheckedAtom
 
 
 @dataclass(frozen=True, slots=True)
 class Invent:
-    """The bindings, each with the nulls of the rule's existential variables; without those that the chase may skip."""
+    """The bindings extended by the nulls of existential variables, without those that the chase skips."""
 
     inventions: tuple[Invention, ...]
 
@@ -77,20 +77,20 @@ Operator = Join | AntiJoin | Filter | Assign | Aggregation | Invent | Project
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The operators of one rule (for one delta), first to last; the last is a `Project`."""
+    """Operators of one variant of a rule, in order; the last is a `Project`."""
 
     operators: tuple[Operator, ...]
 
     @property
     def recent(self) -> str | None:
-        """Predicate whose recent facts it reads."""
+        """Predicate whose recent facts are read."""
         found = (o.atom.predicate for o in self.operators if isinstance(o, Join) and o.part is Part.RECENT)
         return next(found, None)
 
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """A rule with its lines: one over all facts, or, in recursion, one for each recursive atom."""
+    """Rule with its lines: one over all facts or, in recursion, one per recursive atom."""
 
     rule: CheckedRule
     lines: tuple[Line, ...]
@@ -100,7 +100,7 @@ class RulePlan:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A total must be greater than `value` or, unless `strict`, equal to it."""
+    """Threshold of a total, which must be greater than `value` or, unless `strict`, equal to it."""
 
     value: int | float
     strict: bool
@@ -113,16 +113,16 @@ class Steps:
     Attributes
     ----------
     rule
-        The recursive rule that allows them.
+        The recursive rule that defines the steps.
     body
-        The rule without its recursive atom; `None` where it copies facts, and where the steps are the facts that other
-        rules derive (`doubling`): those of ``p(X, Z) :- p(X, Y), p(Y, Z)``.
+        The rule without its recursive atom; `None` if it copies facts, or if the steps are the facts derived
+        by other rules (`doubling`), as for ``p(X, Z) :- p(X, Y), p(Y, Z)``.
     columns
-        Variables of a step: source, target, then those that tell contributions of one source apart.
+        Variables of a step: source, target, then those that distinguish contributions of one source.
     threshold
-        What the sum of the contributions to a target must pass; `None` if one step is enough.
+        Threshold of the sum of contributions to a target; `None` if one step is enough.
     line
-        Operators that find the steps.
+        Operators that compute the steps.
     """
 
     rule: CheckedRule
@@ -137,7 +137,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Separable:
-    """A stratum that falls apart by the value of one argument of each predicate, 0 or 1 of two (`fixed`)."""
+    """Stratum that is separable by the value of one argument, 0 or 1 of two (`fixed`), of each predicate."""
 
     fixed: Mapping[str, int]
     steps: tuple[Steps, ...]
@@ -145,7 +145,7 @@ class Separable:
 
 @dataclass(frozen=True, slots=True)
 class StratumPlan:
-    """The rules of one stratum; `inventive` if it can make values without end (nulls do not count)."""
+    """Rules of one stratum; `inventive` if it can create values without bound (nulls do not count)."""
 
     predicates: frozenset[str]
     rules: tuple[RulePlan, ...]
@@ -156,7 +156,7 @@ class StratumPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The strata in evaluation order, the kind of each argument of each predicate, and the positions of doubles."""
+    """Strata in evaluation order, kinds of the arguments of each predicate, and positions of doubles."""
 
     strata: tuple[StratumPlan, ...]
     kinds: Mapping[str, tuple[Kind, ...]]

@@ -1,4 +1,4 @@
-"""Passes: conditions as soon as their variables are bound, variables only as long as they are used."""
+"""Optimizer passes: selection pushdown and column pruning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TESTS = frozenset({"is_null", "is_not_null"})
 
 
 def variables(expression: Expression) -> tuple[str, ...]:
-    """Names of the variables of an expression, each once, in order.
+    """Names of the variables of an expression, without duplicates, in order.
 
     Examples
     --------
@@ -29,10 +29,10 @@ def variables(expression: Expression) -> tuple[str, ...]:
 
 
 def total(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
-    """Whether an expression has a value for every binding, and none that it makes up.
+    """Whether an expression has a value for every binding, without creating nulls.
 
-    Arithmetic and most functions may fail; so may an order where the types of the values are not known. A null must
-    only be invented for bindings of the whole body.
+    Arithmetic and most functions may fail, and so may an ordering of values of unknown types. Nulls may
+    be created only for bindings of the whole body.
 
     Examples
     --------
@@ -67,14 +67,15 @@ def _condition(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
 
 
 def _dynamic(expression: Expression, kinds: Mapping[str, Kind]) -> bool:
-    """Whether only the values tell the type."""
+    """Whether the type is known only at run time."""
     return isinstance(expression, Variable) and kinds.get(expression.name) is Kind.ANY
 
 
 def place_early(line: Line, kinds: Mapping[str, Kind]) -> Line:
-    """Move what only drops bindings, and cannot fail, to where its variables are first bound.
+    """Push filters that cannot fail, and anti-joins, to where their variables are first bound.
 
-    What can fail stays behind all atoms, so that it meets only bindings of the whole body.
+    Filters that can fail remain behind all atoms, so that they are evaluated only for bindings of the whole
+    body.
     """
     cut = next(
         (i for i, o in enumerate(line.operators) if isinstance(o, Aggregation)), len(line.operators) - 1
@@ -104,7 +105,7 @@ def place_early(line: Line, kinds: Mapping[str, Kind]) -> Line:
 
 
 def binds(operator: Operator) -> set[str]:
-    """Variables that are bound by an operator."""
+    """Variables bound by an operator."""
     match operator:
         case Join():
             return set(operator.atom.variables)
@@ -116,7 +117,7 @@ def binds(operator: Operator) -> set[str]:
 
 
 def prune_columns(line: Line, _kinds: Mapping[str, Kind]) -> Line:
-    """Fill in `columns` of every join, in the order in which the operators behind it want them."""
+    """Fill in `columns` of every join, in the order required by the following operators."""
     bound: list[set[str]] = []
     seen: set[str] = set()
     for operator in line.operators:
@@ -133,9 +134,9 @@ def prune_columns(line: Line, _kinds: Mapping[str, Kind]) -> Line:
 
 
 def inputs(aggregation: Aggregation) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Group variables, and those that tell contributions of a group apart.
+    """Group variables, and variables that distinguish the contributions of a group.
 
-    The least or greatest of all values needs no contributors.
+    A minimum or maximum needs no contributors.
     """
     if plain(aggregation) in ("min", "max"):
         return aggregation.group, ()

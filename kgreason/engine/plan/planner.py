@@ -1,4 +1,4 @@
-"""Checked program -> plan."""
+"""Planner: compiles a checked program to a plan."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from kgreason.language.syntax.syntax_tree import Constant
 
 
 def variants(rule: CheckedRule, recursive: Collection[str], keyed: Collection[str]) -> list[tuple[Part, ...]]:
-    """Part that each positive atom reads, for each variant.
+    """Part that each positive atom reads, for each semi-naive variant of a rule.
 
-    A rule without recursive atoms has one variant that reads all facts. Facts of `keyed` predicates change in
-    place, so none of them counts as stable.
+    A rule without recursive atoms has one variant, which reads all facts. Facts of `keyed` predicates change
+    in place, so that they are never read as stable.
     """
     here = [i for i, atom in enumerate(rule.positives) if atom.predicate in recursive]
     if not here:
@@ -47,7 +47,7 @@ def variants(rule: CheckedRule, recursive: Collection[str], keyed: Collection[st
 
 
 def _order_atoms(line: Line, _kinds: Mapping[str, Kind]) -> Line:
-    """Pass: start with the recent facts or else the smallest relation; go on with what is bound the most."""
+    """Pass: greedy join order, from recent facts or else the smallest relation to atoms with most bound terms."""
     atoms = [o for o in line.operators if isinstance(o, Join)]
     rest = [o for o in line.operators if not isinstance(o, Join)]
     bound: set[str] = set()
@@ -69,27 +69,27 @@ def _first(operator: Join, _bound: set[str]) -> tuple[int, ...]:
 def _next(operator: Join, bound: set[str]) -> tuple[int, ...]:
     terms = operator.atom.terms
     free = sum(not isinstance(t, Constant) and t.name not in bound for t in terms)
-    apart = free == len(terms) and free > 0  # would be a product
+    apart = free == len(terms) and free > 0  # a cross product
     return (free > 0, apart, free, operator.size)
 
 
 PASSES: tuple[Callable[[Line, Mapping[str, Kind]], Line], ...] = (
-    _order_atoms,  # recent facts first, then whatever is bound the most
-    place_early,  # negations and comparisons where their variables are bound
-    prune_columns,  # variables only as long as they are used
+    _order_atoms,  # join order
+    place_early,  # selection pushdown
+    prune_columns,  # column pruning
 )
 
 
 def compile_program(program: CheckedProgram, kinds: Kinds, sizes: Mapping[str, int]) -> Plan:
-    """Plan every rule that can fire.
+    """Plan all rules that can fire.
 
     Parameters
     ----------
     kinds
-        Of all positions and variables; a rule that reads a predicate without any fact has none and is left
-        out.
+        Kinds of all positions and variables; rules that read a predicate without facts have none and are
+        omitted.
     sizes
-        Number of facts of the predicates that no rule derives.
+        Number of facts of the predicates without rules.
     """
     strata = tuple(_stratum(s, program, kinds, sizes) for s in program.strata)
     return Plan(strata, kinds.tables(), kinds.double_positions)
@@ -113,7 +113,7 @@ def _stratum(
 
 
 def _found(steps: Steps, keyed: Collection[str], kinds: Kinds, sizes: Mapping[str, int]) -> Steps:
-    """The steps with the operators that find them."""
+    """Add the operators that compute the steps."""
     known = kinds.of_rule(steps.rule)
     if steps.body is None or known is None:
         return steps
@@ -157,7 +157,7 @@ def lower(rule: CheckedRule, parts: tuple[Part, ...], sizes: Mapping[str, int]) 
 
 
 def _invents(rule: CheckedRule) -> bool:
-    """Whether a rule makes values without end; the chase sees to it that nulls do not."""
+    """Whether a rule can create values without bound; nulls are bounded by the chase."""
     made = {step.variable for step in (*rule.before, *rule.after) if isinstance(step, Assign)}
     if rule.aggregation is not None:
         made.add(rule.aggregation.variable)

@@ -1,12 +1,13 @@
-"""Find the recursive strata that fall apart by the value of an argument that no rule ever changes, and split off joins.
+"""Detection of separable recursive strata, and factoring of joins.
 
-In ``reach(X, Z) :- reach(X, Y), edge(Y, Z)`` the first argument of every fact is that of the fact it comes from: each
-value of it is a problem of its own, a walk over a graph whose steps ``(Y, Z)`` are the same for all values.
+In ``reach(X, Z) :- reach(X, Y), edge(Y, Z)`` the first argument of every fact is copied from the fact it is
+derived from: each value of it is an independent problem, a walk over a graph whose steps ``(Y, Z)`` are the
+same for all values.
 
-A join whose results are few, because some of its variables are not needed any more, becomes a rule of its own:
-``p(V, O) :- load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes ``j(V, A) :- load(V, P), p(P, A)`` and
-``p(V, O) :- j(V, A), q(A, O)``. So each pair (V, A) is joined with q once, by however many P it comes about, and new
-facts of q meet only facts of p that are loaded.
+A join with few results, because some of its variables are no longer needed, becomes a separate rule: ``p(V,
+O) :- load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes ``j(V, A) :- load(V, P), p(P, A)`` and
+``p(V, O) :- j(V, A), q(A, O)``. Each pair (V, A) is then joined with q once, for any number of values P, and
+new facts of q are joined only with facts of p that are loaded.
 
 References
 ----------
@@ -35,14 +36,14 @@ from kgreason.language.check.expressions import walk
 from kgreason.language.syntax.syntax_tree import Binary, Call, Constant, Expression, Skolem, Variable
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-MOST = 4  # predicates of a stratum: their possible arguments are tried out
+MOST = 4  # largest number of predicates of a stratum, because all choices of arguments are tried
 SUMS = frozenset({"msum", "mcount"})
 
 
 def separable(
     stratum: Stratum, keyed: Collection[str], arities: Mapping[str, int], kinds: Kinds
 ) -> Separable | None:
-    """How a recursive stratum separates, if it does."""
+    """How a recursive stratum separates; `None` if it does not."""
     predicates = tuple(sorted(stratum.predicates))
     if (
         not stratum.recursive
@@ -69,7 +70,7 @@ def separable(
 
 
 def _doubling(rule: CheckedRule) -> bool:
-    """Whether a rule is ``p(X, Z) :- p(X, Y), p(Y, Z)``, no more: steps by facts of other rules close the same."""
+    """Whether a rule is ``p(X, Z) :- p(X, Y), p(Y, Z)``: its closure is that of steps by facts of other rules."""
     plain = not (rule.negatives or rule.before or rule.aggregation or rule.after or rule.inventions)
     if (
         not plain
@@ -88,14 +89,14 @@ def _doubling(rule: CheckedRule) -> bool:
 
 
 def _one_kind(places: Mapping[str, int], kinds: Kinds) -> bool:
-    """Whether codes of one predicate mean the same in the others."""
+    """Whether codes have the same meaning in all predicates."""
     tables = kinds.tables()
     pairs = {(tables[p][i], tables[p][1 - i]) for p, i in places.items() if p in tables}
     return len(pairs) == 1
 
 
 def _steps(rule: CheckedRule, places: Mapping[str, int], kinds: Kinds) -> Steps | None:
-    """Steps that a rule allows, if it keeps the value at the fixed places."""
+    """Steps of a rule, if it keeps the value at the fixed positions."""
     here = [atom for atom in rule.positives if atom.predicate in places]
     if len(here) != 1 or rule.inventions:
         return None
@@ -143,7 +144,7 @@ def _steps(rule: CheckedRule, places: Mapping[str, int], kinds: Kinds) -> Steps 
 
 
 def _split(atom: CheckedAtom, places: Mapping[str, int]) -> tuple[str | None, str | None]:
-    """Variables at the fixed and at the moving place."""
+    """Variables at the fixed and at the moving position."""
     at = places[atom.predicate]
     terms = (atom.terms[at], atom.terms[1 - at])
     fixed, moving = (t.name if isinstance(t, Variable) else None for t in terms)
@@ -151,7 +152,7 @@ def _split(atom: CheckedAtom, places: Mapping[str, int]) -> tuple[str | None, st
 
 
 def _simple(rule: CheckedRule, rest: Sequence[CheckedAtom], wanted: Sequence[str], fixed: str) -> bool:
-    """Whether there are no more steps than facts of one atom, and they are found without any risk."""
+    """Whether the steps are at most as many as the facts of one atom, and can be computed without errors."""
     made = {step.variable for step in rule.before if isinstance(step, Assign)}
     expressions = [step.expression for step in rule.before]
     used = {v for atom in (*rest, *rule.negatives) for v in atom.variables}
@@ -175,7 +176,7 @@ def _simple(rule: CheckedRule, rest: Sequence[CheckedAtom], wanted: Sequence[str
 
 
 def _number(rule: CheckedRule, known: Mapping[str, Kind]) -> bool:
-    """Whether a sum is of numbers that have a kind, as they stand in facts."""
+    """Whether the summed numbers are constants or values of facts with a static kind."""
     assert rule.aggregation is not None
     argument = rule.aggregation.argument
     if rule.aggregation.function == "mcount" or isinstance(argument, Constant):
@@ -184,7 +185,7 @@ def _number(rule: CheckedRule, known: Mapping[str, Kind]) -> bool:
 
 
 def _threshold(rule: CheckedRule) -> Threshold | None:
-    """Bound that a total must pass, where the rule asks for nothing else."""
+    """Threshold of a total, if the rule has no other condition on it."""
     aggregation = rule.aggregation
     assert aggregation is not None
     if (
@@ -211,11 +212,11 @@ def _bound(expression: Expression, variable: str) -> Threshold | None:
     return Threshold(value, strict=operator == ">")
 
 
-WIDTH = 2  # most variables of a join that is split off: more would make it large
+WIDTH = 2  # largest number of variables of a factored join; more would make it large
 
 
 def factored(program: CheckedProgram) -> CheckedProgram:
-    """The same program with hidden predicates for such joins; it derives the same facts in fewer steps.
+    """Factor such joins into hidden predicates; the program derives the same facts in fewer steps.
 
     Examples
     --------
@@ -229,7 +230,7 @@ def factored(program: CheckedProgram) -> CheckedProgram:
     q(A, O) p(O, A)
     """
     if any(rule.inventions for rule in program.rules):
-        return program  # the chase looks at the rules as they are written
+        return program  # the chase needs the rules as written
     joins: list[CheckedAtom] = []
     strata = tuple(_stratum(s, program.keyed, joins) if s.recursive else s for s in program.strata)
     arities = dict(program.arities) | {join.predicate: len(join.terms) for join in joins}
@@ -252,7 +253,7 @@ def _stratum(stratum: Stratum, keyed: Collection[str], joins: list[CheckedAtom])
 def _without_join(
     rule: CheckedRule, recursive: Sequence[CheckedAtom], joins: list[CheckedAtom]
 ) -> list[CheckedRule]:
-    """The rule, and before it the rule of the join that is split off, if there is one."""
+    """The rule, preceded by the rule of the factored join, if there is one."""
     others = [a for a in rule.positives if a not in recursive]
     for atom in recursive:
         partners = [a for a in others if set(a.variables) & set(atom.variables)]
@@ -279,7 +280,7 @@ def _without_join(
 
 
 def _needed(rule: CheckedRule, rest: Sequence[CheckedAtom]) -> set[str]:
-    """Variables that anything but the join itself mentions."""
+    """Variables used outside the join."""
     found = {v for atom in (rule.head, *rest, *rule.negatives) for v in atom.variables}
     found.update(v for step in (*rule.before, *rule.after) for v in variables(step.expression))
     if rule.aggregation is not None:

@@ -1,8 +1,8 @@
-"""Static types: the kind of every argument position and of every variable of a rule.
+"""Static type inference: the kind of every argument position and of every variable of a rule.
 
-The kinds of the input, of the constants and of the rules flow forward until nothing changes. Within a body, a
-variable and all the positions where it stands have one kind; where integers meet doubles, it is DOUBLE, and where a
-labelled null can come to stand, it is ANY.
+Kinds of the input, of constants and of rules are propagated forward until a fixpoint. Within a body, a
+variable and all its positions have one kind: DOUBLE where integers and doubles occur, and ANY where a
+labelled null can occur.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ _CASTS = tuple(remedy(Kind.STRING, kind) for kind in NUMBERS)
 
 
 def infer(program: CheckedProgram, facts: Facts, doubles: Collection[Position] = ()) -> Kinds:
-    """Find all kinds.
+    """Infer all kinds.
 
     Parameters
     ----------
     doubles
-        Positions that hold doubles by rules or facts that are left out here.
+        Positions that hold doubles because of rules or facts that are not passed here.
 
     Raises
     ------
     ProgramError
-        With a diagnostic for every rule and fact whose kinds do not go together.
+        With a diagnostic for every rule and fact with incompatible kinds.
     """
     kinds = Kinds(program.arities)
     for predicate, table in facts.tables.items():
@@ -71,7 +71,7 @@ def infer(program: CheckedProgram, facts: Facts, doubles: Collection[Position] =
             position = (fact.predicate, i)
             if isinstance(term, Constant) and kind_of(term.value) is not kinds.positions.get(position):
                 kinds.meet(position, kind_of(term.value), f"fact {fact}.", fact.span)
-    for unification in program.unifications:  # whether two values agree is asked of values of any type
+    for unification in program.unifications:  # equality is tested for values of any types
         for i in range(2):
             kinds.meet((unification.predicate, i), Kind.ANY, f"rule {unification.rule.text}")
     kinds.changed = True
@@ -80,7 +80,7 @@ def infer(program: CheckedProgram, facts: Facts, doubles: Collection[Position] =
         kinds.clashes.clear()
         for rule in program.rules:
             _Flow(rule, kinds).run()
-    # what the data mixes does not matter where, for the sake of nulls, any types may meet
+    # clashes of the data do not matter at positions that accept any type because of nulls
     mixed = (d for position, d in kinds.input_clashes if kinds.positions[position] is not Kind.ANY)
     found = dict.fromkeys((*mixed, *kinds.clashes))
     if found:
@@ -94,10 +94,10 @@ def infer(program: CheckedProgram, facts: Facts, doubles: Collection[Position] =
 
 @dataclass
 class Kinds:
-    """The kinds found; a position or variable that no fact can reach has none.
+    """Inferred kinds; a position or variable that no fact can reach has none.
 
-    `doubles` are the variables, by rule, and `double_positions` the positions of kind ANY, of which no number is an
-    integer.
+    `doubles` (variables by rule) and `double_positions` are the variables and positions of kind ANY whose
+    numbers are all doubles.
     """
 
     arities: Mapping[str, int]
@@ -111,7 +111,7 @@ class Kinds:
     changed: bool = False
 
     def meet(self, position: Position, kind: Kind, origin: str, span: Span | None = None) -> None:
-        """Let values of `kind` into a position."""
+        """Add values of `kind` to a position."""
         old = self.positions.get(position)
         new = join(old, kind)
         if new is None:
@@ -142,7 +142,7 @@ class Kinds:
         return VariableKinds(self.rules[id(rule)], self.doubles.get(id(rule), frozenset()))
 
     def tables(self) -> dict[str, tuple[Kind, ...]]:
-        """Kinds of every predicate; STRING where no fact can be."""
+        """Kinds of every predicate; STRING for positions without facts."""
         return {
             p: tuple(self.positions.get((p, i), Kind.STRING) for i in range(arity))
             for p, arity in self.arities.items()
@@ -150,12 +150,12 @@ class Kinds:
 
 
 def mapping(position: Position, name: str) -> str:
-    """The annotation that gives a column its type."""
+    """The annotation that declares the type of a column."""
     return f'@mapping("{position[0]}", {position[1]}, "<column>", "{name}")'
 
 
 class _Flow:
-    """One pass of kinds through one rule."""
+    """One pass of type propagation through one rule."""
 
     def __init__(self, rule: CheckedRule, kinds: Kinds) -> None:
         self.rule = rule
@@ -216,18 +216,18 @@ class _Flow:
         )
 
     def names(self, atom: CheckedAtom, i: int) -> str | None:
-        """How to read a column of the data as strings, if it is one of integers: names can be numbers."""
+        """Hint to read an integer column of the data as strings, because names can be numbers."""
         position = (atom.predicate, i)
         if self.kinds.positions.get(position) is not Kind.INT or self.kinds.origins[position] != DATA:
             return None
         return f"if these are names, read them as strings: {mapping(position, 'string')}"
 
     def names_of(self, variable: str) -> str | None:
-        """The same for the first column of the data that a variable stands for."""
+        """The same hint for the first data column of a variable."""
         return next(filter(None, (self.names(a, i) for a, i in self.places(variable))), None)
 
     def numbers(self, expression: Expression) -> str | None:
-        """How to have a column of the data read as numbers that was read as strings, if an expression takes one."""
+        """Hint to read a string column of the data as numbers, if an expression needs numbers."""
         for name in variables(expression):
             for atom, i in self.places(name):
                 position = (atom.predicate, i)
@@ -237,7 +237,7 @@ class _Flow:
         return None
 
     def places(self, variable: str) -> Iterator[tuple[CheckedAtom, int]]:
-        """Where a variable stands in the positive body."""
+        """Positions of a variable in the positive body."""
         for atom in self.rule.positives:
             for i, term in enumerate(atom.terms):
                 if isinstance(term, Variable) and term.name == variable:
@@ -280,7 +280,7 @@ class _Flow:
             hint = self.numbers(argument) or remedy(Kind.DOUBLE, kind)
             self.clash("E502", what, aggregation.span, SIGNATURE, hint)
             return None
-        # a mean is a double even where nothing is known of what it is taken of
+        # a mean is a double even if the kind of its argument is unknown
         return Kind.DOUBLE if name in ("avg", "median") else kind
 
     def expression(self, expression: Expression, span: Span) -> Kind | None:
@@ -299,12 +299,12 @@ class _Flow:
 
 
 def deciding(program: CheckedProgram, kinds: Kinds, needed: Collection[str]) -> set[str]:
-    """Predicates of which doubles could come to the integers of the `needed` ones, by whatever rules.
+    """Predicates whose doubles could turn integers of the `needed` predicates into doubles, through any rules.
 
     Parameters
     ----------
     kinds
-        As far as they are known.
+        Kinds inferred so far.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def deciding(program: CheckedProgram, kinds: Kinds, needed: Collection[str]) -> 
 
 
 def _variables(rule: CheckedRule, positions: Collection[Position]) -> set[str]:
-    """Variables of a rule whose types can reach some of its positions."""
+    """Variables of a rule whose types can flow into some of its positions."""
     names = {
         term.name
         for atom in (rule.head, *rule.positives, *rule.negatives)

@@ -1,1 +1,1 @@
-"""Relations as columns of coded values: symbols, rows, hash tables, indexes."""
+"""Relations as columns of coded values: symbol tables, rows, hash tables, indexes."""

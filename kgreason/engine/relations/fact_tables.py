@@ -1,4 +1,4 @@
-"""Facts as typed columns over dictionary-coded values: what goes into an engine and what comes out."""
+"""Facts as typed columns over dictionary-coded values: input and output of the engine."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ AMBIGUOUS = frozenset({bool, tuple, frozenset, Null, date, datetime})
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of one predicate, column by column, each row once.
+    """Distinct rows of one predicate, stored by column.
 
     Attributes
     ----------
     kinds
-        One per column.
+        Kind of each column.
     columns
-        int64 arrays of the same length, coded as `Kind` says.
+        int64 arrays of equal length, coded as described by `Kind`.
     length
-        Number of rows; needed because a predicate may have no columns.
+        Number of rows; stored because a predicate may have no columns.
     """
 
     kinds: tuple[Kind, ...]
@@ -61,14 +61,14 @@ class Table:
         return rows
 
     def converted(self, kinds: Sequence[Kind], symbols: Symbols) -> Table:
-        """The same rows in columns of kinds that hold all of their values; see the function `converted`."""
+        """The rows converted to wider kinds; see the function `converted`."""
         columns = zip(self.columns, self.kinds, kinds, strict=True)
         return Table(tuple(kinds), tuple(converted(c, k, t, symbols) for c, k, t in columns), self.length)
 
 
 @dataclass(frozen=True)
 class Facts(Displayed):
-    """A set of facts: a table for each predicate, and the symbols that its strings are coded by."""
+    """Facts: a table per predicate, and the symbol table of their values."""
 
     tables: Mapping[str, Table]
     symbols: Symbols = field(default_factory=Symbols)
@@ -78,14 +78,14 @@ class Facts(Displayed):
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, Iterable[Sequence[Value]]]) -> Facts:
-        """Build from Python values; repeated rows count once.
+        """Build from Python values; duplicate rows are dropped.
 
         Raises
         ------
         TypeError
-            If a column mixes types (integers and doubles may meet: the column is then DOUBLE).
+            If a column mixes types (a column of integers and doubles is allowed and becomes DOUBLE).
         InexactError
-            If no double equals an integer in a column of doubles.
+            If an integer in a column of doubles is not representable as a double.
 
         Examples
         --------
@@ -114,7 +114,7 @@ class Facts(Displayed):
             )
 
     def count(self, predicate: str) -> int:
-        """Count the facts of a predicate, 0 if it has none."""
+        """Number of facts of a predicate, 0 if it has none."""
         table = self.tables.get(predicate)
         return table.length if table else 0
 
@@ -125,7 +125,7 @@ def _table(rows: list[tuple[Value, ...]], symbols: Symbols) -> Table:
         rows = list(dict.fromkeys(rows))
     coded = [column(values, symbols) for values in zip(*rows, strict=True)]
     kinds, columns, length = tuple(k for k, _ in coded), tuple(c for _, c in coded), len(rows)
-    if loose:  # Python takes 1 and True for equal, so the codes decide which rows are
+    if loose:  # 1 == True in Python, so that equality is decided by codes
         matrix = np.column_stack(columns)
         first = np.sort(np.unique(matrix, axis=0, return_index=True)[1])
         columns, length = tuple(np.ascontiguousarray(c[first]) for c in columns), len(first)
@@ -133,13 +133,13 @@ def _table(rows: list[tuple[Value, ...]], symbols: Symbols) -> Table:
 
 
 def column(values: Sequence[Value], symbols: Symbols) -> tuple[Kind, Codes]:
-    """Code Python values as one column; strings, lists, sets and nulls enter `symbols`.
+    """Code Python values as one column; strings, lists, sets and nulls are added to `symbols`.
 
     Raises
     ------
     TypeError
-        If the column mixes types, or holds what is no value. Integers may meet doubles, and labelled nulls
-        may meet anything.
+        If the column mixes types or holds a value outside the rule language. Integers may be mixed with
+        doubles, and labelled nulls with all types.
     """
     types = {type(v) for v in values}
     if types <= {int}:
@@ -179,12 +179,12 @@ def doubles(values: npt.NDArray[np.float64]) -> Codes:
 
 
 def as_doubles(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Doubles that equal some numbers.
+    """Numbers as doubles.
 
     Raises
     ------
     InexactError
-        If no double equals an integer among them.
+        If an integer is not representable as a double.
     """
     found = values.astype(np.float64)
     if values.dtype == np.int64 and values.size and not _small(values):
@@ -195,13 +195,13 @@ def as_doubles(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _small(values: npt.NDArray[np.int64]) -> bool:
-    """Whether all integers are doubles because they are small."""
+    """Whether all integers are small enough to be doubles."""
     return bool(values.max() <= EXACT and values.min() >= -EXACT)
 
 
 def _unequal(values: npt.NDArray[np.int64], found: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Which doubles, the nearest ones to some integers, do not equal them."""
-    most = found == 2.0**63  # of which there is no integer of 64 bits
+    """Mark the integers that differ from their nearest doubles."""
+    most = found == 2.0**63  # 2^63 is not a 64-bit integer
     return np.asarray(most | (np.where(most, 0.0, found).astype(np.int64) != values))
 
 
@@ -219,7 +219,7 @@ def decode(kind: Kind, data: Codes, symbols: Symbols) -> list[Value]:
 
 
 def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
-    """Codes of the same values in a column of kind ANY, where a double that equals an integer is that integer.
+    """Codes of a column converted to kind ANY, where a double that equals an integer becomes that integer.
 
     Examples
     --------
@@ -236,12 +236,12 @@ def any_codes(data: Codes, kind: Kind, symbols: Symbols) -> Codes:
 
 
 def converted(data: Codes, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
-    """The same column as one of the kind `target`, which holds all values of `kind`: itself, DOUBLE or ANY.
+    """The column converted to the kind `target`: the same kind, DOUBLE or ANY.
 
     Raises
     ------
     InexactError
-        If an integer should be a double, and none equals it.
+        If an integer is not representable as a double.
     """
     if target is Kind.ANY:
         return symbols.unified(data) if kind is Kind.ANY else any_codes(data, kind, symbols)

@@ -1,11 +1,12 @@
-"""Compiled inner loops of the engine: hashing, duplicate elimination.
+"""Compiled kernels for hashing and duplicate elimination.
 
 Rows are int64 arrays of shape (rows, columns), C-contiguous. A hash table is an int64 array `slots` whose
-length is a power of two: -1 marks a free slot, any other entry holds the 31-bit hash of a key in its upper
-half (the *tag*: most probes end without touching the row) and a row number in its lower half. Callers reserve
-room before a call, so no kernel grows anything. Tables of packed rows are different (see `insert_packed`).
+length is a power of two: -1 marks a free slot; any other entry holds the 31-bit hash of a key in its upper
+half (the *tag*, with which most probes end without access to the row) and a row number in its lower half.
+Callers reserve capacity before a call; kernels never grow arrays. Tables of packed rows have another layout
+(see `insert_packed`).
 
-All kernels take the same array types whatever the rule, so that each is compiled once.
+All kernels take the same array types for every rule, so that each is compiled once.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from kgreason.base.jit import Flags, Ints, Rows, kernel
 LOW = 0xFFFFFFFF
 GOLDEN = -7046029254386353131  # 2^64 / golden ratio, as a signed number: spreads consecutive integers
 
-DOUBLE, STRING = 1, 2  # as in table.Kind
+DOUBLE, STRING = 1, 2  # as in `Kind`
 ANY, GREATEST, LEAST, FACTOR = 0, 1, 2, 3
 
 
 @kernel
 def hashed(rows: Rows, i: int, key: Ints, constants: Ints) -> int:
-    """Hash of 31 bits of the key of row i; entries of `key` below 0 are -1 - position in `constants`."""
+    """31-bit hash of the key of row i; negative entries of `key` are -1 - position in `constants`."""
     h = 0
     for j in range(len(key)):
         column = key[j]
@@ -48,7 +49,7 @@ def _equal(rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, r: int, 
 def find(
     rows: Rows, i: int, key: Ints, constants: Ints, other: Rows, other_key: Ints, slots: Ints, tag: int
 ) -> int:
-    """Slot of the key of row i, or of the free place where it belongs."""
+    """Slot of the key of row i, or the free slot where it belongs."""
     mask = len(slots) - 1
     s = tag & mask
     while True:
@@ -76,8 +77,8 @@ def before(a: int, b: int, kind: int, ranks: Ints) -> bool:
 @kernel
 def _place(packed: int, size: int) -> int:
     """Slot of a packed row in a table of any size: its hash, as a fraction of 2^32, times the size."""
-    # Mixed twice, as one product leaves rows of even distance side by side. Two products with the size, as
-    # one would have more than 64 bits in a table of 2^31 slots.
+    # Two mixing steps, because a single product leaves rows of even distance adjacent. Two products with the
+    # size, because a single one would exceed 64 bits in a table of 2^31 slots.
     h = packed * GOLDEN
     h = (h ^ h >> 32) * GOLDEN >> 32 & LOW
     return (h * (size >> 16) >> 16) + (h * (size & 0xFFFF) >> 32)
@@ -98,10 +99,11 @@ def rehash(old: Ints, new: Ints, packed: bool) -> None:
 
 @kernel
 def spread(slots: Ints, before: int, spare: Ints) -> int:
-    """Let a table of packed rows of `before` slots take up all of `slots`, where it stands; the rest of them is free.
+    """Rehash a table of packed rows in place, from `before` slots to all of `slots`; the added slots are free.
 
-    Places keep their order, so from the last on each row moves behind those that have yet to move. The few that do not
-    go to `spare` and come back in the end; returns -1, or how many stand there if there is no room for another one.
+    Slots are monotone in the hash, so that entries processed from the last to the first mostly move past the
+    unprocessed ones. Exceptions are kept in `spare` and reinserted at the end. Returns -1, or the number of
+    entries in `spare` if it is full.
     """
     size = len(slots)
     waiting = 0
@@ -132,7 +134,7 @@ def spread(slots: Ints, before: int, spare: Ints) -> int:
 
 @kernel
 def insert(batch: Rows, buffer: Rows, slots: Ints, key: Ints, count: int) -> int:
-    """Append the rows of `batch` that `buffer[:count]` lacks; returns the new count."""
+    """Append the rows of `batch` that are not in `buffer[:count]`; returns the new count."""
     width = batch.shape[1]
     for i in range(len(batch)):
         tag = hashed(batch, i, key, key)
@@ -147,10 +149,10 @@ def insert(batch: Rows, buffer: Rows, slots: Ints, key: Ints, count: int) -> int
 
 @kernel
 def insert_packed(batch: Rows, buffer: Rows, slots: Ints, bits: Ints, i: int, count: int) -> tuple[int, int]:
-    """Append the rows of `batch`, from row i on, that `buffer[:count]` lacks, as `insert` does.
+    """Append the rows of `batch`, from row i on, that are not in `buffer[:count]`, using packed rows.
 
-    Here `slots` holds whole rows, packed into one number by giving `bits[j]` bits to column j: a look-up
-    touches one place of memory, and the length of the table is any. Stops at a row that does not fit; returns its
+    Here `slots` holds whole rows, packed into one integer with `bits[j]` bits for column j: a lookup touches
+    one memory location, and the table may have any length. Stops at a row that does not fit; returns its
     number and the new count.
     """
     width = batch.shape[1]
@@ -159,7 +161,7 @@ def insert_packed(batch: Rows, buffer: Rows, slots: Ints, bits: Ints, i: int, co
         packed = 0
         excess = 0
         for j in range(width):
-            excess |= batch[i, j] >> bits[j]  # not 0 for negative values too
+            excess |= batch[i, j] >> bits[j]  # nonzero for negative values, too
             packed = packed << bits[j] | batch[i, j]
         if excess != 0:
             return i, count
@@ -193,10 +195,10 @@ def improve(
     changed: Ints,
     n_changed: int,
 ) -> tuple[int, int]:
-    """Insert rows of which one per key survives: the one with the greatest or least value at `position`.
+    """Insert rows, keeping one row per key: the one with the greatest or least value at `position`.
 
-    `changed[:n_changed]` lists the rows that changed since `now` began by more than the fraction `growth` of
-    the value `told` before. Returns the new count and the new n_changed.
+    `changed[:n_changed]` lists the rows whose value has changed, since round `now` began, by more than the
+    fraction `growth` of the previously propagated value `told`. Returns the new count and the new n_changed.
     """
     width = batch.shape[1]
     doubles = batch.view(np.float64)
@@ -236,9 +238,9 @@ def improve(
 def insert_dense(
     batch: Rows, buffer: Rows, matrix: Rows, columns: int, i: int, count: int
 ) -> tuple[int, int]:
-    """Append the rows of `batch`, from row i on, that `buffer[:count]` lacks, as `insert` does.
+    """Append the pairs of `batch`, from row i on, that are not in `buffer[:count]`, using a bit matrix.
 
-    Rows are pairs, and `matrix` holds one bit for each pair of codes, those of the second column below `columns`.
+    `matrix` holds one bit for each pair of codes; codes of the second column are below `columns`.
     Stops at a row that does not fit; returns its number and the new count.
     """
     while i < len(batch):
@@ -258,7 +260,7 @@ def insert_dense(
 
 @kernel
 def mark_first(rows: Rows, slots: Ints, key: Ints, first: Flags) -> None:
-    """Put the rows into a hash table, and mark those that it lacked."""
+    """Insert the rows into a hash table, and mark the first occurrence of each key."""
     for i in range(len(rows)):
         tag = hashed(rows, i, key, key)
         s = find(rows, i, key, key, rows, key, slots, tag)
@@ -269,7 +271,7 @@ def mark_first(rows: Rows, slots: Ints, key: Ints, first: Flags) -> None:
 
 @kernel
 def places(rows: Rows, key: Ints, held: Rows, held_key: Ints, slots: Ints, found: Ints) -> None:
-    """Set `found[i]` to the number of the row of `held` with the key of row i, or -1; `slots` as `insert` leaves it."""
+    """Set `found[i]` to the row of `held` with the key of row i, or -1; `slots` is the table built by `insert`."""
     for i in range(len(rows)):
         tag = hashed(rows, i, key, key)
         entry = slots[find(rows, i, key, key, held, held_key, slots, tag)]

@@ -1,6 +1,7 @@
-"""Compiled inner loops of indexes: keys, the rows of each, joins by them.
+"""Compiled kernels of indexes: keys, rows by key, joins.
 
-Tables of keys are those of `kgreason.engine.relations.hash_kernels`, or hold a slot for each value (see `_addressed`).
+Tables of keys have the layout of `kgreason.engine.relations.hash_kernels`, or one slot per value (see
+`_addressed`).
 """
 
 from __future__ import annotations
@@ -8,13 +9,12 @@ from __future__ import annotations
 from kgreason.base.jit import Flags, Ints, Rows, Shorts, kernel
 from kgreason.engine.relations.hash_kernels import LOW, find, hashed
 
-DIRECT = -2  # in the last slot of an index: slots are found by value, not by hash
+DIRECT = -2  # last slot of a directly addressed index: slots are found by value, not by hash
 
 
 @kernel
 def _addressed(rows: Rows, i: int, key: Ints, constants: Ints, slots: Ints) -> int:
-    """Slot of the key of row i in an index whose last slot is `DIRECT`."""
-    # The key is one column, and its value is the slot; the last one stands for all values beyond.
+    # The key is a single column, whose value is the slot; the last slot represents all values out of range.
     last = len(slots) - 1
     column = key[0]
     value = rows[i, column] if column >= 0 else constants[-1 - column]
@@ -23,7 +23,7 @@ def _addressed(rows: Rows, i: int, key: Ints, constants: Ints, slots: Ints) -> i
 
 @kernel
 def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: Ints) -> int:
-    """Slot of the key of row i in an index, or of the free place where it belongs."""
+    """Slot of the key of row i in an index, or the free slot where it belongs."""
     last = len(slots) - 1
     if slots[last] == DIRECT:
         return _addressed(rows, i, key, constants, slots)
@@ -49,7 +49,7 @@ def seek(rows: Rows, i: int, key: Ints, constants: Ints, entries: Rows, slots: I
 
 @kernel
 def _entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: int) -> int:
-    """Entry of the key of row i, or -1 without a slot or room; a new key gets the entry `used` (see `chain`)."""
+    """Entry of the key of row i (new: `used`), or -1 if it has no slot or `entries` is full (see `chain`)."""
     s = seek(rows, i, key, key, entries, slots)
     if slots[s] < 0:
         if slots[s] == DIRECT or used == len(entries):
@@ -66,7 +66,7 @@ def _entered(rows: Rows, i: int, key: Ints, slots: Ints, entries: Rows, used: in
 
 @kernel
 def register(entries: Rows, key: Ints, used: int, slots: Ints) -> None:
-    """Give all entries of an index a slot; `key` are the columns of their values."""
+    """Assign slots to all entries of an index; `key` are the columns of the key values in `entries`."""
     last = len(slots) - 1
     for k in range(used):
         if slots[last] == DIRECT:
@@ -98,13 +98,14 @@ def chain(
     base: int,
     used: int,
 ) -> tuple[int, int]:
-    """Put rows start, ..., stop - 1 into the chains of their keys, newest first.
+    """Prepend rows start, ..., stop - 1 to the chains of their keys.
 
-    Stops at a row whose key has no slot, or no room among the entries; returns its number and the number of keys.
+    Stops at a row whose key has no slot or no free entry; returns the number of the row and the number of
+    keys.
 
-    An index holds for each key ``[first, end, head, *values of the key]``: rows below `base` stand together, at
-    first, ..., end - 1 (see `fold`), the others form a chain: ``following[row - base]`` is the next one less `base`, or
-    -1.
+    The entry of a key is ``[first, end, head, *key values]``: rows below `base` are stored contiguously in
+    `folded`, at first, ..., end - 1 (see `fold`); the others form a linked list from `head`, newest first:
+    ``following[row - base]`` is the next row minus `base`, or -1.
     """
     for i in range(start, stop):
         k = _entered(rows, i, key, slots, entries, used)
@@ -130,11 +131,12 @@ def fold(
     folded: Rows,
     shifted: Shorts,
 ) -> None:
-    """Move the rows below `stop` from their chains to where those of one key stand together.
+    """Move the rows below `stop` from their chains into contiguous storage by key.
 
-    `folded` holds the columns `rest` of these rows: first those that stood together before, key by key as in `entries`,
-    then room for the others. The last keys are moved first, so none is overwritten. `shifted` receives the links of the
-    chains that are left, as `following` has them for `base`.
+    `folded` holds the columns `rest` of these rows: first the rows stored so far, in the order of keys in
+    `entries`, then free space for the others. Keys are processed from the last to the first, so that no row
+    is overwritten. `shifted` receives the links of the remaining chains, with the layout of `following`
+    relative to `stop`.
     """
     end = len(folded)
     for k in range(used - 1, -1, -1):
@@ -186,25 +188,26 @@ def join(
     Parameters
     ----------
     left_key
-        Columns of the left or, below 0, -1 - position in `constants`.
+        Columns of the left or, if negative, -1 - position in `constants`.
     folded, entries, slots, following, base
-        An index of `right` (see `chain`); `limit` is not below `base`.
+        An index of `right` (see `chain`); `limit` is at least `base`.
     takes
-        Columns of `out`: those of the left or, below 0, -1 - column of the right.
+        Columns of `out`: those of the left or, if negative, -1 - column of the right.
     where
-        For each column of the right: its column in `folded` or, below 0, -1 - its place in the key.
+        For each column of the right: its column in `folded` or, if negative, -1 - its position in the key.
     at
-        Place in `folded` to go on at; -1: begin with row i; below: -2 - row of `right` to go on at.
+        Position in `folded` at which to continue; -1: begin with row i; below -1: -2 - row of `right` at
+        which to continue.
 
     Returns
     -------
     tuple
-        `i` and `at` to go on with when `out` is full, and the number of rows written.
+        `i` and `at` with which to continue when `out` is full, and the number of rows written.
     """
     n = 0
     room = len(out)
     width = len(takes)
-    direct = slots[len(slots) - 1] == DIRECT  # told here, because the other way to a slot is twice as long
+    direct = slots[len(slots) - 1] == DIRECT  # branch here, because the general lookup takes twice as long
     while i < len(left):
         if direct:
             entry = slots[_addressed(left, i, left_key, constants, slots)]
@@ -282,7 +285,7 @@ def held(
     following: Shorts,
     found: Flags,
 ) -> None:
-    """Set `found[i]` to whether row i is in an index that is all chains; `rest` are the columns outside its key."""
+    """Set `found[i]` to whether row i is in an index without folded rows; `rest` are the columns outside its key."""
     for i in range(len(rows)):
         entry = slots[seek(rows, i, key, key, entries, slots)]
         row = entries[entry & LOW, 2] if entry >= 0 else -1
@@ -309,18 +312,18 @@ def unlink(
     dead: Flags,
     swept: Flags,
 ) -> int:
-    """Take rows out of an index that is all chains; returns how many were in it.
+    """Remove rows from an index without folded rows; returns the number of removed rows.
 
-    Looks once at each row that shares a key with one.
+    Each chain with a key of `rows` is traversed once.
 
     Parameters
     ----------
     every, table
         Numbers of all columns, and a hash table of the rows by these (see `hash_kernels.insert`).
     dead
-        Receives, for each row of `buffer`, whether it was taken out.
+        Set to true for each removed row of `buffer`.
     swept
-        One per entry, all false.
+        One flag per entry, initially false.
     """
     done = 0
     for i in range(len(rows)):

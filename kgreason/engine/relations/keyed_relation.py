@@ -1,4 +1,4 @@
-"""A relation with one row per key, of which the best stays."""
+"""Keyed relations: one row per key, with the best value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_RANKS = np.empty(0, dtype=np.int64)
 
 
 class KeyedRelation(Relation):
-    """One row per key: a better value replaces the old one in place, and the row is recent again."""
+    """Relation with one row per key: a better value replaces the old one in place and makes the row recent again."""
 
     def __init__(self, arity: int, keyed: Keyed, kind: Kind, symbols: Symbols, limits: Limits) -> None:
         super().__init__(arity)
@@ -36,22 +36,22 @@ class KeyedRelation(Relation):
         self.told: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
         self.stamps: npt.NDArray[np.int64] = np.full(16, -1, dtype=np.int64)
         self.now = 0
-        self._places: dict[bytes, int] = {}  # keys of the rows, where Python combines their values
+        self._places: dict[bytes, int] = {}  # rows by key, where values are combined in Python
         self.changed: npt.NDArray[np.int64] = np.empty(16, dtype=np.int64)
         self.n_changed = 0
         self.recent: Rows = self.buffer[:0]
 
     @property
     def fluid(self) -> int | None:
-        """The aggregated position, until the relation is settled."""
+        """The aggregated position."""
         return self.keyed.position
 
     def load(self, rows: Rows, distinct: bool) -> None:  # noqa: ARG002
-        """Take over rows; of those with one key the best stays."""
+        """Load the first rows, keeping the best of each key."""
         super().load(rows, distinct=False)
 
     def insert(self, batch: Rows) -> int:
-        """Add rows or better values, a chunk at most; returns how many rows changed."""
+        """Insert rows or better values (at most one chunk); returns the number of changed rows."""
         before = self.n_changed
         self._reserve(len(batch))
         if self.keyed.keep == "union" or self.kind is Kind.ANY:
@@ -79,7 +79,7 @@ class KeyedRelation(Relation):
         return self.n_changed - before
 
     def _combine(self, batch: Rows) -> None:
-        """Insert rows whose values only Python can combine; `Refusal` if two of a key have no order or no union."""
+        """Insert rows whose values are combined in Python; `Refusal` if two values of a key have no order or union."""
         position, symbols = self.keyed.position, self.symbols
         for row in batch:
             code = int(row[position])
@@ -105,7 +105,7 @@ class KeyedRelation(Relation):
         self._hashed = self.count
 
     def _grown(self, old: Value, new: Value) -> bool:
-        """Whether a value of any type has changed by more than the bound on growth."""
+        """Whether a value has changed by more than the growth bound."""
         if not isinstance(old, float) or not isinstance(new, float):
             return True
         growth = self.limits.growth if self.now > self.limits.patience else 0.0
@@ -120,7 +120,7 @@ class KeyedRelation(Relation):
             self.changed = grown(self.changed, length)
 
     def turn(self) -> bool:
-        """Begin a round; tells whether there are recent rows."""
+        """Begin a round; returns whether there are recent rows."""
         super().turn()
         self.recent = self.buffer[self.changed[: self.n_changed]]
         self.n_changed = 0
@@ -128,11 +128,11 @@ class KeyedRelation(Relation):
         return len(self.recent) > 0
 
     def rows(self, part: Part) -> Rows:
-        """Rows of a part; those that changed in the round before are the recent ones."""
+        """Rows of a part; the recent ones are those that changed in the previous round."""
         return self.recent if part is Part.RECENT else super().rows(part)
 
     def batches(self, part: Part) -> Iterator[Rows]:
-        """Rows of a part in chunks."""
+        """Chunks of a part."""
         return chunks(self.recent) if part is Part.RECENT else super().batches(part)
 
 
@@ -147,7 +147,7 @@ def _better(old: Value, new: Value, keyed: Keyed) -> Value:
 
 
 def _comparable(a: Value, b: Value) -> bool:
-    """Whether values have an order; a null has none, except that it is as great as itself."""
+    """Whether two values are comparable; a null or collection is comparable only with itself."""
     if isinstance(a, Null | tuple | frozenset):
         return a == b
     return type(a) is type(b) or (number(a) and number(b))

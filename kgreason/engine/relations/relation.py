@@ -1,4 +1,4 @@
-"""Relations that grow in rounds, and their indexes."""
+"""Relations that grow in rounds, with their indexes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ FOLD = 64
 
 
 class Index:
-    """The rows of a relation by the values of some columns.
+    """Index of a relation on some columns.
 
-    Older rows with one key stand together, without the columns of the key; the newest form a chain (see
-    `index_kernels.chain`). Rows move on when they are as many as the older ones, so each moves a few times at most.
+    Older rows are stored contiguously by key, without the key columns; newer rows form a linked chain (see
+    `index_kernels.chain`). Chained rows are folded in when they are as many as the older ones, so that each
+    row is moved a constant number of times on average.
     """
 
     def __init__(self, relation: Relation, columns: tuple[int, ...]) -> None:
@@ -39,7 +40,7 @@ class Index:
         self.base = self.stop = self.keys = 0
 
     def extend(self, stop: int) -> None:
-        """Take in all rows below `stop`."""
+        """Add all rows below `stop`."""
         while self.stop < stop:
             end = min(stop, self.stop + CHUNK)
             need = self.keys + end - self.stop
@@ -67,7 +68,7 @@ class Index:
             self._fold(stable)
 
     def _address(self, rows: Rows) -> None:
-        """Give the keys new slots, with room for those of some rows: by value where these are small, or by hash."""
+        """Rebuild the slots with room for the keys of `rows`: addressed by value if these are small, else hashed."""
         held = self.entries[: self.keys]
         values = (held[:, 3], rows[:, self.key[0]]) if len(self.key) == 1 else ()
         known = [v for v in values if len(v)]
@@ -80,7 +81,7 @@ class Index:
         index_kernels.register(held, 3 + np.arange(len(self.key)), self.keys, self.slots.array)
 
     def _fold(self, stop: int) -> None:
-        """Bring the rows below `stop` together, where the older ones stand if the system can make room there."""
+        """Store the rows below `stop` contiguously, in place where the operating system can extend the array."""
         lengthen(self, "folded", stop)
         shifted = np.empty(max(self.stop - stop, 16), dtype=np.int32)
         index_kernels.fold(
@@ -116,10 +117,10 @@ SPARE = 16
 
 
 class Relation:
-    """Distinct rows in the order of their insertion.
+    """Distinct rows in the order of insertion.
 
-    Rows fall into three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen,
-    count)``; `turn` makes the recent ones stable and those to add recent. Joins see only stable and recent
+    Rows form three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen,
+    count)``; `turn` makes recent rows stable and rows to add recent. Joins see only stable and recent
     rows.
     """
 
@@ -143,7 +144,7 @@ class Relation:
 
     @property
     def buffer(self) -> Rows:
-        """All rows, with room for more behind them."""
+        """All rows, followed by spare capacity."""
         if self._buffer is None:
             memory.claim(8 * self.count * self.arity)
             self._buffer, self._columns = np.column_stack(self._columns), ()
@@ -154,7 +155,7 @@ class Relation:
         self._buffer = rows
 
     def adopt(self, columns: tuple[npt.NDArray[np.int64], ...]) -> None:
-        """Hold the distinct rows of some columns instead; nothing will be added any more."""
+        """Replace the content by the distinct rows of some columns; no rows can be added afterwards."""
         self._buffer, self._columns = None, columns
         self.count = len(columns[0])
         self.indexes.clear()
@@ -162,13 +163,13 @@ class Relation:
         self.settle()
 
     def column(self, position: int) -> npt.NDArray[np.int64]:
-        """Values of all rows at a position, contiguous."""
+        """Contiguous array of the values at a position."""
         if self._buffer is None:
             return self._columns[position]
         return np.ascontiguousarray(self._buffer[: self.count, position])
 
     def transpose(self) -> None:
-        """Hold columns instead of rows, of which memory is given up piece by piece; nothing will be added any more."""
+        """Switch to column storage, freeing the row buffer piece by piece; no rows can be added afterwards."""
         if self._buffer is None or not self.arity:
             return
         buffer, self._buffer, end = self._buffer, None, self.count
@@ -178,12 +179,12 @@ class Relation:
             for i, column in enumerate(columns):
                 column[start:end] = buffer[start:end, i]
             end = start
-            with suppress(ValueError):  # somebody looks at rows of it
+            with suppress(ValueError):  # a view of the buffer exists
                 buffer.resize((end, self.arity))
         self.adopt(columns)
 
     def load(self, rows: Rows, distinct: bool) -> None:
-        """Take over rows, before any others."""
+        """Load the first rows."""
         if distinct:
             self.buffer, self.count = rows, len(rows)
         else:
@@ -191,7 +192,7 @@ class Relation:
                 self.insert(chunk)
 
     def insert(self, batch: Rows) -> int:
-        """Add rows, a chunk at most; returns how many were new."""
+        """Insert rows (at most one chunk); returns the number of new rows."""
         before = self.count
         self._tried += len(batch)
         self._reserve(len(batch))
@@ -221,7 +222,7 @@ class Relation:
         self.count = kernels.insert(batch[done:], self.buffer, self._slots.array, self.key, self.count)
 
     def _repack(self, batch: Rows, room: int) -> None:
-        """Share out the bits of a packed row anew, or give up packing, so that `batch` fits; `room` is for all rows."""
+        """Recompute the bits per column so that `batch` fits, or stop packing; `room` counts all rows."""
         held = self.buffer[: self.count]
         ends = [rows for rows in (held, batch) if len(rows)]
         least = np.min([rows.min(axis=0) for rows in ends], axis=0)
@@ -232,9 +233,9 @@ class Relation:
         self._refill(room)
 
     def _refill(self, room: int) -> None:
-        """Put all rows into an empty hash table, in which there is room for more; each lands where it is."""
+        """Insert all rows into an empty hash table with capacity `room`; each row keeps its position."""
         held = self.buffer[: self.count]
-        for start in range(0, self.count, PIECE):  # between pieces the user can interrupt
+        for start in range(0, self.count, PIECE):  # pieces allow keyboard interrupts in between
             stop = min(start + PIECE, self.count)
             if self._bits is None:
                 kernels.insert(held[start:stop], self.buffer, self._slots.array, self.key, start)
@@ -247,11 +248,11 @@ class Relation:
     def _reserve(self, rows: int) -> None:
         need = self.count + rows
         if need > len(self.buffer):
-            # who looks at rows of the buffer may do so the next times, too
+            # while views of the buffer exist it cannot be resized in place, probably also the next times
             lengthen(self, "_buffer", need + max(need // SPARE, min(need, CHUNK)), 2 * self.count)
         if self._matrix is not None or (self._slots.full(need) and self._densify()):
             return
-        # loaded rows are hashed when the first others come
+        # loaded rows are hashed at the first insertion
         if self._hashed == self.count and self._slots.packed:
             self._slots.reserve(need)
         elif self._hashed < self.count or self._slots.full(need):
@@ -260,13 +261,13 @@ class Relation:
             self._hashed = self.count
 
     def _densify(self, batch: Rows | None = None) -> bool:
-        """Keep a bit for each pair of values, those of a batch too, if that takes less memory than hashing."""
+        """Switch to a bit matrix over pairs of values (those of `batch` too) if it takes less memory than hashing."""
         if self.arity != 2 or self._bits is None or self.count < MANY:
             return False
         held = self.buffer[: self.count]
         known = [rows for rows in (held, batch) if rows is not None and len(rows)]
         most = np.max([rows.max(axis=0) for rows in known], axis=0)
-        # with room, and with more of it the second time, so that this does not recur too often
+        # spare capacity, more of it after the first time, so that rebuilds are rare
         share = 8 if self._matrix_columns else 64
         height, columns = (int(m) + int(m) // share + 1 for m in most)
         words = columns // 64 + 1
@@ -281,14 +282,14 @@ class Relation:
         return True
 
     def turn(self) -> bool:
-        """Begin a round; tells whether there are recent rows."""
+        """Begin a round; returns whether there are recent rows."""
         self.stable, self.seen = self.seen, self.count
         for index in self.indexes.values():
             index.extend(self.seen)
         return self.seen > self.stable
 
     def settle(self) -> None:
-        """Make all rows stable: nothing will be added any more, and so nothing looked up to see whether it is new."""
+        """Make all rows stable and drop the hash table; no rows can be added afterwards."""
         self._slots, self._matrix, self._hashed = Slots(packed=self._bits is not None), None, 0
         self.stable = self.seen = self.count
         for index in self.indexes.values():
@@ -301,26 +302,26 @@ class Relation:
         return self.buffer[: self.limit(part)]
 
     def batches(self, part: Part) -> Iterator[Rows]:
-        """Rows of a part in chunks, while others may be added."""
+        """Chunks of a part; rows may be added during the iteration."""
         if self._buffer is None and part is Part.ALL:
             for start in range(0, self.count, CHUNK):
                 yield np.column_stack([column[start : start + CHUNK] for column in self._columns])
             return
         first, end = (self.stable if part is Part.RECENT else 0), self.limit(part)
         for start in range(first, end, CHUNK):
-            # a copy: who looks at the buffer itself keeps it from growing where it is
+            # a copy, because views of the buffer prevent resizing in place
             yield self.buffer[start : min(start + CHUNK, end)].copy()
 
     def limit(self, part: Part) -> int:
-        """Number of the first row beyond the part."""
+        """Index after the last row of the part."""
         return self.stable if part is Part.STABLE else self.seen
 
     def enough(self, columns: Sequence[int]) -> Sequence[int]:
-        """Which of some columns an index needs, in their order; the others may be compared one by one."""
+        """Subset of `columns`, in order, that an index needs; the others may be compared row by row."""
         return columns
 
     def index(self, columns: tuple[int, ...]) -> Index:
-        """Index on some columns, made if there is none yet."""
+        """Index on some columns, created at first use."""
         found = self.indexes.get(columns)
         if found is None:
             found = self.indexes[columns] = Index(self, columns)
@@ -329,6 +330,6 @@ class Relation:
 
 
 def _share(needs: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-    """Bits for each column of a packed row, 62 in all; `None` if that is too few."""
+    """Bits per column of a packed row, 62 in total; `None` if these are too few."""
     spare = 62 - int(needs.sum())
     return needs + spare // max(len(needs), 1) if spare >= 0 and len(needs) <= 62 else None

@@ -1,4 +1,4 @@
-"""Rows of coded values, and hash tables of them."""
+"""Rows of coded values and hash tables over them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Number = TypeVar("Number", np.int32, np.int64, np.float64)
 
 
 def chunks(rows: Rows) -> Iterator[Rows]:
-    """Cut rows into pieces of at most `CHUNK`."""
+    """Split rows into pieces of at most `CHUNK`."""
     if len(rows) <= CHUNK:
         if len(rows):
             yield rows
@@ -39,8 +39,8 @@ def chunks(rows: Rows) -> Iterator[Rows]:
 
 
 def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> npt.NDArray[Number]:
-    """Copy of an array with room for `length` entries along the first axis."""
-    memory.claim(array.nbytes + memory.SMALL)  # the rest is taken when it is used
+    """Copy of an array with `length` entries along the first axis."""
+    memory.claim(array.nbytes + memory.SMALL)  # the rest is claimed when it is used
     new = np.empty((length, *array.shape[1:]), dtype=array.dtype)
     new[: len(array)] = array
     if fill is not None:
@@ -49,11 +49,12 @@ def grown(array: npt.NDArray[Number], length: int, fill: int | None = None) -> n
 
 
 def lengthen(holder: object, name: str, length: int, otherwise: int = 0) -> None:
-    """Make an array that `holder` has as an attribute longer, where it stands if the system can do that.
+    """Extend the array attribute `name` of `holder`, in place if the operating system can do so.
 
-    Then there are never two of it. If somebody looks at it, a copy takes its place, `otherwise` long if that is more.
+    An extension in place avoids a second array. If there are views of the array, it is copied instead, to a
+    length of at least `otherwise`.
     """
-    array = vars(holder).pop(name)  # NumPy counts who refers to it
+    array = vars(holder).pop(name)  # NumPy checks the reference count
     try:
         memory.claim((length - len(array)) * array.itemsize * prod(array.shape[1:]))
         array.resize((length, *array.shape[1:]))
@@ -64,13 +65,13 @@ def lengthen(holder: object, name: str, length: int, otherwise: int = 0) -> None
 
 
 def _most(size: int) -> int:
-    """Keys of a hash table of some size: with 8 bytes for each place, a key takes 11 bytes at least."""
-    # It takes 23 at most, or 14 in a large packed table.
+    """Maximal number of keys in a hash table of `size` slots: at 8 bytes per slot, a key takes at least 11 bytes."""
+    # The maximum is 23 bytes, or 14 in a large packed table.
     return size * 7 // 10
 
 
 class Slots:
-    """An open-addressing hash table that is at most seven tenths full (layout: `hash_kernels`)."""
+    """Open-addressing hash table with a load of at most 0.7 (layout: `hash_kernels`)."""
 
     def __init__(self, packed: bool = False) -> None:
         self.array: npt.NDArray[np.int64] = np.full(64, -1, dtype=np.int64)
@@ -78,7 +79,7 @@ class Slots:
 
     @classmethod
     def direct(cls, values: int) -> Slots:
-        """One slot for each value below `values`, instead of a hash table."""
+        """Directly addressed table with one slot per value below `values`."""
         memory.claim(8 * values)
         slots = cls()
         slots.array = np.full(values + 1, -1, dtype=np.int64)
@@ -86,24 +87,24 @@ class Slots:
         return slots
 
     def full(self, keys: int) -> bool:
-        """Whether there is no room for `keys` keys in all."""
+        """Whether `keys` keys in total do not fit."""
         return self.array[-1] != index_kernels.DIRECT and keys > _most(len(self.array))
 
     def _size(self, size: int, keys: int) -> int:
-        """The first of the sizes from one on with room for `keys`; packed tables grow slowly where memory counts."""
+        """Table size for `keys` keys, grown from `size`; large packed tables grow by a quarter to save memory."""
         while keys > _most(size):
             size += size // 4 if self.packed and size >= LARGE else size
         return size
 
     def empty(self, keys: int) -> None:
-        """Drop all entries, and then make room for `keys`; so there are never two tables at once."""
+        """Drop all entries and allocate slots for `keys` keys, freeing the old table first."""
         size = self._size(64, keys)
         self.array = np.empty(0, dtype=np.int64)
         memory.claim(8 * size)
         self.array = np.full(size, -1, dtype=np.int64)
 
     def reserve(self, keys: int) -> None:
-        """Make room for `keys` keys in all."""
+        """Grow the table to hold `keys` keys in total."""
         if not self.full(keys):
             return
         size = self._size(len(self.array), keys)
@@ -128,7 +129,7 @@ class Slots:
 
 
 class Keys:
-    """Distinct rows of codes, numbered in the order in which they come.
+    """Distinct rows of codes, numbered in order of first insertion.
 
     Examples
     --------
@@ -144,7 +145,7 @@ class Keys:
         self.count = 0
 
     def reserve(self, more: int) -> int:
-        """Make room for `more` rows; returns how many there is room for in all."""
+        """Reserve capacity for `more` rows; returns the total capacity."""
         need = self.count + more
         if need > len(self.rows):
             self.rows = grown(self.rows[: self.count], max(need, 2 * len(self.rows)))
@@ -152,13 +153,13 @@ class Keys:
         return len(self.rows)
 
     def number(self, batch: Rows) -> npt.NDArray[np.int64]:
-        """Number of each row, new if need be."""
+        """Number of each row; new rows are added."""
         self.reserve(len(batch))
         self.count = kernels.insert(batch, self.rows, self.slots.array, self.key, self.count)
         return self.find(batch)
 
     def find(self, batch: Rows) -> npt.NDArray[np.int64]:
-        """Number of each row, -1 if it has none."""
+        """Number of each row, -1 for unknown ones."""
         found = np.empty(len(batch), dtype=np.int64)
         kernels.places(batch, self.key, self.rows, self.key, self.slots.array, found)
         return found
@@ -167,8 +168,8 @@ class Keys:
 def first_rows(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
     """Mark the first of each set of equal rows.
 
-    For ten million rows of three columns, all different, this takes a tenth of the time of `numpy.lexsort`, and of that
-    of `pyarrow.Table.group_by` a fifth (``python benchmarks/loading.py --distinct 10000000``).
+    For ten million distinct rows of three columns, this takes a tenth of the time of `numpy.lexsort` and a
+    fifth of that of `pyarrow.Table.group_by` (``python benchmarks/loading.py --distinct 10000000``).
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ def first_rows(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_
     Returns
     -------
     ndarray
-        Truth values, one per row.
+        Boolean mask over the rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Dictionary of values: each distinct string, and whatever else has no code of its own, has a code 0, 1, 2, ..."""
+"""Symbol table: dictionary coding of strings and of all other values without an int64 representation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kgreason.language.values import Null, Value, as_double
 
 
 class Symbols:
-    """A growing, append-only dictionary; codes never change.
+    """Append-only symbol table; codes are 0, 1, 2, ... and never change.
 
-    Strings that are loaded (`load`) stay with Arrow until Python asks for them.
+    Loaded strings (`load`) remain in Arrow arrays until they are needed as Python objects.
 
-    Strings have the fast ways in and out (`code`, `encode`, `decode`); values of any type, strings among them, go
-    through `intern` and `values`. 1 and 1.0 have two codes, and so have [1] and [1.0]; columns of kind ANY, where
-    1 and 1.0 are one value, hold the code of the integer (`unified`).
+    Strings have fast methods (`code`, `encode`, `decode`); values of any type, strings included, go through
+    `intern` and `values`. 1 and 1.0 have different codes, and so have [1] and [1.0]; columns of kind ANY,
+    where 1 and 1.0 are one value, hold the code of the integer (`unified`).
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Symbols:
         self._loaded = 0
         self._list: list[Value] = []  # values of the first codes, at least those that are not in `_texts`
         self._dict: dict[Hashable, int] = {}  # codes of the first values of `_list`
-        self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # of the values so far
+        self._ranks: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)  # ranks of the values so far
         self._mixed = False  # whether there are values other than strings
         self._whole: dict[int, int] = {}  # code of each double that equals an integer -> code of the integer
         self.calls: dict[Hashable, Value] = {}
@@ -50,21 +50,21 @@ class Symbols:
 
     @property
     def _values(self) -> list[Value]:
-        """All values by code; those that were loaded become objects of Python when first wanted."""
+        """All values by code; loaded strings become Python objects at the first access."""
         if len(self._list) < self._loaded:
             self._list = [*self._list, *self._texts.slice(len(self._list)).to_pylist()]
         return self._list
 
     @property
     def _codes(self) -> dict[Hashable, int]:
-        """All codes by value; made when a single value is first looked up."""
+        """All codes by value, created at the first lookup."""
         known, count = len(self._dict), len(self)
         if known < count:
             self._dict.update(zip(self._values[known:], range(known, count), strict=True))
         return self._dict
 
     def code(self, string: str) -> int:
-        """Code of one string, new if need be."""
+        """Code of one string, added if it is new."""
         count = len(self)
         found = self._codes.setdefault(string, count)
         if found == count:
@@ -76,7 +76,7 @@ class Symbols:
         return value in self._codes
 
     def encode(self, strings: Iterable[str]) -> npt.NDArray[np.int64]:
-        """Code of each string."""
+        """Codes of strings; new ones are added."""
         strings = strings if isinstance(strings, list | tuple) else list(strings)
         if not strings:
             return np.empty(0, dtype=np.int64)
@@ -88,9 +88,9 @@ class Symbols:
         return np.fromiter(map(codes.__getitem__, strings), dtype=np.int64, count=len(strings))
 
     def load(self, texts: Sequence[ArrowArray]) -> npt.NDArray[np.int64]:
-        """Code of each string of Arrow arrays of large strings; none of them becomes an object of Python."""
+        """Codes of the strings in Arrow arrays of large strings, without creating Python objects."""
         count = self._loaded
-        if count < len(self._list):  # some codes are of values that Arrow does not know
+        if count < len(self._list):  # some codes are of values outside the Arrow array
             return self.encode([string for some in texts for string in some.to_pylist()])
         parts = [self._texts, *texts] if count else texts
         encoded = pa.chunked_array(parts, pa.large_string()).dictionary_encode().unify_dictionaries()
@@ -103,19 +103,19 @@ class Symbols:
         return codes[count:]
 
     def texts(self, codes: npt.NDArray[np.int64]) -> ArrowArray:
-        """Strings of the codes, all of which are strings, as an Arrow array."""
+        """Strings with the given codes, as an Arrow array."""
         if len(codes) and codes.max() < self._loaded:
             return self._texts.take(as_arrow(codes))
         used, where = np.unique(codes, return_inverse=True)
         return strings(self.decode(used.tolist())).take(as_arrow(where))
 
     def decode(self, codes: Iterable[int]) -> list[str]:
-        """Strings of the codes, all of which are strings."""
+        """Strings with the given codes."""
         values = self._values
         return [values[c] for c in codes]  # type: ignore[misc]
 
     def intern(self, value: Value) -> int:
-        """Code of any value, new if need be."""
+        """Code of any value, added if it is new."""
         if isinstance(value, str):
             return self.code(value)
         if isinstance(value, frozenset | tuple):
@@ -132,13 +132,13 @@ class Symbols:
         return found
 
     def recoded(self, codes: npt.NDArray[np.int64], other: Symbols) -> npt.NDArray[np.int64]:
-        """Codes here of the values that some codes of another dictionary stand for."""
+        """Codes in this table of values that are coded by another one."""
         found, which = np.unique(codes, return_inverse=True)
         here = np.array([self.intern(v) for v in other.values(found.tolist())], dtype=np.int64)
         return here[which].reshape(codes.shape)
 
     def unified(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The same codes, with that of the integer for each double that equals one."""
+        """The codes, with each double that equals an integer replaced by the integer."""
         if not self._whole or not len(codes):
             return codes
         doubles = np.fromiter(self._whole, dtype=np.int64)
@@ -149,17 +149,17 @@ class Symbols:
         return integers[which].reshape(codes.shape)
 
     def doubled(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The same codes, with that of the double for each integer."""
+        """The codes, with each integer replaced by the equal double."""
         found, which = np.unique(codes, return_inverse=True)
         values = to_doubles(self.values(found.tolist()))
         made = np.fromiter(map(self.intern, values), dtype=np.int64, count=len(values))
         return made[which].reshape(codes.shape)
 
     def nulls(self, first: int, count: int) -> npt.NDArray[np.int64]:
-        """Codes of the nulls with numbers from `first` on."""
+        """Codes of `count` nulls, numbered from `first`."""
         made = [Null(number) for number in range(first, first + count)]
         start = len(self)
-        if not self._codes.keys().isdisjoint(made):  # another evaluation had nulls of these numbers
+        if not self._codes.keys().isdisjoint(made):  # another evaluation had nulls with these numbers
             return np.fromiter(map(self.intern, made), dtype=np.int64, count=count)
         self._dict.update(zip(made, range(start, start + count), strict=True))
         self._list.extend(made)
@@ -171,23 +171,21 @@ class Symbols:
         return self._values[code]
 
     def values(self, codes: Iterable[int]) -> list[Value]:
-        """Values of the codes."""
+        """Values with the given codes."""
         values = self._values
         return [values[c] for c in codes]
 
     def ranks(self) -> npt.NDArray[np.int64]:
-        """Position of each code in the order of strings: ``ranks[a] < ranks[b]`` compares strings.
+        """Rank of each code in the order of strings: ``ranks[a] < ranks[b]`` compares strings.
 
-        Values of different types, or without an order, stand in the order of `rank`.
+        Values of different types, and values without an order, are ordered by `rank`.
         """
         if len(self._ranks) == len(self):
             return self._ranks
         if self._mixed:
             order = np.array(sorted(range(len(self)), key=lambda c: rank(self._values[c])), dtype=np.int64)
         elif len(self) == self._loaded:
-            order = as_numpy(
-                pc.sort_indices(self._texts)
-            )  # bytes of UTF-8 have the order of their characters
+            order = as_numpy(pc.sort_indices(self._texts))  # the order of UTF-8 bytes is that of characters
         else:
             order = np.argsort(np.array(self._values, dtype=object), kind="stable")
         ranks = np.empty(len(order), dtype=np.int64)
@@ -197,7 +195,7 @@ class Symbols:
 
 
 def key(value: Value) -> Hashable:
-    """What two equal values share: 1 and 1.0 are one value; 1 and ``#T`` are two, and so are [1] and [1.0].
+    """Hashable that is the same for equal values: 1 equals 1.0; 1 differs from ``#T``, and [1] from [1.0].
 
     Examples
     --------
@@ -208,7 +206,7 @@ def key(value: Value) -> Hashable:
 
 
 def form(value: Value) -> Hashable:
-    """What values share that look the same: 1 and 1.0 do not."""
+    """Hashable that is the same for identical values: 1 and 1.0 differ."""
     if isinstance(value, bool):
         return ("boolean", value)
     if isinstance(value, float):
@@ -221,7 +219,7 @@ def form(value: Value) -> Hashable:
 
 
 def whole(value: Value) -> Value:
-    """The integer that equals a double, where there is one of 64 bits; any other value as it is.
+    """The integer equal to a double if there is one of 64 bits; any other value unchanged.
 
     Examples
     --------
@@ -234,25 +232,25 @@ def whole(value: Value) -> Value:
 
 
 def to_doubles(values: Sequence[Value]) -> list[Value]:
-    """The same values, with a double for each integer.
+    """The values, with integers replaced by doubles.
 
     Raises
     ------
     InexactError
-        If no double equals one.
+        If an integer is not representable as a double.
     """
     return [as_double(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in values]
 
 
 def tidy(value: Value) -> Value:
-    """A value as it is kept: days are dates at midnight, -0.0 is 0.0, also within lists and sets.
+    """Normal form of a value: days become dates at midnight and -0.0 becomes 0.0, also within lists and sets.
 
-    Beside doubles in a set, integers become doubles.
+    Integers become doubles in a set that also holds doubles.
 
     Raises
     ------
     TypeError
-        If it is no value of the language.
+        If the value does not belong to the rule language.
     """
     if isinstance(value, tuple):
         return tuple(map(tidy, value))
@@ -270,7 +268,7 @@ def tidy(value: Value) -> Value:
 
 
 def rank(value: Value) -> tuple[object, ...]:
-    """Key that sorts values of all types: booleans, dates, lists, nulls, numbers, sets, strings.
+    """Sort key for values of all types: booleans, dates, lists, nulls, numbers, sets, strings.
 
     Examples
     --------

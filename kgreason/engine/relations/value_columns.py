@@ -1,4 +1,4 @@
-"""Values of an expression for a batch of rows, and how they turn into codes, other kinds and Python values."""
+"""Values of expressions over batches of rows: conversion to codes, other kinds and Python values."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Function: TypeAlias = Callable[[Rows], Values]
 
 
 def code(value: Value, kind: Kind, symbols: Symbols) -> int:
-    """Coded constant at a position of the kind.
+    """Code of a constant at a position of some kind.
 
     Raises
     ------
     InexactError
-        If it is an integer that no double equals, at a position of doubles.
+        If an integer at a position of doubles is not representable as a double.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def code(value: Value, kind: Kind, symbols: Symbols) -> int:
 
 
 def stated(facts: Sequence[CheckedAtom], kinds: Sequence[Kind], symbols: Symbols) -> Rows:
-    """Coded rows of facts of one predicate that a program states.
+    """Coded rows of the facts of one predicate that a program states.
 
     Raises
     ------
     EvaluationError
-        If no double equals an integer among doubles.
+        If an integer among doubles is not representable as a double.
     """
     rows = np.empty((len(facts), len(kinds)), dtype=np.int64)
     for row, fact in zip(rows, facts, strict=True):
@@ -63,7 +63,7 @@ def stated(facts: Sequence[CheckedAtom], kinds: Sequence[Kind], symbols: Symbols
 
 
 def sought(value: Value, kind: Kind, symbols: Symbols) -> int:
-    """Code of a constant that is looked up; one that nothing has, if no value at the position can equal it."""
+    """Code of a constant to look up; an unused code if no value at the position can equal it."""
     try:
         return code(value, kind, symbols)
     except InexactError:
@@ -83,14 +83,14 @@ def coded(values: Values, kind: Kind, target: Kind, symbols: Symbols) -> Codes:
 
 
 def widened(values: Values, kind: Kind, target: Kind, symbols: Symbols) -> Values:
-    """Values of the kind `target`, which holds all values of `kind`."""
+    """Values converted to the wider kind `target`."""
     if kind is target:
         return values
     return as_doubles(values) if target is Kind.DOUBLE else coded(values, kind, target, symbols)
 
 
 def dtype(kind: Kind) -> npt.DTypeLike:
-    """Type of the array that holds values of a kind."""
+    """NumPy type of values of a kind."""
     return {Kind.DOUBLE: np.float64, Kind.BOOL: np.bool_}.get(kind, np.int64)
 
 
@@ -108,7 +108,7 @@ def encoded(values: Sequence[Value], kind: Kind, symbols: Symbols) -> Values:
 
 
 def distinct(columns: Sequence[Codes]) -> tuple[list[Codes], npt.NDArray[np.intp]]:
-    """Distinct rows of some columns, column by column, and for each row which of them it is.
+    """Distinct rows of some columns, by column, and the index of each row among them.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Semi-naive evaluation of strata."""
+"""Semi-naive evaluation of the strata of a program."""

@@ -1,4 +1,4 @@
-"""Evaluation of a checked program: its strata one after another, until all constraints hold."""
+"""Evaluation of a checked program, stratum by stratum, with the chase and the check of constraints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kgreason.language.vocabulary import suggest
 
 @dataclass(frozen=True)
 class Result:
-    """Facts of the goals, how they came about, and what a user should know about them."""
+    """Facts of the goals, with statistics and warnings of the evaluation."""
 
     facts: Facts
     stats: Stats
@@ -53,37 +53,36 @@ def evaluate(
     recorder: Recorder | None = None,
     doubles: Collection[Position] = (),
 ) -> Result:
-    """Derive the facts of some predicates.
+    """Derive the facts of the goal predicates.
 
     Parameters
     ----------
     facts
-        Of the input predicates; any predicate may have some.
+        Input facts, of any predicates (derived ones too).
     goals
-        Predicates wanted; by default the outputs of the program. Only what they depend on is evaluated.
+        Predicates to derive; by default the outputs of the program. Only their dependencies are evaluated.
     watch
-        Called at the start of each round with the relations of the stratum, by predicate; they are new ones when
-        the evaluation starts again.
+        Callback at the start of each round; it gets the relations of the stratum, by predicate. When the
+        evaluation restarts, it gets new relations.
     merges
-        Gets all unifications of nulls, for explanations.
+        Records all unifications of nulls, for explanations.
     recorder
-        Gets what was done, even if the evaluation fails.
+        Receives the statistics, even if the evaluation fails.
     doubles
-        Positions that hold doubles by rules or facts that are left out here.
+        Positions that hold doubles because of rules or facts that are not passed here.
 
     Returns
     -------
     Result
-        Tables of the goals, coded by the symbols of `facts`.
+        Tables of the goals, coded with the symbols of `facts`.
 
     Raises
     ------
     ProgramError
-        If the types of data and rules do not go together.
+        If the types of data and rules are incompatible.
     EvaluationError
-        On overflow of integers and of doubles, division by zero, a negative contribution to a sum in
-        recursion, where values grow beyond `limits`, when a constraint is violated and when a dependency
-        would make two constants equal.
+        On integer or double overflow, division by zero, a negative contribution to a recursive sum, values
+        that grow beyond `limits`, a violated constraint, or a dependency that equates two constants.
 
     Examples
     --------
@@ -105,7 +104,7 @@ def evaluate(
     finally:
         if recorder is not None:
             recorder.stats = Stats(tuple(chase.done), perf_counter() - start, chase.restarts)
-    chase.relations = {g: chase.relations[g] for g in goals}  # nobody needs the others any more
+    chase.relations = {g: chase.relations[g] for g in goals}  # free the other relations
     for relation in chase.relations.values():
         relation.transpose()
     tables = {g: table(g, r, chase.plan.kinds[g], kinds, facts.symbols) for g, r in chase.relations.items()}
@@ -128,12 +127,11 @@ def prepare(
     earlier: Nulls | None = None,
     doubles: Collection[Position] = (),
 ) -> tuple[Chase, Kinds]:
-    """Plan what the goals depend on; returns the evaluation, ready to run, and the kinds of rules and facts."""
-    if watch is None:  # who watches wants to see the rules as they are written
+    """Plan the evaluation of the goals; returns the chase, ready to run, and the inferred kinds of columns."""
+    if watch is None:  # a watcher sees the rules as written
         program = factored(program)
-    kinds = infer(
-        program, facts, doubles
-    )  # of all rules and facts: the goals must not decide what is a double
+    # Kinds come from all rules and facts: the choice of goals must not change which columns hold doubles.
+    kinds = infer(program, facts, doubles)
     program = restricted(program, goals)
     program = replace(program, strata=promptly(program.strata, hidden(program)))
     facts = _relevant(program, facts)
@@ -167,10 +165,10 @@ def _relevant(program: CheckedProgram, facts: Facts) -> Facts:
 
 
 class Chase:
-    """The strata of a program, one after another, and again from the start after each unification.
+    """Chase over the strata of a program, restarted after each unification of nulls.
 
-    Only the nulls outlive a run: they remember what they are unified with, so that in the next run every fact
-    comes about with the unified values, and what follows from them is derived like anything else.
+    Only the nulls survive a restart, with their unifications: the next run derives all facts with the unified
+    values.
     """
 
     def __init__(
@@ -203,10 +201,10 @@ class Chase:
         return nulls
 
     def run(self, progress: Progress) -> tuple[StratumStats, ...]:
-        """Reach the fixpoint of all strata with nothing left to unify."""
+        """Evaluate all strata until a fixpoint without pending unifications."""
         try:
             return self._run(progress)
-        except Endless:  # once more, and now the chase is cut off
+        except Endless:  # second attempt, with a bounded chase
             merges, self.nulls = self.nulls.merges, self._nulls()
             if merges is not None:
                 merges.forget()
@@ -215,7 +213,8 @@ class Chase:
             return self._run(progress)
 
     def _run(self, progress: Progress) -> tuple[StratumStats, ...]:
-        known, more = self.nulls.last, 0  # more: runs that made new nulls; all others leave fewer
+        # more: runs that created new nulls; every other run leaves fewer nulls
+        known, more = self.nulls.last, 0
         while (done := self._attempt(progress)) is None:
             self.restarts += 1
             more += self.nulls.last > known
@@ -236,7 +235,7 @@ class Chase:
         return unify(unification, self.relations, self.plan.kinds, self.nulls, double=double)
 
     def _attempt(self, progress: Progress) -> tuple[StratumStats, ...] | None:
-        """One run; `None` as soon as different values turn out to be one."""
+        """Run all strata once; `None` as soon as a unification has merged different values."""
         plan, symbols = self.plan, self.facts.symbols
         self.relations = _load(self.program, self.facts, plan.kinds, self.limits, self.nulls)
         done = self.done = []
@@ -247,7 +246,7 @@ class Chase:
             )
             try:
                 fixpoint.run(progress)
-            except EvaluationError:  # a constraint that is violated already may be the reason
+            except EvaluationError:  # an already violated constraint may be the cause
                 if not unifications:
                     complete = {p for s in done for p in s.predicates}
                     deny((d for d in denials if d.predicate in complete), self.relations, plan.kinds, symbols)
@@ -258,7 +257,8 @@ class Chase:
             unifications = [u for u in unifications if u not in here]
             if sum(self._unify(u) for u in here):
                 return None
-        deny(denials, self.relations, plan.kinds, symbols)  # now that nothing can be unified away any more
+        # no unification is pending, so that violations are final
+        deny(denials, self.relations, plan.kinds, symbols)
         return tuple(done)
 
 
@@ -308,7 +308,7 @@ def _state(facts: Sequence[CheckedAtom], relation: Relation, kinds: Sequence[Kin
         for piece in chunks(rows):
             relation.insert(piece)
         return
-    for i, fact in enumerate(facts):  # one by one, for the message
+    for i, fact in enumerate(facts):  # one by one, for the error message
         try:
             relation.insert(rows[i : i + 1])
         except Refusal as refusal:
@@ -324,7 +324,7 @@ def _rows(table: Table, kinds: Sequence[Kind], nulls: Nulls) -> Rows:
 
 
 def table(goal: str, relation: Relation, kinds: Sequence[Kind], found: Kinds, symbols: Symbols) -> Table:
-    """Facts of a goal; where doubles can stand in a column of kind ANY, its numbers are doubles."""
+    """Table of a goal; numbers of an ANY column become doubles if the column can hold doubles."""
     columns = [relation.column(i) for i in range(relation.arity)]
     for i, kind in enumerate(kinds):
         if kind is Kind.ANY and (goal, i) in found.double_positions:

@@ -34,15 +34,15 @@ Watch = Callable[[Mapping[str, Relation]], None]
 
 
 class Fixpoint:
-    """The fixpoint of one stratum.
+    """Fixpoint of one stratum.
 
-    Loop invariant, at the start of each round: for every rule of the stratum and every way to match its body
-    with *stable* facts, the head is in the relation. Each round matches the bodies in all ways that use a
-    *recent* fact at least once, with the other atoms on stable or recent ones, and puts new heads among the
-    facts *to add*; then the recent facts become stable and those to add recent. When a round adds nothing no
-    fact is recent: all are stable, and the invariant says that the relations are closed under the rules.
+    Loop invariant, at the start of each round: for every rule of the stratum and every match of its body in
+    *stable* facts, the head is in the relation. Each round evaluates all matches with at least one *recent*
+    fact, where the other atoms match stable or recent facts, and collects new heads as facts *to add*; then
+    the recent facts become stable, and the facts to add become recent. When a round adds nothing, all facts
+    are stable, and by the invariant the relations are closed under the rules.
 
-    A fact of a keyed relation whose value improves counts as recent again, and its older value is forgotten.
+    A fact of a keyed relation whose value improves becomes recent again and loses its older value.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Fixpoint:
         self.symbols = nulls.symbols
         self.round = 1
         self.walks = 0
-        self.given = 0  # codes below are of values that no recursive rule has made
+        self.given = 0  # smaller codes are of values not made by recursive rules
         self.by_name = relations
         self.relations = [relations[p] for p in sorted(plan.predicates) if p in relations]
         self.rules = [
@@ -73,21 +73,21 @@ class Fixpoint:
         ]
 
     def run(self, progress: Progress) -> None:
-        """Reach the fixpoint."""
+        """Evaluate the rules until the fixpoint."""
         progress.step(f"Deriving {', '.join(visible(sorted(self.plan.predicates)))}", unit="facts")
         self._rounds(progress)
         for relation in self.relations:
             relation.settle()
 
     def stats(self) -> StratumStats:
-        """What has been done so far."""
+        """Statistics so far."""
         predicates = tuple(sorted(self.plan.predicates))
         rules = tuple(rule.stats() for rule in self.rules)
         joins = tuple(join for rule in self.rules for join in rule.joins())
         return StratumStats(predicates, self.round, perf_counter() - self.start, rules, self.walks, joins)
 
     def _rounds(self, progress: Progress) -> None:
-        """Carry out all rules once, and the recursive ones until nothing is new."""
+        """Apply all rules once, then the recursive ones until no fact is new."""
         for rule in self.rules:
             if not rule.plan.recursive:
                 progress.advance(self._apply(rule))
@@ -106,14 +106,14 @@ class Fixpoint:
             progress.advance(sum(map(self._apply, recursive)))
 
     def _separately(self, plan: ir.Separable, progress: Progress) -> bool:
-        """Complete a stratum that falls apart, value by value; tells whether the data admit that."""
+        """Evaluate a separable stratum value by value; `False` if the data do not allow it."""
         start = perf_counter()
         rules = {id(rule.plan.rule): rule for rule in self.rules}
         recursive = [rules[id(steps.rule)] for steps in plan.steps]
         tally = separable.Tally(plan, self.profile)
         try:
             return separable.run(tally, self.by_name, self._find, progress.advance)
-        except EvaluationError:  # of a step that perhaps nobody takes
+        except EvaluationError:  # from a step that might never be taken
             return False
         except MemoryError as error:
             raise self._exhausted(recursive[0], error) from None
@@ -122,7 +122,7 @@ class Fixpoint:
             self._count(tally, recursive, perf_counter() - start)
 
     def _count(self, tally: separable.Tally, rules: Sequence[Rule], seconds: float) -> None:
-        """Share out among the recursive rules what walks have done."""
+        """Distribute the counts of the walks over the recursive rules."""
         if self.profile:
             for place, rule in enumerate(rules):
                 for number, (tried, new) in enumerate(tally.counted(place), self.round + 1):
@@ -130,7 +130,7 @@ class Fixpoint:
             return
         found = tally.by_predicate or {rules[0].plan.rule.head.predicate: tally.facts}
         tried, told = tally.tried, set[str]()
-        for rule in rules:  # the first of each predicate stands for all
+        for rule in rules:  # the first rule of each predicate represents all its rules
             predicate = rule.plan.rule.head.predicate
             if predicate in found and predicate not in told:
                 rule.count(self.round, tried, found[predicate], seconds)
@@ -138,7 +138,7 @@ class Fixpoint:
                 told.add(predicate)
 
     def _find(self, steps: ir.Steps) -> tuple[Rows, Kind]:
-        """Rows that the line of some steps finds, with what they contribute as the last column."""
+        """Rows found by the line of `steps`, with their contribution as the last column."""
         assert steps.line is not None
         aggregation = steps.rule.aggregation
         argument = aggregation.argument if aggregation and aggregation.function != "mcount" else None
@@ -157,7 +157,7 @@ class Fixpoint:
 
     def _turn(self) -> bool:
         try:
-            recent = [r.turn() for r in self.relations]  # every one of them, so not inside any()
+            recent = [r.turn() for r in self.relations]  # a list, not any(): every relation must turn
         except MemoryError as error:
             raise self._exhausted(max(self.rules, key=lambda rule: rule.facts), error) from None
         if self.watch is not None:
@@ -165,7 +165,7 @@ class Fixpoint:
         return any(recent)
 
     def _check(self, rules: Sequence[Rule], rounds: int) -> None:
-        """Stop what grows for ever."""
+        """Raise an error for values that grow without bound."""
         if rounds > self.limits.rounds:
             raise self._endless(rules)
         for rule in rules:
@@ -181,7 +181,7 @@ class Fixpoint:
 
     @cached_property
     def _longest(self) -> int:
-        """Elements of the longest value that was there before."""
+        """Number of elements of the longest given value."""
         given = self.symbols.values(range(self.given))
         return max((elements(value, sys.maxsize) for value in given), default=0)
 
@@ -197,7 +197,7 @@ class Fixpoint:
     def _endless(self, rules: Sequence[Rule]) -> EvaluationError:
         most = max(rule.facts for rule in rules)
         growing = [rule for rule in rules if 2 * rule.facts >= most]
-        growing.sort(key=lambda rule: not rule.computes())  # a rule that only copies is not the reason
+        growing.sort(key=lambda rule: not rule.computes())  # rules that only copy values are not the cause
         rule = next((rule for rule in growing if rule.example()), growing[0])
         return rule.error(
             f"values still change after {self.limits.rounds} rounds{rule.example()}",

@@ -1,8 +1,8 @@
-"""Operators of a plan at work on batches of rows.
+"""Physical operators: stages that transform batches of rows.
 
-A stage turns a stream of batches into the next. Rows are coded; `layout` names the variable in each column. A
-batch holds at most `CHUNK` rows and is only valid until the next one is asked for, because stages write into
-buffers of their own again and again.
+A stage maps a stream of batches to a stream of batches. Rows are coded; `layout` names the variable of each
+column. A batch holds at most `CHUNK` rows and is valid only until the next one is requested, because stages
+reuse their buffers.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ Condition = Callable[[Rows], npt.NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class Probe:
-    """How rows look up their partners for an atom in an index of its relation.
+    """Lookup of rows in the index of an atom's relation.
 
     Attributes
     ----------
     key
-        For each column of the index: a column of the rows or, below 0, -1 - position in `constants`.
+        For each column of the index: a column of the rows or, if negative, -1 - position in `constants`.
     checks
-        What the index leaves open, as (column of the atom, column of the rows or constant).
+        Equalities not covered by the index, as (column of the atom, column of the rows or constant).
     text
-        The atom, as a user reads it.
+        Text of the atom.
     """
 
     index: Index
@@ -60,9 +60,9 @@ class Probe:
         live: bool,
         whole: bool = False,
     ) -> Probe:
-        """Key of an atom; `live` if the relation is still growing, so that fluid values may not be hashed.
+        """Create the probe of an atom; `live` if its relation still grows, so that fluid values are not hashed.
 
-        Where the probe must be `whole`, nothing else is left open.
+        A `whole` probe covers all equalities by the index, except those of fluid values.
         """
         columns: list[int] = []
         key: list[int] = []
@@ -95,7 +95,7 @@ class Probe:
 
 
 class Looking:
-    """A stage that looks rows up in an index, and keeps count of it."""
+    """Stage that looks up rows in an index, with counters."""
 
     def __init__(self, probe: Probe, part: ir.Part) -> None:
         self.probe = probe
@@ -105,7 +105,7 @@ class Looking:
 
 
 class Joining(Looking):
-    """Stage of a join: writes the wanted columns of each pair into its buffer, and keeps what meets some conditions."""
+    """Join stage: writes the selected columns of each pair into its buffer and filters them by conditions."""
 
     def __init__(
         self, probe: Probe, part: ir.Part, takes: Sequence[int], conditions: Sequence[Condition] = ()
@@ -154,14 +154,14 @@ class Joining(Looking):
 
 
 class Matching(Looking):
-    """Stage of a semi-join (`wanted` true) or anti-join: keeps rows with or without a partner."""
+    """Semi-join (`wanted` true) or anti-join stage: keeps the rows with or without a partner."""
 
     def __init__(self, probe: Probe, part: ir.Part, wanted: bool) -> None:
         super().__init__(probe, part)
         self.wanted = wanted
 
     def __call__(self, batches: Batches) -> Batches:
-        """Look up the rows of all batches."""
+        """Filter all batches."""
         probe, index = self.probe, self.probe.index
         relation = index.relation
         for batch in batches:
@@ -187,7 +187,7 @@ class Matching(Looking):
 
 
 def filtering(condition: Condition) -> Stage:
-    """Stage that keeps the rows for which a condition holds."""
+    """Filter stage for a condition."""
 
     def stage(batches: Batches) -> Batches:
         for batch in batches:
@@ -199,9 +199,9 @@ def filtering(condition: Condition) -> Stage:
 
 
 def gathering(sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]], cut: bool = False) -> Stage:
-    """Stage that makes each column from a column of the rows or by a function.
+    """Projection stage: each column is a column of the rows or the result of a function.
 
-    With `cut` it drops rows whose last value has no code: that is a null that the chase leaves out.
+    With `cut` it drops rows whose last value has no code, which marks a null that the chase omits.
     """
 
     def stage(batches: Batches) -> Batches:
@@ -220,7 +220,7 @@ def gathering(sources: Sequence[int | Callable[[Rows], npt.NDArray[np.int64]]], 
 def inventing(
     nulls: Inventor, rule: CheckedRule, operator: ir.Invent, columns: Sequence[int], kinds: Sequence[Kind]
 ) -> Stage:
-    """Stage that adds the nulls of a rule's existential variables; `columns` are those of their frontier."""
+    """Stage that adds the nulls of existential variables; `columns` are those of their frontier."""
 
     def stage(batches: Batches) -> Batches:
         for batch in batches:
@@ -233,7 +233,7 @@ def inventing(
 
 
 def admitting(aggregation: Aggregation, scope: Scope) -> Stage:
-    """Stage that refuses what an aggregate of values of any type cannot take; the value is the last column."""
+    """Stage that raises an error for values (last column, kind ANY) that the aggregate does not accept."""
 
     def stage(batches: Batches) -> Batches:
         for batch in batches:

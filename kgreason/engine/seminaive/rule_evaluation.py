@@ -1,4 +1,4 @@
-"""A rule at work."""
+"""Evaluation of one rule, plain or with an aggregate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FLOORS = {"msum": 0, "mprod": 1}
 
 
 class Rule(ABC):
-    """A rule at work: its lines of stages, and what became of them."""
+    """Rule under evaluation: its pipelines and statistics."""
 
     def __init__(
         self,
@@ -60,12 +60,12 @@ class Rule(ABC):
         )
 
     def pipeline(self) -> Pipeline:
-        """A line of the rule, still without stages."""
+        """New pipeline of the rule, without stages."""
         return self._pipeline.successor(())
 
     @cached_property
     def lines(self) -> list[tuple[Relation | None, Pipeline]]:
-        """Relation whose recent rows a line reads, if it does, and its stages; they make the indexes that they use."""
+        """Pipelines, each with the relation whose recent rows it reads (if any); creates the indexes they use."""
         made: list[tuple[Relation | None, Pipeline]] = []
         for line in self.plan.lines:
             pipeline = self.pipeline()
@@ -78,7 +78,7 @@ class Rule(ABC):
         """Add the stages of a line to its pipeline."""
 
     def apply(self, number: int) -> int:
-        """Carry the rule out on recent facts, or on all if it is not recursive; returns how many are new."""
+        """Apply the rule to recent facts, or to all if it is not recursive; returns the number of new facts."""
         start = perf_counter()
         self.changed = self.tried = 0
         try:
@@ -93,18 +93,18 @@ class Rule(ABC):
         return self.changed
 
     def count(self, number: int, tried: int, new: int, seconds: float) -> None:
-        """Remember what the rule did in a round, if anything."""
+        """Record the counts of a round, if there are any."""
         if tried or new:
             self.facts += new
             self.rounds.append(RoundStats(number, tried, new, seconds))
 
     def stats(self) -> RuleStats:
-        """What the rule has done so far."""
+        """Statistics of the rule so far."""
         seconds, tried = sum(r.seconds for r in self.rounds), sum(r.tried for r in self.rounds)
         return RuleStats(self.plan.rule.text, self.facts, seconds, tried, tuple(self.rounds))
 
     def joins(self) -> Iterator[JoinStats]:
-        """What its joins have done so far."""
+        """Statistics of its joins so far."""
         for _, pipeline in self.__dict__.get("lines", ()):
             for stage in pipeline.stages:
                 if isinstance(stage, Looking) and stage.probed:
@@ -115,21 +115,21 @@ class Rule(ABC):
     def _insert(self, rows: Rows) -> int:
         try:
             return self.head.insert(rows)
-        except Refusal as refusal:  # of a union of booleans and numbers, or of values that do not compare
+        except Refusal as refusal:  # a union of booleans and numbers, or values that are not comparable
             clash = refusal.what.startswith("type clash")
             hint = "the values of one key must be of one type, and no nulls" if clash else None
             raise self.error(f"{refusal.what}, in {self.plan.rule.head}", hint) from None
 
     def error(self, message: str, hint: str | None) -> EvaluationError:
-        """An error that the rule makes."""
+        """Evaluation error located at the rule."""
         return EvaluationError(message, self.plan.rule.text, self.plan.rule.span, hint)
 
     @abstractmethod
     def derived(self) -> Batches:
-        """Rows of the head from what is recent, known ones among them."""
+        """Head rows derived from recent facts, known ones included."""
 
     def bindings(self) -> Iterator[tuple[Pipeline, Rows]]:
-        """What leaves the lines that have anything to read."""
+        """Batches from the pipelines that have input."""
         for relation, pipeline in self.lines:
             if relation is None or len(relation.rows(ir.Part.RECENT)):
                 for batch in pipeline.run():
@@ -137,12 +137,12 @@ class Rule(ABC):
                     yield pipeline, batch
 
     def computes(self) -> bool:
-        """Whether the rule makes new values."""
+        """Whether the rule computes new values."""
         rule = self.plan.rule
         return rule.aggregation is not None or any(isinstance(step, Assign) for step in rule.before)
 
     def example(self, row: int = -1) -> str:
-        """A fact or group that changed in the last round, for messages."""
+        """Example of a fact or group that changed in the last round, for error messages."""
         recent = self.head.rows(ir.Part.RECENT)[row:][:1]
         values = [
             decode(kind, recent[:, i].copy(), self.symbols)[0]
@@ -156,7 +156,7 @@ class Rule(ABC):
         )
 
     def longer(self, given: int, most: int) -> int | None:
-        """Which of the newest facts holds a value of more than `most` elements that has no code below `given`."""
+        """Index of a recent fact that holds a value with code at least `given` and more than `most` elements."""
         recent = self.head.rows(ir.Part.RECENT)
         for column, size in self.growing.items():
             fresh = np.flatnonzero(recent[:, column] >= given)
@@ -167,10 +167,10 @@ class Rule(ABC):
 
 
 def _growing(rule: CheckedRule, kinds: Sequence[Kind]) -> dict[int, Callable[[Value, int], int]]:
-    """Columns of the values that a rule computes, if they can grow, and what tells their sizes."""
+    """Head columns with computed values that can grow, each with its size function."""
     sizes = {step.variable: elements for step in (*rule.before, *rule.after) if isinstance(step, Assign)}
     if rule.aggregation is not None and plain(rule.aggregation) == "union":
-        sizes[rule.aggregation.variable] = _element  # there are no more elements than somebody makes
+        sizes[rule.aggregation.variable] = _element  # their number is bounded by the rules that make elements
     elif rule.aggregation is not None:
         sizes[rule.aggregation.variable] = elements
     return {
@@ -181,13 +181,12 @@ def _growing(rule: CheckedRule, kinds: Sequence[Kind]) -> dict[int, Callable[[Va
 
 
 def _element(value: Value, most: int) -> int:
-    """Size of the largest element of a set."""
     assert isinstance(value, frozenset)
     return max((elements(element, most) for element in value), default=0)
 
 
 class Plain(Rule):
-    """A rule without an aggregate."""
+    """Rule without an aggregate."""
 
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
         """Add the stages of a line to its pipeline."""
@@ -195,12 +194,12 @@ class Plain(Rule):
             pipeline.add(operator)
 
     def derived(self) -> Batches:
-        """Rows of the head from what is recent."""
+        """Head rows derived from recent facts."""
         return (batch for _, batch in self.bindings())
 
 
 class Aggregating(Rule):
-    """A rule with an aggregate: before it one pipeline per line, behind it one for all."""
+    """Rule with an aggregate: one pipeline per line before it, one shared pipeline after it."""
 
     groups: Groups | Gathered
     behind: Pipeline
@@ -208,7 +207,7 @@ class Aggregating(Rule):
     first = ""
 
     def build(self, line: ir.Line, pipeline: Pipeline) -> None:
-        """Add the stages before the aggregate, and once those behind it."""
+        """Add the stages before the aggregate, and once those after it."""
         at = next(i for i, o in enumerate(line.operators) if isinstance(o, Aggregation))
         for operator in line.operators[:at]:
             pipeline.add(operator)
@@ -232,7 +231,7 @@ class Aggregating(Rule):
                 self.behind.add(operator)
 
     def derived(self) -> Batches:
-        """Rows of the head for the groups whose totals changed."""
+        """Head rows of the groups whose totals changed."""
         try:
             groups, totals = self._totals()
         except Unfit as error:
@@ -276,7 +275,7 @@ class Aggregating(Rule):
             )
 
     def example(self, row: int = -1) -> str:
-        """A total or fact of the last round, for messages."""
+        """Example of a total or fact of the last round, for error messages."""
         if not len(self.last) or row >= 0:
             return super().example(row)
         return ", for instance " + self.scope.binding(self.last[0], self.scope.layout)

@@ -1,4 +1,4 @@
-"""A line of a rule at work: the stages of its operators, one after another."""
+"""Pipeline of a rule: the stages of its operators in sequence."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
 
 
 class Pipeline:
-    """Stages for a run of operators, built one after another.
+    """Stages of a sequence of operators, appended one by one.
 
     Parameters
     ----------
     relations
-        By predicate.
+        Relations by predicate.
     kinds
-        Of the predicates' positions.
+        Kinds of the columns, by predicate.
     variables
-        Kinds of the rule's variables.
+        Kinds of the variables of the rule.
     live
-        Predicates of the stratum at work.
+        Predicates of the current stratum.
     nulls
-        Where existential variables and Skolem terms get their nulls.
+        Source of the nulls of existential variables and Skolem terms.
     """
 
     def __init__(
@@ -68,15 +68,15 @@ class Pipeline:
         self.nulls = nulls
         self.layout: Layout = ()
         self.stages: list[Stage] = []
-        self.scans = False  # whether the source are the facts of an atom
+        self.scans = False  # whether the source is a scan of an atom
         self.source: Callable[[], Batches] = lambda: iter([np.empty((1, 0), dtype=np.int64)])
 
     def run(self) -> Batches:
-        """Batches that leave the last stage."""
+        """Batches from the last stage."""
         return self.flow(self.source())
 
     def flow(self, batches: Batches) -> Batches:
-        """Send batches through the stages."""
+        """Send batches through all stages."""
         for stage in self.stages:
             batches = stage(batches)
         return batches
@@ -101,11 +101,11 @@ class Pipeline:
 
     @property
     def scope(self) -> Scope:
-        """Where expressions find the present columns."""
+        """Scope of expressions over the current columns."""
         return Scope(self.layout, self.variables, self.symbols, self.rule, self.nulls)
 
     def contribute(self, names: Sequence[str], argument: Expression) -> Kind:
-        """Arrange columns as an aggregate wants them: some variables, then the argument; returns its kind."""
+        """Arrange the columns for an aggregate: named variables, then the argument; returns the argument's kind."""
         kind, function = self.scope.compile(argument)
         if isinstance(argument, Variable):
             if self.layout != (*names, argument.name):
@@ -119,7 +119,7 @@ class Pipeline:
         return kind
 
     def successor(self, layout: Layout) -> Pipeline:
-        """Pipeline without stages for what comes behind an aggregate."""
+        """Copy without stages, for the operators after an aggregate."""
         other = copy(self)
         other.layout, other.stages = layout, []
         return other
@@ -191,7 +191,9 @@ class Pipeline:
 
     def _anti_join(self, atom: CheckedAtom) -> None:
         relation, repeats = self.relations[atom.predicate], _repeats(atom)
-        if repeats:  # an index cannot compare columns of one row, so it gets only the rows where they agree
+        # An index cannot compare columns of one row, so that it gets only the rows whose repeated columns
+        # agree.
+        if repeats:
             rows = relation.rows(ir.Part.ALL)
             agree = np.logical_and.reduce([rows[:, i] == rows[:, j] for i, j in repeats])
             relation = Relation(relation.arity)
@@ -220,7 +222,7 @@ def _is(a: int, constant: int) -> Condition:
 
 
 def read(atom: CheckedAtom, relation: Relation, part: ir.Part, codes: Sequence[int | None]) -> Batches:
-    """Rows of a part of a relation that fit the constants and repeated variables of an atom."""
+    """Rows of a part of a relation that agree with the constants and repeated variables of an atom."""
     fixed = [(i, c) for i, c in enumerate(codes) if c is not None]
     same = _repeats(atom)
     for rows in relation.batches(part):

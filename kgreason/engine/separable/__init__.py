@@ -1,1 +1,1 @@
-"""Recursive strata that fall apart by the value of one argument, evaluated value by value on all cores."""
+"""Separable recursive strata, evaluated independently and in parallel for each value of one argument."""

@@ -1,4 +1,4 @@
-"""The steps of a separable stratum: what its rules allow, found by the engine and numbered for the walks."""
+"""Steps of a separable stratum: computed by the engine and numbered for the walks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kgreason.engine.separable import walk_kernels
 States = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.int64]
 
-EXACT = 2.0**53  # integers up to here are doubles
-MANY = 1 << 15  # states whose memory of a walk is more than the nearest caches hold
+EXACT = 2.0**53  # integers up to here are exact as doubles
+MANY = 1 << 15  # number of states from which the data of a walk exceed the nearest caches
 
 Find = Callable[[Steps], tuple[Rows, Kind]]
 """Finds rows of `Steps.columns`, with contributions as a last column, some perhaps twice; and the kind of these."""
@@ -25,7 +25,7 @@ Find = Callable[[Steps], tuple[Rows, Kind]]
 
 @dataclass(frozen=True)
 class Compressed:
-    """Steps in compressed rows (see `kgreason.engine.separable.walk_kernels`)."""
+    """Steps in compressed sparse rows (see `kgreason.engine.separable.walk_kernels`)."""
 
     ptr: Codes
     to: States
@@ -33,7 +33,7 @@ class Compressed:
 
     @classmethod
     def make(cls, steps: Listed, states: int) -> Compressed:
-        """Sort steps by their source."""
+        """Sort steps by source."""
         ptr = np.zeros(states + 1, dtype=np.int64)
         order = np.empty(len(steps.source), dtype=np.int64)
         walk_kernels.by_source(steps.source, ptr, order)
@@ -43,7 +43,7 @@ class Compressed:
 
 @dataclass(frozen=True)
 class Listed:
-    """Steps in any order; `weights` is empty where one is enough."""
+    """Steps in any order; `weights` is empty if one step is enough."""
 
     source: States
     target: States
@@ -51,7 +51,7 @@ class Listed:
 
     @classmethod
     def join(cls, pieces: Sequence[Listed]) -> Listed:
-        """All steps of some lists."""
+        """Concatenation of lists of steps."""
         none, nothing = np.empty(0, dtype=np.int32), np.empty(0)
         return cls(
             np.concatenate([none, *(p.source for p in pieces)]),
@@ -60,12 +60,12 @@ class Listed:
         )
 
     def renumbered(self, numbers: States) -> Listed:
-        """The same steps between states with other numbers."""
+        """The steps with renumbered states."""
         return Listed(numbers[self.source], numbers[self.target], self.weights)
 
 
 class Numbering:
-    """Numbers of the values between which steps go: 0, 1, ... for each predicate, one predicate after another."""
+    """Numbering of states: 0, 1, ... for the values of each predicate, one predicate after another."""
 
     def __init__(self, columns: Sequence[Codes]) -> None:
         filled = [c for c in columns if len(c)]
@@ -87,7 +87,7 @@ class Numbering:
         return (numbers + part * len(self)).astype(np.int32)
 
     def renumber(self, numbers: States) -> None:
-        """Give each state another number; there is one predicate."""
+        """Renumber the states of a single predicate."""
         self._numbers, self._sorted = numbers, self.codes
         self.codes = np.empty_like(self._sorted)
         self.codes[numbers] = self._sorted
@@ -95,9 +95,9 @@ class Numbering:
 
 @dataclass(frozen=True)
 class Graph:
-    """What the walks go over; `sums` are the steps whose contributions add up, `bounds` what they must pass.
+    """Graph of the walks; `sums` are the steps with contributions, and `bounds` the thresholds of their totals.
 
-    The weights of the `plain` steps are the numbers of their rules, where these are wanted (`build`).
+    The weights of `plain` steps are the numbers of their rules, if requested (`build`).
     """
 
     plain: Compressed
@@ -110,14 +110,14 @@ class Graph:
 def build(
     plan: Separable, seeds: Sequence[tuple[Codes, Codes]], find: Find, *, numbered: bool = False
 ) -> Graph | None:
-    """Find all steps; `None` if sums of them might not be what the rules say, as an overflow or a negative part.
+    """Compute all steps; `None` if sums may deviate from the semantics of rules (overflow or negative contributions).
 
     Parameters
     ----------
     seeds
-        Of each predicate, sorted by name: the fixed and the moving values of the facts that other rules derive.
+        For each predicate, sorted by name: fixed and moving values of the facts derived by other rules.
     numbered
-        Whether each step shall tell its rule, by the place in `plan.steps`.
+        Whether each step records its rule, as index into `plan.steps`.
     """
     parts = tuple(plan.fixed)
     found = [(steps, *_distinct_steps(steps, find)) for steps in plan.steps]
@@ -155,7 +155,7 @@ def build(
 
 
 def _near(lists: Sequence[Listed], states: int) -> States:
-    """Number of each state such that those which one walk visits are mostly neighbours."""
+    """Renumbering of the states by which those visited in one walk are mostly adjacent."""
     one, several = (Compressed.make(steps, states) for steps in lists)
     numbers = np.full(states, -1, dtype=np.int32)
     stack = np.empty(len(one.to) + len(several.to) + 1, dtype=np.int32)
@@ -164,7 +164,7 @@ def _near(lists: Sequence[Listed], states: int) -> States:
 
 
 def _distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
-    """Distinct steps; of each contribution to a target the greatest."""
+    """Distinct steps, with the greatest value of each contribution."""
     if steps.body is None:
         return np.empty((0, 3), dtype=np.int64), Kind.INT
     rows, kind = find(steps)
@@ -172,7 +172,7 @@ def _distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
         return rows, kind
     values = rows[:, -1].view(np.float64) if kind is Kind.DOUBLE else rows[:, -1]
     keys = rows[:, :-1]
-    if values.min() < 0:  # an error where it is reached, even beside a greater one
+    if values.min() < 0:  # an error where it is reached, even next to a greater one
         return rows, kind
     if first_rows([np.ascontiguousarray(key) for key in keys.T]).all():
         return rows, kind
@@ -182,13 +182,13 @@ def _distinct_steps(steps: Steps, find: Find) -> tuple[Rows, Kind]:
 
 
 def _step_weights(rows: Rows, kind: Kind) -> npt.NDArray[np.float64]:
-    """What each step contributes, from the last column of its rows."""
+    """Contribution of each step, from the last column of its rows."""
     last = np.ascontiguousarray(rows[:, -1])
     return last.view(np.float64) if kind is Kind.DOUBLE else last.astype(np.float64)
 
 
 def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
-    """Whether no sum to any target can fall, overflow or, of integers, be rounded."""
+    """Whether no sum at any target can decrease, overflow or, for integers, be rounded."""
     if not len(weights):
         return True
     if weights.min() < 0:
@@ -198,7 +198,7 @@ def _safe(weights: npt.NDArray[np.float64], target: States, kind: Kind) -> bool:
 
 
 def _bound_of(threshold: Threshold) -> float | None:
-    """Greatest double that is not enough."""
+    """Greatest double that does not pass the threshold."""
     if abs(threshold.value) > EXACT:
         return None
     value = float(threshold.value)

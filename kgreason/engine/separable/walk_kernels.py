@@ -1,8 +1,8 @@
-"""Compiled walks over steps, one for each value that a recursion keeps.
+"""Compiled breadth-first walks over steps, one for each fixed value of a separable recursion.
 
-States are numbered 0, 1, ...; steps are in compressed rows: those from state s are ``ptr[s]:ptr[s+1]``.
-The walk for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. What it reaches goes to the end of
-`out`, which is at the same time its queue.
+States are numbered 0, 1, ...; steps are in compressed sparse rows: those from state s are
+``ptr[s]:ptr[s+1]``. The walk for value i begins at the states ``seeds[seed_ptr[i]:seed_ptr[i+1]]``. Reached
+states are appended to `out`, which also serves as the queue.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from kgreason.base.jit import Doubles, Ints, Rows, Shorts, kernel
 
 @kernel
 def by_source(source: Shorts, ptr: Ints, order: Ints) -> None:
-    """Sort steps by their source, in time linear in their number.
+    """Sort steps by source, in linear time.
 
     Parameters
     ----------
     ptr
-        All 0, one longer than there are states; receives the bounds of each row.
+        Zeros, one more than there are states; receives the row bounds.
     order
-        Receives the number of the step at each place.
+        Receives the permutation that sorts the steps.
     """
     for i in range(len(source)):
         ptr[source[i] + 1] += 1
@@ -38,14 +38,14 @@ def by_source(source: Shorts, ptr: Ints, order: Ints) -> None:
 
 @kernel
 def preorder(ptr: Ints, to: Shorts, sum_ptr: Ints, sum_to: Shorts, stack: Shorts, numbers: Shorts) -> None:
-    """Number the states as a search in depth meets them, so that what a walk visits lies together in memory.
+    """Number the states in depth-first preorder, so that states visited in one walk are close in memory.
 
     Parameters
     ----------
     stack
-        Room for all steps and one more.
+        Buffer for all steps and one more.
     numbers
-        All -1; receives the new number of each state.
+        Initially -1; receives the new number of each state.
     """
     n = 0
     for root in range(len(numbers)):
@@ -83,21 +83,21 @@ def reach(
     first: int,
     last: int,
 ) -> tuple[int, int, int]:
-    """Walk for the values first, ..., last - 1, as long as `out` surely has room.
+    """Walk for the values first, ..., last - 1, while `out` has room for all states.
 
     Parameters
     ----------
     stamps
-        One per state; belongs to the thread, 0 at the beginning. Value i leaves the stamp ``i + 1``.
+        One per state, owned by the thread, initially 0. Value i leaves the stamp ``i + 1``.
     used
-        Entries of `out` that are taken.
+        Number of used entries of `out`.
     counts
-        Receives the number of states that each value reaches.
+        Receives the number of states reached from each value.
 
     Returns
     -------
     tuple
-        The value to go on with, the entries of `out` that are taken then, and the steps that were tried.
+        The value with which to continue, the number of used entries of `out`, and the number of tried steps.
     """
     i = first
     tried = 0
@@ -165,28 +165,28 @@ def accumulate(
     first: int,
     last: int,
 ) -> tuple[int, int, int]:
-    """Walk as `reach` does; states are also reached when the weights of steps from reached ones pass a bound.
+    """Walk like `reach`; a state is also reached when the total weight of steps from reached states passes a bound.
 
-    With a tally it counts what each rule does in each round. A round is one step of all walks: it goes on from the
-    states that the round before has reached, as the rounds of a semi-naive evaluation do.
+    With a tally, count the work of each rule in each round. A round is one step of all walks from the states
+    reached in the previous round, as in semi-naive evaluation.
 
     Parameters
     ----------
     rules
         Number of the rule of each plain step, for the tally.
     sum_ptr, sum_to, weights
-        Steps whose weights are added up at their target, exactly but for the last bit of a double-double.
+        Steps whose weights are summed at their target, with the precision of a double-double.
     sum_rules
-        For each bound, number of the rule whose weights it is for, for the tally.
+        Number of the rule with each bound, for the tally.
     bounds
-        Greatest total that is not enough; all targets in ``[p * n, (p + 1) * n)`` have the bound p of
-        ``len(bounds)``, where n is the number of states divided by that of bounds.
+        Greatest totals that do not pass the thresholds; all targets in ``[p * n, (p + 1) * n)`` have bound p
+        of ``len(bounds)``, where n is the number of states divided by that of bounds.
     cells
         Four per state: stamp of the walk that reached it; stamp of its total; high and low part of the total.
-        Belongs to the thread, 0 at the beginning.
+        Owned by the thread, initially 0.
     tally
-        A row for each round, the last one for all later ones too; for each rule two columns, to which are added the
-        steps that were tried and the states that were new. Without rows nothing is counted.
+        One row per round, the last one for all later rounds too; two columns per rule, to which the numbers
+        of tried steps and of new states are added. Without rows nothing is counted.
     """
     i = first
     tried = 0
@@ -203,7 +203,7 @@ def accumulate(
                 out[tail] = s
                 tail += 1
         here = 0
-        end = tail  # of the states from which this round goes on
+        end = tail  # end of the states from which this round continues
         while head < tail:
             if counting and head == end:
                 end = tail
@@ -242,7 +242,7 @@ def accumulate(
 def unfold(
     values: Ints, counts: Ints, states: Shorts, codes: Ints, fixed: Ints, moving: Ints, first: int, last: int
 ) -> None:
-    """Write the facts of values first, ..., last - 1: each value so often as it has states, and their codes."""
+    """Write the facts of values first, ..., last - 1: each value once per reached state, with the state's code."""
     at = 0
     for i in range(first, last):
         for _ in range(counts[i]):

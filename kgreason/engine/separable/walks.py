@@ -1,4 +1,4 @@
-"""All walks of a separable stratum, on all cores."""
+"""Parallel walks of a separable stratum."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from kgreason.engine.relations.rows import Rows
 from kgreason.engine.separable import walk_kernels
 from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
 
-STEPS = 1 << 18  # of a block of walks, so that no thread waits long for the others, nor a user who interrupts
-REACHED = 1 << 17  # states after which a block pauses for the same reason
-BLOCKS = 32  # per core, at least: light walks tell nothing of those to come
-LEAST = 1 << 16  # room for states that is asked for at once
-ROUNDS = 100_000  # of which what was done is told one by one
+STEPS = 1 << 18  # of a block of walks, so that neither other threads nor a user interrupt wait long
+REACHED = 1 << 17  # states after which a block pauses, for the same reason
+BLOCKS = 32  # minimum per core, because light walks do not predict the cost of later ones
+LEAST = 1 << 16  # states allocated at once
+ROUNDS = 100_000  # number of rounds with separate counts
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """Where the walks begin: distinct fixed values, and for each of them some states."""
+    """Starting points of the walks: distinct fixed values, each with some states."""
 
     values: Codes
     ptr: Codes
@@ -33,7 +33,7 @@ class Seeds:
 
     @classmethod
     def make(cls, fixed: Codes, states: States) -> Seeds:
-        """Group states by fixed value; walks that begin near each other follow one another."""
+        """Group states by fixed value; walks with close starting points are adjacent."""
         if not (fixed[1:] > fixed[:-1]).all():
             order = np.lexsort((states, fixed))
             fixed, states = fixed[order], states[order]
@@ -48,7 +48,7 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Piece:
-    """What the values first, ..., last - 1 reach, one after the other."""
+    """States reached from the values first, ..., last - 1, concatenated."""
 
     first: int
     last: int
@@ -56,16 +56,16 @@ class Piece:
 
 
 class Tally:
-    """What walks have done so far, which is known even if they do not come to their end.
+    """Statistics of the walks so far, also if they are interrupted.
 
     Attributes
     ----------
     walks, tried, facts
-        Numbers of walks, of their steps, and of new facts.
+        Numbers of walks, of tried steps, and of new facts.
     by_predicate
-        New facts of each predicate, at the end.
+        New facts of each predicate, set at the end.
     rounds
-        If `profile`, what each thread counts of each round and rule (see `walk_kernels.accumulate`).
+        If `profile`, counts of each thread by round and rule (see `walk_kernels.accumulate`).
     """
 
     def __init__(self, plan: Separable, profile: bool = False) -> None:
@@ -76,18 +76,18 @@ class Tally:
         self.rounds: list[Rows] = []
 
     def counted(self, rule: int) -> list[tuple[int, int]]:
-        """Facts that a rule came upon and new ones, round by round; by its place in `plan.steps`."""
+        """Tried and new facts of a rule by round; `rule` is an index into `plan.steps`."""
         columns = [rounds[:, 2 * rule : 2 * rule + 2] for rounds in self.rounds]
         return [(int(tried), int(new)) for tried, new in np.sum(columns, axis=0)] if columns else []
 
 
 def run(tally: Tally, relations: Mapping[str, Relation], find: Find, advance: Callable[[int], None]) -> bool:
-    """Complete the relations of a stratum, which hold what its other rules derive, and count that in the tally.
+    """Complete the relations of a stratum, which hold the facts of its other rules, and record the work in the tally.
 
     Returns
     -------
     bool
-        Whether it is done; if not, the data need the general way.
+        `False` if the data require the general evaluation.
     """
     plan = tally.plan
     parts = tuple(plan.fixed)
@@ -121,7 +121,7 @@ def _walks(
 
 
 class Blocks:
-    """Blocks of values that wait for a thread."""
+    """Queue of blocks of values for the threads."""
 
     def __init__(self, values: int, advance: Callable[[int], None], tally: Tally) -> None:
         self._next, self._end = 0, values
@@ -132,14 +132,14 @@ class Blocks:
         self._lock = Lock()
 
     def take(self, size: int) -> tuple[int, int] | None:
-        """First value of the next block, and the one behind its last; `None` if there is none."""
+        """First and end value of the next block; `None` if there is none."""
         with self._lock:
             first = self._next
             self._next = min(first + min(size, self._most), self._end)
             return (first, self._next) if first < self._next else None
 
     def tell(self, walks: int, tried: int, facts: int) -> None:
-        """Report walks, their steps and their new facts."""
+        """Record walks, tried steps and new facts."""
         with self._lock:
             self.tally.walks += walks
             self.tally.tried += tried
@@ -147,13 +147,13 @@ class Blocks:
             self._advance(facts)
 
     def stop(self) -> None:
-        """Leave all other blocks undone."""
+        """Cancel the remaining blocks."""
         with self._lock:
             self._end, self.over = self._next, True
 
 
 def _thread(graph: Graph, start: Seeds, counts: Codes, blocks: Blocks) -> Iterator[Piece]:
-    """Work of one thread: blocks of values as long as there are any."""
+    """Work of one thread: process blocks of values until there are none."""
     states = len(graph.numbering) * len(graph.parts)
     room = max(LEAST, 4 * states)
     walk = _walker(blocks.tally, graph, start, counts, states)
@@ -183,7 +183,7 @@ Walk = Callable[[States, int, int, int], tuple[int, int, int]]
 
 
 def _walker(tally: Tally, graph: Graph, start: Seeds, counts: Codes, states: int) -> Walk:
-    """Kernel with the memory of one thread."""
+    """Kernel with the work arrays of one thread."""
     plain, sums, plan = graph.plain, graph.sums, tally.plan
     if sums is None:
         stamps = np.zeros(states, dtype=np.int32)
@@ -238,7 +238,7 @@ def _facts(
 
 
 def _of_part(pieces: Sequence[Piece], counts: Codes, low: int, high: int) -> tuple[list[Piece], Codes]:
-    """Only the states of one predicate."""
+    """Restrict pieces to the states of one predicate."""
     kept, lengths = [], np.zeros_like(counts)
     for piece in pieces:
         inside = (piece.states >= low) & (piece.states < high)

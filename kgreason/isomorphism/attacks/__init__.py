@@ -1,1 +1,1 @@
-"""Attackers on releases of graphs under rules."""
+"""Attacks on releases of graphs under rules."""

@@ -1,4 +1,4 @@
-"""What attacks find, in figures and as a table of text."""
+"""Results of attacks, as figures and as a text table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Rate:
-    """A mean over targets of a number between 0 and 1, with its 95 % confidence interval."""
+    """Mean over targets of a number between 0 and 1, with its 95 % confidence interval."""
 
     value: float
     low: float
@@ -28,10 +28,10 @@ class Rate:
 
     @classmethod
     def of(cls, values: Floats, exact: bool) -> Rate:
-        """Mean of some values.
+        """Mean of values with its confidence interval.
 
-        The interval is that of Wilson for shares; a mean of numbers in [0, 1] varies less than a share. Where all
-        targets were looked at there is nothing to estimate.
+        Wilson's interval for shares, which is conservative for a mean of numbers in [0, 1]. If all targets were
+        examined (`exact`), the interval is the mean itself.
 
         Examples
         --------
@@ -50,24 +50,24 @@ class Rate:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of an attack: against the release, or against something it is compared with.
+    """One run of an attack on the release or on a graph for comparison.
 
     Attributes
     ----------
     targets
-        Number of vertices or parts that were looked for.
+        Number of vertices or x-subgraphs that were attacked.
     all
-        Whether these are all there are.
+        Whether these are all vertices or x-subgraphs.
     candidates
-        Sizes of the candidate sets: least, quartiles and greatest; none if there was no target.
+        Sizes of the candidate sets: minimum, quartiles and maximum; empty without targets.
     found
-        Share of the targets that a guess, uniform among the candidates, finds.
+        Mean probability that a uniform guess among the candidates finds the target.
     unique
-        Share of the targets that are the only candidate.
+        Share of the targets that are their only candidate.
     misled
         Share of the targets that are not among their candidates.
     complete
-        Whether the whole release was searched; else candidates are at least, and rates at most, as many.
+        Whether the whole release was searched; otherwise candidate numbers are lower and rates upper bounds.
     """
 
     targets: int
@@ -79,22 +79,22 @@ class Run:
     complete: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return a JSON-serializable dict."""
         sizes = dict(zip(("least", "lower", "median", "upper", "greatest"), self.candidates, strict=False))
         return asdict(self) | {"candidates": sizes}
 
 
 @dataclass(frozen=True)
 class Promise:
-    """Whether the guarantee of the release stands up to an attacker who knows a part of it.
+    """Whether the guarantee of the release withstands an attacker who knows an x-subgraph.
 
     Attributes
     ----------
     reason
-        Why Definition 4.1, with the given k and x, does not promise that it does; empty if it promises it.
+        Reason why Definition 4.1, with the given k and x, does not cover the attacker; empty if it does.
     resisted, undecided, targets
-        Parts for which it does: at least k candidates share no vertex and differ in all degrees, the true one among
-        them, or the true one is no candidate at all; those whose search was given up; all.
+        Numbers of x-subgraphs: protected (at least k candidates share no vertex and differ in all degrees, the true
+        one among them, or the true one is no candidate), with the search given up, and all.
     """
 
     reason: str
@@ -104,17 +104,17 @@ class Promise:
 
     @property
     def promised(self) -> bool:
-        """Whether the definition promises it."""
+        """Whether the definition covers the attacker."""
         return not self.reason
 
     @property
     def resists(self) -> bool:
-        """Whether every part is known to be protected."""
+        """Whether every x-subgraph is known to be protected."""
         return self.resisted == self.targets
 
     @property
     def state(self) -> Literal["resists", "succeeds", "undecided"]:
-        """What the guarantee, or the attacker, does: he succeeds if a part is known to be without protection.
+        """Outcome: the attacker succeeds if an x-subgraph is known to be unprotected.
 
         Examples
         --------
@@ -126,13 +126,13 @@ class Promise:
         return "undecided" if self.resisted + self.undecided == self.targets else "succeeds"
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return a JSON-serializable dict."""
         return {"promised": self.promised, "state": self.state, "resists": self.resists, **asdict(self)}
 
 
 @dataclass(frozen=True)
 class Exposed:
-    """An original vertex and how surely it is found."""
+    """Original vertex with the probability that it is found."""
 
     vertex: str
     found: float
@@ -140,21 +140,22 @@ class Exposed:
 
 @dataclass(frozen=True)
 class Attack:
-    """One attacker.
+    """Results of one attacker.
 
     Attributes
     ----------
     knowledge
-        Name of what is known.
+        Name of the knowledge.
     size
-        Vertices of the known part; 0 if it is not about parts.
+        Size of the known x-subgraph; 0 for other knowledge.
     runs
-        By name: ``main`` (against the release), ``naive`` (without knowledge), ``control`` (with knowledge of others),
-        ``unprotected`` (against the original) and ``filtered`` (against the release without implausible edges).
+        By name: ``main`` (against the release), ``naive`` (without knowledge), ``control`` (with knowledge of a graph
+        that is not in the data), ``unprotected`` (against the original) and ``filtered`` (against the release without
+        implausible edges).
     exposed
-        The most surely found vertices in the main run, with their original labels: secret.
+        Most surely found vertices of the main run, with their original labels; secret.
     promise
-        What the guarantee has to say; `None` where it says nothing.
+        Result for the guarantee; `None` if it does not apply.
     """
 
     knowledge: str
@@ -165,12 +166,12 @@ class Attack:
 
     @property
     def excess(self) -> float:
-        """How much of what was left to find the release gave away: (main - control) / (1 - control), at least 0."""
+        """Excess risk due to the release: (main - control) / (1 - control), at least 0."""
         control = self.runs["control"].found.value
         return max(0.0, (self.runs["main"].found.value - control) / (1 - control)) if control < 1 else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return a JSON-serializable dict."""
         return {
             "knowledge": self.knowledge,
             "size": self.size or None,
@@ -183,12 +184,12 @@ class Attack:
 
 @dataclass(frozen=True)
 class Filtered:
-    """What a filter of implausible edges drops.
+    """Result of the filter of implausible edges.
 
     Attributes
     ----------
     dropped, synthetic, right
-        Edges that were dropped, edges of the release that are synthetic, and those that are both.
+        Numbers of dropped edges, of synthetic edges of the release, and of edges that are both.
     """
 
     edges: int
@@ -207,23 +208,23 @@ class Filtered:
         return self.right / self.synthetic if self.synthetic else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; `base` is the precision of dropping edges at random."""
+        """Return a JSON-serializable dict; `base` is the precision of a random filter."""
         base = self.synthetic / self.edges if self.edges else 0.0
         return asdict(self) | {"precision": self.precision, "recall": self.recall, "base": base}
 
 
 @dataclass(frozen=True)
 class Attacks(Displayed):
-    """All attacks on a release.
+    """Results of all attacks on a release.
 
     Attributes
     ----------
     k, x
-        What was promised.
+        Parameters of the guarantee.
     attacks
-        One after the other.
+        Results of each attacker.
     filtered
-        What the filter of implausible edges dropped.
+        Result of the filter of implausible edges.
     """
 
     k: int
@@ -239,12 +240,12 @@ class Attacks(Displayed):
         return as_text(self)
 
     def __getitem__(self, key: str | tuple[str, int]) -> Attack:
-        """Look an attack up by its knowledge, or by its knowledge and size.
+        """Return an attack by its knowledge, or by its knowledge and size.
 
         Raises
         ------
         KeyError
-            If there is none.
+            If there is no such attack.
         """
         name, size = key if isinstance(key, tuple) else (key, None)
         for attack in self.attacks:
@@ -254,24 +255,24 @@ class Attacks(Displayed):
 
     @property
     def broken(self) -> tuple[Attack, ...]:
-        """Attacks that succeed although the guarantee promises that they do not."""
+        """Attacks that succeed although the guarantee covers them."""
         return self._promised("succeeds")
 
     @property
     def undecided(self) -> tuple[Attack, ...]:
-        """Attacks of which the guarantee promises that they do not succeed, but the search was given up."""
+        """Attacks that the guarantee covers and whose search was given up."""
         return self._promised("undecided")
 
     @property
     def as_promised(self) -> bool:
-        """Whether all attacks against which the guarantee protects are known to be resisted."""
+        """Whether all attacks that the guarantee covers are known to fail."""
         return not self.broken and not self.undecided
 
     def _promised(self, state: str) -> tuple[Attack, ...]:
         return tuple(a for a in self.attacks if a.promise and a.promise.promised and a.promise.state == state)
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; `format` is the version of this layout. It names original vertices: keep it secret."""
+        """Return a JSON-serializable dict with original labels (secret); `format` is the version of the layout."""
         return {
             "format": 1,
             "k": self.k,
@@ -284,7 +285,7 @@ class Attacks(Displayed):
 
 
 def quantiles(sizes: Floats) -> tuple[float, ...]:
-    """Least, quartiles and greatest.
+    """Minimum, quartiles and maximum.
 
     Examples
     --------
@@ -306,13 +307,13 @@ HEAD = (
     "filtered",
     "guarantee",
 )
-NAMED = 5  # exposed vertices
-NOTED = 0.01  # found less surely, they are not named
+NAMED = 5  # maximum number of exposed vertices in the text
+NOTED = 0.01  # minimum probability of an exposed vertex in the text
 FORMULAS = {part.name: part.formula for part in PARTS}
 
 
 def as_text(found: Attacks) -> str:
-    """A line for each attack, what the filter dropped, and the most exposed vertices."""
+    """Format the results: a row for each attack, the result of the filter, and the most exposed vertices."""
     rows = [HEAD, *(row(attack) for attack in found.attacks)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
@@ -323,7 +324,7 @@ def as_text(found: Attacks) -> str:
 
 
 def row(attack: Attack) -> tuple[str, ...]:
-    """Cells of an attack below `HEAD`."""
+    """Cells of the table row of an attack, as in `HEAD`."""
     main = attack.runs["main"]
     about = "" if main.complete else "≥ "
     candidates = about + "..".join(f"{c:,.0f}" for c in main.candidates[::2])
@@ -342,7 +343,7 @@ RUNS = ("naive", "control", "unprotected", "filtered")
 
 
 def percent(rate: Rate) -> str:
-    """A rate in per cent.
+    """Format a rate in per cent.
 
     Examples
     --------
@@ -370,7 +371,7 @@ def _guarantee(attack: Attack) -> str:
 
 
 def _legend(found: Attacks) -> Iterator[str]:
-    """What the columns mean, those that the table has something in."""
+    """Explanations of the columns that are in use."""
     reasons = {attack.promise.reason for attack in found.attacks if attack.promise}
     sizes = ", ".join(map(str, found.x))
     yield "x'          vertices of the part of the original that the attacker knows"

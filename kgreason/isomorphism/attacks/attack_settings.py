@@ -1,4 +1,4 @@
-"""Attacks: the knowledge of the attacker, the graphs, and the settings that are refused."""
+"""Settings of attacks: knowledge of the attacker, graphs, and checks of the arguments."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Sees = Literal["edges", "derived", "rules", "other"]
 
 @dataclass(frozen=True)
 class Part:
-    """Knowledge of a part X of the graph: a row of Table 4 of the KGISO paper.
+    """Knowledge of an x-subgraph X: a row of Table 4 of the KGISO paper.
 
     Attributes
     ----------
     name, formula
-        What it is called here and in the paper.
+        Name in kgreason, and formula in the paper.
     sees
-        The edges alone; also what the rules derive from them, without the rules; the rules; or other rules.
+        Known besides the ground edges: nothing, derived edges without rules, the rules, or other rules.
     weighted
-        Whether what is derived from X is derived with weights.
+        Whether the edges of X are known with weights.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Part:
 
     @property
     def key(self) -> tuple[Sees, bool]:
-        """What decides the candidates: where no rules are run, weights, all of which are changed, tell nothing."""
+        """Determinant of the candidates: all weights are changed, so without rules they do not matter."""
         return self.sees, self.weighted and self.sees in {"rules", "other"}
 
 
@@ -60,11 +60,11 @@ VERTEX = ("degree", "neighbourhood", "hubs", "refinement:2", "refinement:4")
 """Knowledge of single vertices in the default panel; ``refinement:I`` goes for every I from 0 to 9."""
 
 SEEDS = "seeds"
-LARGEST = 8  # vertices of a known part; canonical forms try all permutations
+LARGEST = 8  # vertices of a known x-subgraph; canonical forms try all permutations
 
 
 def _known_as(name: str) -> tuple[str, ...]:
-    """Names of the kinds of knowledge that a name stands for; none if it is no name.
+    """Kinds of knowledge that a name denotes; empty if the name is unknown.
 
     Examples
     --------
@@ -89,18 +89,18 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """One run of an attack.
+    """Graphs of one run of an attack.
 
     Attributes
     ----------
     known
-        The graph of which the attacker knows something.
+        Graph that the attacker knows in part.
     released
-        The graph in which he looks for it.
+        Graph that the attacker searches.
     truth
-        Vertex v of `known` stands at ``truth[v]`` in `released`; int64, shape (n,).
+        Vertex v of `known` is vertex ``truth[v]`` of `released`; int64, shape (n,).
     drawn
-        The graph in which a known part is connected: `known`, or what of it the guarantee is about.
+        Graph in which a known x-subgraph is connected: `known`, or the part of it that the guarantee covers.
     """
 
     known: KnowledgeGraph
@@ -110,7 +110,7 @@ class World:
 
 
 def united(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
-    """Put two graphs beside each other, with labels of their own: both may be the same graph.
+    """Disjoint union of two graphs with new labels; both may be the same graph.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def united(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
 
 
 def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:
-    """The subgraph on some vertices, numbered in their order.
+    """Subgraph induced by some vertices, numbered in their order.
 
     Examples
     --------
@@ -144,12 +144,12 @@ def induced(graph: KnowledgeGraph, vertices: Ints) -> KnowledgeGraph:
 
 
 def kept(relation: Relation, rows: Flags) -> Relation:
-    """Some edges of a relation."""
+    """Relation with some of its edges."""
     weight = None if relation.weight is None else relation.weight[rows]
     return replace(relation, source=relation.source[rows], target=relation.target[rows], weight=weight)
 
 
-DRAWN = 10  # seeds, if nothing else is said
+DRAWN = 10  # default number of seeds
 WORDS = (
     "say all, part, "
     + ", ".join(p.name for p in PARTS)
@@ -159,28 +159,28 @@ WORDS = (
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What is attacked, and how.
+    """Target and parameters of the attacks.
 
     Attributes
     ----------
     original, released, mapping
         As in `kgreason.verify`.
     rules
-        The rules of the release as ``"rules"``, and those of an attacker with ``"other"`` ones.
+        Rules of the release as ``"rules"``, and those of an attacker with other rules as ``"other"``.
     k, x
-        What was promised; x ascending.
+        Parameters of the guarantee; x ascending.
     sizes
-        Vertices of the parts that attackers know.
+        Sizes of the known x-subgraphs.
     targets
-        How many vertices or parts are looked for.
+        Number of target vertices or x-subgraphs.
     seeds
-        Vertices of the original that somebody knows who spreads from them, or how many are drawn.
+        Original vertices known to the seed attacker, or the number of them to draw.
     drop
-        Share of the released edges that look implausible and are dropped; `None`: as many as are synthetic.
+        Share of the released edges that is dropped as implausible; `None`: the share of synthetic edges.
     weights
-        Whether who knows weights knows the ``"released"`` or the ``"original"`` ones.
+        Weights known to attackers who know weights, ``"released"`` or ``"original"``.
     parts
-        Part of each original vertex, where the release gives up the edges between them.
+        Part of each original vertex if the release leaves out the edges between parts.
     """
 
     original: KnowledgeGraph
@@ -198,12 +198,12 @@ class Setting:
 
 
 def knowledge_of(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Kinds of knowledge, each once.
+    """Kinds of knowledge that are named, without duplicates.
 
     Raises
     ------
     AnonymizationError
-        Naming one that there is not.
+        If a name is unknown.
 
     Examples
     --------
@@ -221,12 +221,12 @@ def knowledge_of(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def parts_known(known: object, x: Sequence[int], n: int) -> tuple[int, ...]:
-    """Numbers of vertices of known parts: those asked for, or what was promised, one less and one more.
+    """Sizes of known x-subgraphs: the given ones, or x - 1, x and x + 1.
 
     Raises
     ------
     AnonymizationError
-        If one is no whole number from 1 to 8.
+        If a size is not an integer from 1 to 8.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def seeds_of(seeds: object, original: KnowledgeGraph) -> Ints | int:
     Raises
     ------
     AnonymizationError
-        If a label is none of the original's, or the number is below 1.
+        If a label is not in the original, or the number is below 1.
     """
     if seeds is None:
         return DRAWN
@@ -271,12 +271,12 @@ def seeds_of(seeds: object, original: KnowledgeGraph) -> Ints | int:
 def check_effects(
     knowledge: Sequence[str], *, known: object, other_rules: object, weights: str, seeds: object
 ) -> None:
-    """Refuse options that none of the attackers heeds.
+    """Refuse options that have no effect on any of the attackers.
 
     Raises
     ------
     AnonymizationError
-        Naming the option.
+        With the name of the option.
 
     Examples
     --------
@@ -303,12 +303,12 @@ def check_effects(
 
 
 def check_setting(setting: Setting, knowledge: Sequence[str]) -> None:
-    """Refuse what cannot be attacked.
+    """Check the settings of the attacks.
 
     Raises
     ------
     AnonymizationError
-        Naming what is wrong.
+        If a setting is invalid.
     ReleaseError
         If the mapping is broken.
     """
@@ -331,7 +331,7 @@ def check_setting(setting: Setting, knowledge: Sequence[str]) -> None:
     if "other" in setting.rules:
         if not setting.rules["other"].derived:
             raise AnonymizationError("the other rules derive no edges", hint='name some by @derived("...")')
-    # where all rows are asked for, those with other rules are left out
+    # if all rows are asked for, those with other rules are left out silently
     elif any(name.endswith("+other") for name in knowledge) and not {p.name for p in PARTS} <= set(knowledge):
         raise AnonymizationError(
             "which other rules does the attacker have?", hint="name them: --other-rules FILE"

@@ -1,4 +1,4 @@
-"""Attackers who know a connected part of a graph, and the places of a release where it may be."""
+"""Attackers who know an x-subgraph, and its possible occurrences in a release."""
 
 from __future__ import annotations
 
@@ -41,18 +41,17 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Connected sets of vertices, shape (N, x), and whether these are all there are."""
+    """Connected vertex sets, shape (N, x), and whether they are all such sets of the graph."""
 
     members: Ints
     all: bool
 
 
 def draw_parts(graph: KnowledgeGraph, size: int, count: int, rng: np.random.Generator) -> Parts:
-    """Draw weakly connected vertex sets of a size; all of them if there are no more than `count`.
+    """Draw weakly connected vertex sets of a size; all of them if there are at most `count`.
 
-    The sets are spread over the graph: each grows from a vertex of its own, these taken in random order (again, when
-    all have had their turn), by a vertex drawn uniformly from those adjacent to it, until it is large enough. Sets
-    that come twice are dropped.
+    The sets are spread over the graph: each grows from a different start vertex, in random order (repeated after all
+    vertices were used), by vertices drawn uniformly from its neighbours. Duplicates are dropped.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def _neighbours(graph: KnowledgeGraph) -> list[Ints]:
 
 
 def _all(graph: KnowledgeGraph, size: int) -> Ints:
-    """All connected sets, if they are few."""
+    """All connected sets; for small numbers only."""
     near = [others.tolist() for others in _neighbours(graph)]
     found = {frozenset((v,)) for v in range(graph.n)}
     for _ in range(size - 1):
@@ -106,18 +105,18 @@ def _all(graph: KnowledgeGraph, size: int) -> Ints:
 
 
 AT_ONCE = 32  # shares visited before their sets are classified
-SAMPLED = 4096  # shares of which some are visited if there are too many places
+SAMPLED = 4096  # shares from which some are chosen if there are too many occurrences
 
 
 class Places:
-    """The weakly connected vertex sets of a released graph that lies in a space.
+    """Weakly connected vertex sets of a released graph within a space.
 
     Attributes
     ----------
     total
-        Their number; if there are more than the limit, the number of those that are looked at.
+        Number of sets; above the limit, the number of examined sets.
     complete
-        Whether all are looked at.
+        Whether all sets are examined.
     """
 
     def __init__(
@@ -135,7 +134,7 @@ class Places:
         self.total = self._patterns.learn(self._shares, ENDLESS)
 
     def counts(self, wanted: Ints | None = None) -> Ints:
-        """Number of places of each class, or of those that are wanted; the others then count 0."""
+        """Number of sets of each class; 0 for classes that are not wanted."""
         found = np.zeros(len(self._catalogue.full), dtype=np.int64)
         for classes, _ in self.rows(wanted):
             more = np.bincount(classes, minlength=len(found))
@@ -144,7 +143,7 @@ class Places:
         return found
 
     def rows(self, wanted: Ints | None = None) -> Iterator[tuple[Ints, Ints]]:
-        """Classes of the places and their vertices in canonical order, many at a time."""
+        """Batches of classes and vertices of the sets in canonical order."""
         if self._catalogue.size == 1:
             batches = iter([self._catalogue.classify(self._vertices[:, None])])
         else:
@@ -172,8 +171,8 @@ class Places:
 
 
 def _some(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
-    """Shares from all over the release that hold about as many sets as the limit allows."""
-    # Where some vertices are tied and not adjacent there may be fewer.
+    """Shares from all over the release whose sets together do not exceed the limit."""
+    # If some tied vertices are not adjacent, the shares may contain fewer sets.
     divided = shares(adjacency, size, SAMPLED)
     chosen: list[Share] = []
     total = 0
@@ -188,23 +187,23 @@ def _some(adjacency: Adjacency, size: int, limit: int) -> list[Share]:
 
 Flags = npt.NDArray[np.bool_]
 
-LISTED = 5_000  # vertices of a release of which all derived edges are listed at most
-DERIVED = "derived "  # begins the names of relations that hold derived edges
+LISTED = 5_000  # maximum number of vertices of a release whose derived edges are all listed
+DERIVED = "derived "  # prefix of the names of relations of derived edges
 
 
 class Candidates:
-    """The places of a release that a known part of some vertices may be.
+    """Candidate occurrences in a release of known x-subgraphs.
 
     Attributes
     ----------
     parts
-        The known parts, vertices of the known graph, shape (N, x).
+        Known x-subgraphs as vertices of the known graph, shape (N, x).
     sizes
-        Number of candidates of each part; shape (N,).
+        Number of candidates of each x-subgraph; shape (N,).
     right
-        Whether the true place is among them; shape (N,).
+        Whether the true occurrence is among them; shape (N,).
     total, complete
-        Number of all places, and whether they were all looked at.
+        Number of examined x-subgraphs of the release, and whether these are all.
     """
 
     def __init__(
@@ -221,7 +220,7 @@ class Candidates:
 
     @cached_property
     def _fitting(self) -> dict[int, dict[int, Ints]]:
-        """For each known class the classes of places that fit it, and how their vertices may correspond."""
+        """Per known class, the classes of fitting occurrences and the possible vertex bijections."""
         own = np.arange(self.catalogue.size)[None, :]
         return {c: {c: own} for c in np.unique(self._known).tolist()}
 
@@ -234,7 +233,7 @@ class Candidates:
 
     @property
     def sizes(self) -> Ints:
-        """Number of candidates of each part."""
+        """Number of candidates of each x-subgraph."""
         counts = self._counts
         found = {c: sum(int(counts[f]) for f in fit) for c, fit in self._fitting.items()}
         sizes = np.array([found[c] for c in self._known.tolist()], dtype=np.int64)
@@ -242,7 +241,7 @@ class Candidates:
 
     @property
     def right(self) -> Flags:
-        """Whether the true place is a candidate; one that is not connected never is."""
+        """Whether the true occurrence is a candidate; it must be connected."""
         fits = [t in self._fitting[c] for c, t in zip(self._known.tolist(), self._true.tolist(), strict=True)]
         whole = {c: self._connected(c) for c in set(self._true.tolist())}
         return np.array(
@@ -251,10 +250,10 @@ class Candidates:
 
 
 class Loose(Candidates):
-    """Candidates of somebody who has seen what is derived from his part, and has no rules.
+    """Candidates of an attacker who knows the derived edges of an x-subgraph but not the rules.
 
-    The edges must agree. Each derived edge must be among all that the rules derive in the release: more may stand
-    there, because of vertices outside.
+    Ground edges must be equal. Each known derived edge must be among all edges that the rules derive in the release,
+    which may contain more because of vertices outside.
     """
 
     def __init__(
@@ -304,7 +303,7 @@ class Loose(Candidates):
 
     @cached_property
     def order(self) -> Ints:
-        """Which vertex of each part stands at each position of its canonical form, shape (N, x)."""
+        """Vertex of each x-subgraph at each position of its canonical form, shape (N, x)."""
         places: Ints = (self._rows[:, None, :] == self._canonical[:, :, None]).argmax(axis=2)
         return places
 
@@ -320,12 +319,12 @@ class Loose(Candidates):
         return {f: np.concatenate([none, *rows]) for f, rows in found.items()}
 
     def placed(self, i: int, most: int | None = None) -> Ints:
-        """Ways in which part i fits, in the order of its canonical form; vertices of the release, shape (M, x).
+        """Embeddings of x-subgraph i in the order of its canonical form; vertices of the release, shape (M, x).
 
         Parameters
         ----------
         most
-            Of each class take so many places, from all over the release; by default all.
+            Maximum number of occurrences per class, spread over the release; by default all.
         """
         placed = [np.empty((0, self.catalogue.size), dtype=np.int64)]
         for f, turns in self._fitting[int(self._known[i])].items():
@@ -337,16 +336,16 @@ class Loose(Candidates):
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """What attackers who know parts work with.
+    """Resources of attackers who know x-subgraphs.
 
     Attributes
     ----------
     rules
-        The rules of the release as ``"rules"``, and those of somebody who has ``"other"`` ones.
+        Rules of the release as ``"rules"``, and other rules as ``"other"``.
     limit
-        So many places of a release are looked at, at most.
+        Maximum number of examined x-subgraphs of a release.
     derived
-        What the rules derive in releases, as far as somebody has asked for it.
+        Cache of the derived edges of releases.
     """
 
     rules: Mapping[str, CheckedProgram]
@@ -355,12 +354,12 @@ class Means:
 
 
 def candidates(world: World, part: Part, means: Means, parts: Ints) -> Candidates:
-    """Find the candidates of known parts, vertex sets of the known graph of shape (N, x).
+    """Find the candidates of known x-subgraphs, vertex sets of the known graph of shape (N, x).
 
     Raises
     ------
     AnonymizationError
-        If the release is too large to list all that the rules derive in it.
+        If the release is too large to list all its derived edges.
     """
     if part.sees == "derived":
         return _loose(world, means, parts)
@@ -369,7 +368,7 @@ def candidates(world: World, part: Part, means: Means, parts: Ints) -> Candidate
 
 
 def space_of(graph: KnowledgeGraph, part: Part, rules: Mapping[str, CheckedProgram]) -> Space:
-    """A graph as somebody sees it who knows a part, with or without weights."""
+    """Space of a graph as an attacker with the knowledge `part` sees it, with or without weights."""
     program = rules.get(part.sees, _no_rules(rules["rules"]))
     space = Space(graph, program)
     if not part.key[1]:
@@ -389,16 +388,16 @@ def _loose(world: World, means: Means, parts: Ints) -> Loose:
 
 
 def lasting(program: CheckedProgram) -> CheckedProgram:
-    """Keep the derived predicates of which no edge is lost if the graph gains some.
+    """Restrict the derived predicates to those whose edges persist if the graph gains edges.
 
-    Those that a part of the graph derives stand there as well when rules see all of it.
+    Edges of these predicates that are derived from a subgraph are also derived from the whole graph.
     """
     kept = (p for p in program.derived if p not in program.edges and only_gains(restricted(program, [p])))
     return replace(program, derived=tuple(kept))
 
 
 def _derived_in(graph: KnowledgeGraph, program: CheckedProgram) -> Mapping[str, tuple[Ints, Ints]]:
-    """All derived edges of a release; `AnonymizationError` if there may be too many of them."""
+    """All derived edges of a release; `AnonymizationError` if there may be too many."""
     if program.derived and graph.n > LISTED:
         raise AnonymizationError(
             f"what the rules derive in a release of more than {LISTED:,} vertices is not listed",
@@ -408,7 +407,7 @@ def _derived_in(graph: KnowledgeGraph, program: CheckedProgram) -> Mapping[str, 
 
 
 def marked(graph: KnowledgeGraph, derived: Mapping[str, tuple[Ints, Ints]], size: int) -> KnowledgeGraph:
-    """A graph with derived edges as further relations, those that connected sets of some vertices can hold."""
+    """Graph with derived edges as further relations, restricted to those that connected sets of `size` can contain."""
     from scipy.sparse import coo_array
 
     source, target = graph.ends
@@ -428,7 +427,7 @@ def marked(graph: KnowledgeGraph, derived: Mapping[str, tuple[Ints, Ints]], size
 
 
 def _seen(graph: KnowledgeGraph, program: CheckedProgram, parts: Ints) -> KnowledgeGraph:
-    """Parts of a graph side by side, each with what the rules derive from it alone as further relations."""
+    """Disjoint union of x-subgraphs, with the edges derived from each alone as further relations."""
     count, size = parts.shape
     number = np.arange(count * size).reshape(parts.shape)
     relations = {name: _copies(r, parts, graph.n) for name, r in graph.relations.items()}
@@ -441,7 +440,7 @@ def _seen(graph: KnowledgeGraph, program: CheckedProgram, parts: Ints) -> Knowle
 
 
 def _copies(relation: Relation, parts: Ints, n: int) -> Relation:
-    """The edges of a relation within each part."""
+    """Edges of a relation within each x-subgraph."""
     size = parts.shape[1]
     keys = relation.source * n + relation.target
     order = np.argsort(keys, kind="stable")
@@ -473,11 +472,11 @@ CHUNK = 1 << 14  # edges whose detours are counted at once
 
 
 def implausibility(graph: KnowledgeGraph) -> Floats:
-    """Score each edge, of the relations in their order: 0 looks most like an original one, 1 least; shape (m,).
+    """Score the implausibility of each edge, relations in their order, from 0 (plausible) to 1; shape (m,).
 
-    The mean of up to three ranks, each from 0 to 1: how few ways of two or three other edges lead between the ends
-    (KGUARD joins vertices that are far apart); how rare the in- and out-degree of the rarer end are (images must
-    differ in degree); and, where there are weights, how small the weight is (synthetic ones get what room is left).
+    The score is the mean of up to three ranks in [0, 1]: few paths of two or three other edges between the ends (KGUARD
+    joins distant vertices); a rare in- and out-degree of the rarer end (images must differ in degree); and, where
+    relations have weights, a small weight (synthetic edges get the remaining room of sums).
 
     Examples
     --------
@@ -494,7 +493,7 @@ def implausibility(graph: KnowledgeGraph) -> Floats:
 
 
 def without_implausible(graph: KnowledgeGraph, count: int) -> tuple[KnowledgeGraph, Flags]:
-    """Drop the least plausible edges; returns what is left, and which were dropped, shape (m,)."""
+    """Drop the `count` least plausible edges; returns the rest, and which edges were dropped, shape (m,)."""
     order = np.argsort(-implausibility(graph), kind="stable")
     dropped = np.zeros(graph.m, dtype=np.bool_)
     dropped[order[:count]] = True
@@ -507,7 +506,7 @@ def without_implausible(graph: KnowledgeGraph, count: int) -> tuple[KnowledgeGra
 
 
 def synthetic(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints) -> Flags:
-    """Which edges of a release join vertices that no original edge of the relation joins; shape (m,)."""
+    """Whether each released edge joins vertices that no original edge of its relation joins; shape (m,)."""
     found = [np.empty(0, dtype=np.bool_)]
     for name, r in released.relations.items():
         own = original.relations[name]
@@ -517,12 +516,12 @@ def synthetic(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints)
 
 
 def judged(dropped: Flags, made: Flags) -> Filtered:
-    """Count what of the dropped edges is synthetic."""
+    """Count dropped, synthetic, and dropped synthetic edges."""
     return Filtered(len(made), int(dropped.sum()), int(made.sum()), int((dropped & made).sum()))
 
 
 def _detours(graph: KnowledgeGraph) -> Floats:
-    """Ways of two or three edges, whatever their direction, between the ends of each edge, without itself."""
+    """Number of undirected paths of two or three other edges between the ends of each edge."""
     from scipy.sparse import coo_array
 
     source, target = graph.ends
@@ -545,7 +544,7 @@ def _detours(graph: KnowledgeGraph) -> Floats:
 
 
 def _rarity(graph: KnowledgeGraph) -> Floats:
-    """How few vertices have the degrees of the rarer end of each edge, as a negative logarithm."""
+    """Rarity of the degrees of the rarer end of each edge, as a negative log frequency."""
     degrees = np.stack([graph.in_degree(), graph.out_degree()], axis=1)
     _, place, count = np.unique(degrees, axis=0, return_inverse=True, return_counts=True)
     rare = -np.log(count[place.reshape(-1)] / max(graph.n, 1))
@@ -554,7 +553,7 @@ def _rarity(graph: KnowledgeGraph) -> Floats:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks between 0 and 1, equal ones shared."""
+    """Ranks between 0 and 1; ties get the mean rank."""
     from scipy.stats import rankdata
 
     return np.asarray((rankdata(values) - 0.5) / max(len(values), 1))

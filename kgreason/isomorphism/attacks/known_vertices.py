@@ -1,4 +1,4 @@
-"""Attackers who know something of single vertices."""
+"""Attackers who know properties of single vertices."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ HUBS = 5
 
 
 def hubs(graph: KnowledgeGraph, count: int = HUBS) -> Ints:
-    """The vertices of the highest degrees, in and out together; of equal ones those with the least numbers."""
+    """Vertices of the highest total degrees; ties by vertex number."""
     return np.argsort(-(graph.in_degree() + graph.out_degree()), kind="stable")[:count]
 
 
 def fingerprints(graph: KnowledgeGraph, anchors: Ints) -> Ints:
-    """Number the vertices by their directed distances from and to some hubs; shape (n,).
+    """Partition the vertices by their directed distances from and to some hubs; shape (n,).
 
     Parameters
     ----------
     anchors
-        Vertices, shape (hubs, places): of several places of the same hub, in parts of the graph that are not
-        connected, each vertex has its own.
+        Vertices, shape (hubs, places); several places are copies of the same hub in different components, of which
+        each vertex uses the one in its component.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def fingerprints(graph: KnowledgeGraph, anchors: Ints) -> Ints:
 
 
 def _distances(graph: KnowledgeGraph, sources: Ints, back: bool) -> Ints:
-    """Edges from the nearest of the sources to each vertex, -1 where there is no way."""
+    """Distance from the nearest source to each vertex, -1 if unreachable."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
@@ -58,17 +58,17 @@ def _distances(graph: KnowledgeGraph, sources: Ints, back: bool) -> Ints:
 
 Neighbours = tuple[list[list[int]], list[list[int]]]
 
-THETA = 0.5  # eccentricity below which a match is not taken
-ROUNDS = 20  # in which all vertices are looked at again
+THETA = 0.5  # eccentricity below which a match is rejected
+ROUNDS = 20  # passes over all vertices
 
 
 def propagate(known: KnowledgeGraph, released: KnowledgeGraph, seeds: dict[int, int]) -> dict[int, int]:
-    """Extend a mapping from the vertices of one graph to those of another.
+    """Extend a mapping between the vertices of two graphs from seeds.
 
-    Vertex by vertex, again and again: each released vertex gets a score for each mapped neighbour of a known one that
-    is mapped to a neighbour of it in the same direction, the less the more neighbours it has there. The best is taken
-    if it stands out by `THETA` standard deviations from the second, and if in the other direction the known vertex is
-    best for it. Vertices that are mapped are looked at again, but seeds stay.
+    Repeatedly, for each known vertex, a released vertex scores for each mapped neighbour of the known vertex whose
+    image is its neighbour in the same direction; the score decreases with its number of such neighbours. The best
+    vertex is matched if its score exceeds the second by `THETA` standard deviations, and if the known vertex is also
+    the best match in the reverse direction. Mapped vertices are revised; seeds are fixed.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def propagate(known: KnowledgeGraph, released: KnowledgeGraph, seeds: dict[int, 
 
 
 def _match(v: int, here: Neighbours, there: Neighbours, forth: dict[int, int]) -> int | None:
-    """The vertex over there that fits v best, if it stands out."""
+    """Released vertex that fits v best, if it stands out."""
     scores: dict[int, float] = {}
     for way in (0, 1):
         for u in here[way][v]:
@@ -113,7 +113,7 @@ def _match(v: int, here: Neighbours, there: Neighbours, forth: dict[int, int]) -
 
 
 def _outstanding(scores: dict[int, float], count: int) -> int | None:
-    """The vertex with the best score if its eccentricity is high enough; vertices without a score count as 0."""
+    """Vertex with the best score if its eccentricity is high enough; vertices without a score count as 0."""
     if not scores:
         return None
     first, second = 0.0, 0.0
@@ -131,7 +131,7 @@ def _outstanding(scores: dict[int, float], count: int) -> int | None:
 
 
 def _neighbours(graph: KnowledgeGraph) -> Neighbours:
-    """Vertices to which, and from which, each vertex has an edge, each once."""
+    """Out- and in-neighbours of each vertex, without duplicates."""
     source, target = graph.ends
     both = []
     for own, other in ((source, target), (target, source)):
@@ -143,7 +143,7 @@ def _neighbours(graph: KnowledgeGraph) -> Neighbours:
 
 
 def draw_seeds(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -> Ints:
-    """Draw vertices, the more likely the higher their degree: attackers know the prominent ones."""
+    """Draw vertices with probability proportional to their degree, as attackers know prominent ones."""
     degree = (graph.in_degree() + graph.out_degree()).astype(np.float64)
     fit = np.flatnonzero(degree)
     count = min(count, len(fit))
@@ -152,22 +152,22 @@ def draw_seeds(graph: KnowledgeGraph, count: int, rng: np.random.Generator) -> I
 
 Floats = npt.NDArray[np.float64]
 
-SHOWN = 5  # exposed vertices that are named
+SHOWN = 5  # number of exposed vertices that are named
 
 
 def vertex_attack(
     name: str, worlds: Mapping[str, World], targets: Ints, everything: bool, labels: npt.NDArray[np.object_]
 ) -> Attack:
-    """Look for vertices by something that is known of them.
+    """Attack vertices by a known property.
 
     Parameters
     ----------
     name
         ``degree``, ``neighbourhood``, ``hubs`` or ``refinement:I``.
     worlds
-        Runs by name, all with the vertices of the original in the same order.
+        Graphs of the runs by name, all with the original vertices in the same order.
     targets, everything
-        Vertices that are looked for, and whether these are all.
+        Target vertices, and whether these are all vertices.
     """
     runs, sure = {}, np.zeros(len(targets))
     for run, world in worlds.items():
@@ -180,7 +180,7 @@ def vertex_attack(
 
 
 def vertex_candidates(name: str, world: World, targets: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Numbers of candidates of some vertices, and whether the true one is among them."""
+    """Numbers of candidates of target vertices, and whether the true vertex is among them."""
     both = united(world.known, world.released)
     n = world.known.n
     match name.split(":"):
@@ -198,7 +198,7 @@ def vertex_candidates(name: str, world: World, targets: Ints) -> tuple[Ints, npt
 
 
 def seed_attack(worlds: Mapping[str, World], seeds: Ints, labels: npt.NDArray[np.object_]) -> Attack:
-    """Spread from known vertices over the whole graph; a vertex that is not reached is guessed among the rest."""
+    """Propagate a mapping from seeds over the whole graph; unreached vertices are guessed among the rest."""
     runs, sure = {}, np.zeros(0)
     n = worlds["main"].known.n
     targets = np.setdiff1d(np.arange(n), seeds)
@@ -219,7 +219,7 @@ def seed_attack(worlds: Mapping[str, World], seeds: Ints, labels: npt.NDArray[np
 
 
 def judged(sizes: Ints, right: npt.NDArray[np.bool_], everything: bool, complete: bool = True) -> Run:
-    """Figures of a run from the candidates of each target."""
+    """Results of a run from the candidates of each target."""
     return Run(
         *(len(sizes), everything, quantiles(sizes.astype(np.float64))),
         Rate.of(_found(sizes, right), everything),
@@ -230,7 +230,7 @@ def judged(sizes: Ints, right: npt.NDArray[np.bool_], everything: bool, complete
 
 
 def guessing(places: int, targets: int, everything: bool, complete: bool = True) -> Run:
-    """Figures of a guess among all places."""
+    """Results of a uniform guess among all vertices or occurrences."""
     return judged(np.full(targets, places), np.ones(targets, dtype=np.bool_), everything, complete)
 
 
@@ -239,6 +239,6 @@ def _found(sizes: Ints, right: npt.NDArray[np.bool_]) -> Floats:
 
 
 def most_exposed(targets: Ints, sure: Floats, labels: npt.NDArray[np.object_]) -> tuple[Exposed, ...]:
-    """Vertices that are found most surely, those of them that are found at all."""
+    """Vertices with the highest probability of being found, if positive."""
     order = np.argsort(-sure, kind="stable")[:SHOWN]
     return tuple(Exposed(str(labels[targets[i]]), float(sure[i])) for i in order.tolist() if sure[i] > 0)

@@ -1,6 +1,6 @@
-"""All attackers of a panel, each with the runs on twins of the graph that tell what its success means.
+"""Panel of attackers, each with control runs on randomized twins of the graph.
 
-A twin has nobody's relationships, so what an attacker finds by knowing it he would find without the data.
+A twin contains no real relationships, so what an attacker finds by knowledge of the twin does not depend on the data.
 
 References
 ----------
@@ -48,21 +48,21 @@ Ints = npt.NDArray[np.int64]
 Change = Callable[[Ints, Ints, int, np.random.Generator, bool], tuple[Ints, Ints]]
 """Of sources, targets, the number of vertices, a generator, and whether direction does not matter."""
 
-SWAPS = 10  # offered to each edge
-DRAWS = 20  # of new ends for edges that would be loops or stand twice
+SWAPS = 10  # attempted swaps per edge
+DRAWS = 20  # attempts to redraw the ends of loops and duplicate edges
 
 
 def rewired(graph: KnowledgeGraph, rng: np.random.Generator) -> KnowledgeGraph:
-    """Exchange the sources of random pairs of edges: each vertex keeps its in- and out-degree in each relation.
+    """Swap the sources of random pairs of edges: each vertex keeps its in- and out-degree in each relation.
 
-    A weight stays with the target, so that sums of incoming weights stay as they are. A relation that has the reverse
-    of each edge has so afterwards; its weights go with the edges. No loop and no parallel edge is made.
+    A weight stays with the target, so sums of incoming weights are preserved. A symmetric relation (with the reverse of
+    each edge) stays symmetric; its weights stay with the edges. No loop and no parallel edge is created.
     """
     return _each(graph, rng, _swap)
 
 
 def redrawn(graph: KnowledgeGraph, rng: np.random.Generator) -> KnowledgeGraph:
-    """Draw the ends of all edges anew, uniformly: only the numbers of vertices and edges and the weights stay."""
+    """Redraw the ends of all edges uniformly: only the numbers of vertices and edges and the weights are kept."""
     return _each(graph, rng, _draw)
 
 
@@ -83,7 +83,7 @@ def _each(graph: KnowledgeGraph, rng: np.random.Generator, change: Change) -> Kn
 
 
 def _half(r: Relation, n: int) -> tuple[Ints, Ints] | None:
-    """Edges and their reverses, where each has one and none stands twice."""
+    """Edges and their reverses if the relation is symmetric without duplicates, else `None`."""
     keys, mirrored = r.source * n + r.target, r.target * n + r.source
     forth = np.flatnonzero(r.source < r.target)
     order = np.argsort(keys)
@@ -100,7 +100,7 @@ def _swap(
     source, target = source.copy(), target.copy()
     half = len(source) // 2
     for _ in range(SWAPS):
-        if undirected:  # which end of an edge counts as its source is drawn each time
+        if undirected:  # the end that counts as the source is drawn for each swap
             turned = rng.random(len(source)) < 0.5
             source[turned], target[turned] = target[turned], source[turned]
         order = rng.permutation(len(source))
@@ -140,7 +140,7 @@ def _single(keys: Ints) -> npt.NDArray[np.bool_]:
     return single
 
 
-PLACES = 5_000_000  # of a release that are looked at for one size
+PLACES = 5_000_000  # maximum number of x-subgraphs of a release examined for one size
 
 
 def run_panel(
@@ -176,14 +176,14 @@ class _Panel:
 
     @cached_property
     def known(self) -> KnowledgeGraph:
-        """The original with the weights that attackers of parts know."""
+        """Original with the weights known to attackers of x-subgraphs."""
         setting = self.setting
         original = setting.weights == "original"
         return setting.original if original else induced(setting.released, setting.mapping)
 
     @cached_property
     def known_twin(self) -> KnowledgeGraph:
-        """A twin of the same, so that strangers' parts have the same weights and synthetic edges."""
+        """Twin of `known`, so that control subgraphs have the same weights and synthetic edges."""
         return self.twin if self.known is self.setting.original else rewired(self.known, self.rng)
 
     def by_vertices(self, name: str) -> Attack:
@@ -209,7 +209,7 @@ class _Panel:
         }
 
     def possible(self, part: Part) -> bool:
-        """Whether a kind of knowledge can be tried; if not, a note says why."""
+        """Whether an attack with this knowledge is possible; if not, a note gives the reason."""
         if part.sees == "other" and "other" not in self.setting.rules:
             return False
         if part.sees == "derived" and self.setting.released.n > LISTED:

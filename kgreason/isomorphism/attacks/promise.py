@@ -1,4 +1,4 @@
-"""Whether a release keeps its promise to somebody of whom an attacker knows a part."""
+"""Check whether a release fulfils its guarantee against an attacker who knows an x-subgraph."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from kgreason.language.check.checked_program import CheckedProgram
 
 Ints = npt.NDArray[np.int64]
 
-FEW = 1 << 8  # places of a class among which images are looked for before all are
-PATIENCE = 1 << 28  # comparisons for one part
+FEW = 1 << 8  # occurrences of a class among which images are searched before all are
+PATIENCE = 1 << 28  # comparisons for one x-subgraph
 VISITED = (
     1 << 28
-)  # sets of a release at most where nothing is promised; what is promised is decided as by `verify`
+)  # sets of a release visited at most if the guarantee does not apply; otherwise as many as `verify` visits
 DEFINED = next(part for part in PARTS if part.name == "part:weights+rules")  # the attacker of the definition
 
 
 def unpromised(part: Part, size: int, sizes: Sequence[int], commute: bool, weights: str) -> str:
-    """Why Definition 4.1 does not protect from the knowledge of a part; empty if it does.
+    """Reason why Definition 4.1 does not protect against knowledge of an x-subgraph; empty if it does.
 
-    Of the sizes asked for it protects from whoever has Σ, and so from whoever has less. A smaller part lies in one of
-    a size asked for, and its images in that one's: they have the same edges, so that rules derive the same where they
-    see no weights, and what was derived from the smaller part stands there as well. Only whoever has Σ and weights
-    may tell the smaller parts apart, if the rules do not commute (Proposition 4.1). Of other rules with weights it
-    says nothing, nor of what is derived with weights that are not the ``"released"`` ones. Rows with the same key are
-    promised alike.
+    For the sizes of the guarantee it protects against attackers who know Σ, and so against those who know less. A
+    smaller subgraph lies in one of a guaranteed size, and its images in the images of that: they have the same edges,
+    so that rules which see no weights derive the same, and edges derived from the smaller subgraph are present as
+    well. Only attackers who know Σ and weights may distinguish the smaller subgraphs, if the rules do not commute
+    (Proposition 4.1). The definition covers neither other rules with weights nor edges derived from weights other than
+    the ``"released"`` ones. The result is equal for rows of Table 4 with equal keys.
     """
     if part.sees == "other" and part.weighted:
         return "other rules"
@@ -51,12 +51,12 @@ def unpromised(part: Part, size: int, sizes: Sequence[int], commute: bool, weigh
 def kept(
     found: Candidates, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int, reason: str
 ) -> Promise:
-    """Count the parts with k candidates that are apart from each other: no vertex in common, no equal degree.
+    """Count the x-subgraphs with k candidates that pairwise share no vertex and no degree at any position.
 
     Parameters
     ----------
     reason
-        Why the definition does not promise that there are so many; empty if it does.
+        Reason why the definition does not cover this attacker; empty if it does.
     """
     asked = not reason
     right = np.flatnonzero(found.right)
@@ -71,7 +71,7 @@ def kept(
 def _decided(
     rows: Ints, world: World, part: Part, rules: Mapping[str, CheckedProgram], k: int, asked: bool
 ) -> tuple[int, int]:
-    """How many places have images in the whole release, and how many were given up."""
+    """Number of occurrences with images in the whole release, and number of those given up."""
     if not len(rows):
         return 0, 0
     most = ENDLESS if asked else VISITED
@@ -82,9 +82,9 @@ def _decided(
 def _loose(
     found: Loose, world: World, rules: Mapping[str, CheckedProgram], k: int, asked: bool
 ) -> tuple[int, int]:
-    """The same for somebody without rules, among the places that were looked at."""
-    # If these are not all, k of them are enough, but fewer tell nothing. Where the definition protects him,
-    # images for whoever has the rules as well are images for him.
+    """As `_decided` for an attacker without rules, among the examined occurrences."""
+    # If not all occurrences were examined, k of them suffice, but fewer are inconclusive. If the definition covers the
+    # attacker, images for an attacker who also knows the rules are images for this one.
     right = np.flatnonzero(found.right)
     traits = Space(world.released, rules["rules"]).traits
     status = np.array([_apart(found, world, traits, i, k - 1) for i in right.tolist()], dtype=np.int64)
@@ -98,7 +98,7 @@ def _loose(
 
 
 def _apart(found: Loose, world: World, traits: Ints, i: int, need: int) -> int:
-    """Whether some candidates are apart from the true place of a part and from each other: 1, 0, or -1 given up."""
+    """Whether `need` candidates are apart from the true occurrence and each other: 1, 0, or -1 given up."""
     target = world.truth[found.parts[i]][found.order[i]]
     own = np.arange(len(target))[None, :]
     for most in (FEW, None):

@@ -1,1 +1,1 @@
-"""What a graph gives away before it is anonymized, and what each method would cost."""
+"""Re-identification risk of graphs before anonymization, and costs of the methods."""

@@ -1,4 +1,4 @@
-"""What a graph gives away and what to do about it: risks, methods and their costs, and the method to take."""
+"""Risk of a graph, methods with their costs, and the recommended method."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
 from kgreason.release.pipeline import Clock
 
-EXAMINED = range(2, 7)  # vertices of the parts that are looked at if nothing is said
-USUAL = 4  # vertices of the parts an attacker knows if nothing is said, as for `anonymize`
-PART = 1_000  # vertices of a part of a divided graph
-DIVIDED = 200_000  # vertices of a graph that is divided to see how many edges are lost
+EXAMINED = range(2, 7)  # default sizes of the examined x-subgraphs
+USUAL = 4  # default size of the x-subgraphs that an attacker knows, as for `anonymize`
+PART = 1_000  # vertices per part of a split graph
+DIVIDED = 200_000  # maximum number of vertices of a graph that is split to count the lost edges
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to anonymize a graph.
+    """Method to anonymize a graph, with its cost.
 
     Attributes
     ----------
     name, options
-        In words, and as options of ``kgreason anonymize``.
+        Name in words, and options of ``kgreason anonymize``.
     subgraphs
-        How many connected subgraphs it protects, of all sizes; `None`: more than a billion, or not counted.
+        Number of protected x-subgraphs of all sizes; `None`: more than a billion, or not counted.
     lacking
-        Those without images, for each size; empty if that is not known.
+        x-subgraphs without images for each size; empty if unknown.
     cost
-        What it adds and takes; `None` if not known.
+        Estimated cost; `None` if unknown.
     remark
-        Why it is not feasible, or what it gives up.
+        Reason why the method is not feasible, or its limitation.
     feasible
-        Whether it can be used at all.
+        Whether the method can be used.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Method:
     feasible: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return a JSON-serializable dict."""
         return {
             "name": self.name,
             "options": self.options,
@@ -82,7 +82,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Advice:
-    """Methods and what they cost, and the one to take, with the reason in one sentence."""
+    """Methods with their costs, the options of the recommended one, and the reason in one sentence."""
 
     methods: tuple[Method, ...]
     options: str
@@ -91,10 +91,10 @@ class Advice:
 
 @dataclass(frozen=True, eq=False)
 class _Advisor:
-    """What is known of a graph of the methods that fit it."""
+    """Knowledge about a graph from which methods are chosen."""
 
-    # `surveyed`, `found`: of each number of vertices its connected sets, and how many of these lack images
-    # where that is known; `commute`: whether what protects x vertices protects fewer.
+    # `surveyed`, `found`: per size the x-subgraphs, and how many of them lack images where known; `commute`: whether
+    # protection of x vertices implies protection of fewer.
 
     graph: KnowledgeGraph
     k: int
@@ -103,7 +103,7 @@ class _Advisor:
     commute: bool
 
     def advise(self, sizes: Sequence[int], most: int, rng: np.random.Generator) -> Advice:
-        """Compare all methods for `sizes`; `most` vertices are the greatest that an attacker is thought to know."""
+        """Compare all methods for `sizes`; `most` is the largest size that an attacker is assumed to know."""
         single = [self._kguard((x,)) for x in sizes]
         feasible = [m.lacking or m.feasible for m in single]
         reach = max((x for x, fits in zip(sizes, feasible, strict=True) if fits and x <= most), default=0)
@@ -157,7 +157,7 @@ class _Advisor:
         return Method(name, options, sum(f.total for f in found), found, cost)
 
     def _refused(self, x: int) -> str:
-        """Why KGUARD cannot protect parts of x vertices, if so."""
+        """Reason why KGUARD cannot protect x-subgraphs; empty if it can."""
         if x > LARGEST:
             return f"kguard handles x up to {LARGEST}"
         if self.k - 1 > MOST:
@@ -201,24 +201,24 @@ class _Advisor:
 
 @dataclass(frozen=True, eq=False)
 class Risk(Displayed):
-    """What a graph gives away before it is anonymized, and what anonymization would cost.
+    """Re-identification risk of a graph before anonymization, and costs of anonymization.
 
     Attributes
     ----------
     graph
-        The graph.
+        Measured graph.
     k
         Vertices with fewer candidates are at risk.
     exposures
-        How exposed vertices are, for each knowledge of an attacker.
+        Exposure of the vertices for each knowledge of an attacker.
     left_out
-        Knowledge that was not looked at, with the reason.
+        Knowledge that was not examined, with the reason.
     advice
-        Methods and their costs, and the one to take.
+        Methods with their costs, and the recommended one.
     population
-        Number of vertices of the population, if one was given.
+        Number of vertices of the population, if given.
     seconds
-        Time of each stage by name.
+        Duration of each stage by name.
     """
 
     graph: KnowledgeGraph
@@ -233,13 +233,13 @@ class Risk(Displayed):
         return f"<Risk of {self.graph.n:,} vertices; kgreason anonymize {self.advice.options}>"
 
     def __getitem__(self, knowledge: str) -> Exposure:
-        """Look an exposure up by what the attacker knows."""
+        """Return the exposure for a knowledge of the attacker."""
         return next(e for e in self.exposures if e.knowledge == knowledge)
 
     def exposed(self, count: int) -> list[tuple[str, tuple[str, ...]]]:
-        """The most exposed vertices by label, and under which knowledge each is unique: secret.
+        """Most exposed vertices by label, with the knowledge under which each is unique; secret.
 
-        They are ordered by the sum of their prosecutor's risks under all knowledge.
+        Vertices are ordered by the sum of their prosecutor's risks over all kinds of knowledge.
         """
         risks = np.zeros(self.graph.n)
         for e in self.exposures:
@@ -251,7 +251,7 @@ class Risk(Displayed):
         ]
 
     def as_dict(self, exposed: int = 0) -> dict[str, Any]:
-        """Ready for JSON; `format` is the version of this layout. Only as many vertices as `exposed` are named."""
+        """Return a JSON-serializable dict that names `exposed` vertices; `format` is the version of the layout."""
         named = [{"vertex": v, "unique_under": list(what)} for v, what in self.exposed(exposed)]
         return {
             "format": 1,
@@ -278,14 +278,14 @@ def measure(
     clock: Clock,
     progress: Progress,
 ) -> Risk:
-    """Measure what a graph gives away, and look at all methods.
+    """Measure the risk of a graph, and compare all methods.
 
     Parameters
     ----------
     asked
-        Numbers of vertices an attacker may know; `None`: what is usual.
+        Sizes of the x-subgraphs that an attacker may know; `None`: the default sizes.
     most
-        Of more connected subgraphs a random part of the graph is looked at.
+        Above this number of x-subgraphs, a random subgraph of the graph is examined.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def measure(
     """
     for x in asked or (1,):
         check_parameters(graph, k if asked else 1, x)
-        small_components(graph, x)  # refuses parts that are too large
+        small_components(graph, x)  # refuses sizes that are too large
     sizes = tuple(asked or (x for x in EXAMINED if x <= graph.n)) or (1,)
     target = max(sizes) if asked else min(USUAL, max(sizes))
     commute = not hidden_vertices(rules)

@@ -1,4 +1,4 @@
-"""The risk of a graph before it is anonymized: how few vertices fit what an attacker knows of one.
+"""Candidate counts: the number of vertices that fit an attacker's knowledge of a vertex, before anonymization.
 
 References
 ----------
@@ -7,7 +7,7 @@ networks", PVLDB 1(1), 2008: vertex refinement queries.
 
 K. El Emam, F. K. Dankar, "Protecting privacy using k-anonymity", JAMIA 15(5), 2008 (prosecutor, journalist).
 F. K. Dankar, K. El Emam, "A method for evaluating marketer re-identification risk", PAIS 2010.
-M. Hay and others, PVLDB 1(1), 2008 (candidate sets). docs/risk.md says what each figure is here.
+M. Hay and others, PVLDB 1(1), 2008 (candidate sets). The figures are defined in docs/risk.md.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ from kgreason.language.check.checked_program import CheckedProgram
 
 Ints = npt.NDArray[np.int64]
 
-MOST = 1 << 26  # edges of all neighbourhoods, above which they are not looked at
+MOST = 1 << 26  # edges of all neighbourhoods; above, neighbourhoods are not examined
 
 
 def knowledge(
     graph: KnowledgeGraph, most: int | None = None, *, refined: bool = True
 ) -> Iterator[tuple[str, Ints | None]]:
-    """Partitions of the vertices into those that look the same, from little knowledge to much.
+    """Partitions of the vertices into indistinguishable ones, from little knowledge to much.
 
     Parameters
     ----------
     most
-        Edges of all neighbourhoods, above which these are not looked at; `None`: `MOST`.
+        Number of edges of all neighbourhoods above which they are not examined; `None`: `MOST`.
     refined
-        Whether anything beyond degrees is looked at, which takes seconds in graphs of a million edges.
+        Whether knowledge beyond degrees is examined, which takes seconds for a million edges.
 
     Yields
     ------
     tuple
-        What is known, and the class of each vertex, int64, shape (n,); `None` where it is
-        not looked at.
+        Name of the knowledge, and the class of each vertex, int64, shape (n,); `None` if it is not
+        examined.
 
     Notes
     -----
-    In- and out-degrees count edges of all relations. All that is known beyond degrees tells relations apart.
+    In- and out-degrees count edges of all relations. All knowledge beyond degrees distinguishes relations.
 
     Examples
     --------
-    Degrees tell the ends of a chain, and its middle; refinement tells all:
+    Degrees distinguish the two ends and the middle of a chain; refinement distinguishes all vertices:
 
     >>> chain = KnowledgeGraph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")])
     >>> found = {what: len(np.unique(classes)) for what, classes in knowledge(chain)}
@@ -77,32 +77,32 @@ def knowledge(
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """How exposed vertices are to an attacker with some knowledge.
+    """Exposure of vertices to an attacker with some knowledge.
 
     Attributes
     ----------
     knowledge
-        What he knows of his target.
+        Knowledge about the target.
     candidates
-        How many vertices of the graph fit it, for each vertex as the target, int64, shape (n,); 0: not looked at. Of
-        all parts X around the target that he may know, the one with fewest candidates counts.
+        Number of vertices of the graph that fit the knowledge of each vertex as the target, int64, shape (n,); 0: not
+        examined. Of all x-subgraphs around a target, the one with the fewest candidates counts.
     population
-        How many vertices of the population fit it; at least as many as of the graph.
+        Number of vertices of the population that fit; at least `candidates`.
     k
         Vertices with fewer candidates are at risk.
     looked
-        How many parts X were looked at where these are a sample, so that the figures are estimates.
+        Number of examined x-subgraphs if they are a sample, so that the figures are estimates.
 
     Examples
     --------
-    Three vertices look the same, one is alone:
+    Three vertices are indistinguishable, one is unique:
 
     >>> fits = np.array([3, 3, 3, 1])
     >>> found = Exposure("in-degree", fits, fits, k=3)
     >>> found.unique, found.highest, found.average, found.at_risk
     (1, 1.0, 0.5, 0.25)
 
-    In the population five more look like the three, and one more like the other:
+    In the population five further vertices fit the first three, and one further vertex fits the other:
 
     >>> found = Exposure("in-degree", fits, np.array([8, 8, 8, 2]), k=3)
     >>> found.journalist_highest, found.journalist_at_risk, found.marketer
@@ -125,12 +125,12 @@ class Exposure:
 
     @property
     def vertices(self) -> int:
-        """Vertices that were looked at."""
+        """Number of examined vertices."""
         return len(self._of)
 
     @property
     def unique(self) -> int:
-        """Vertices that alone fit what is known of them."""
+        """Number of vertices that are their only candidate."""
         return int((self._of == 1).sum())
 
     @property
@@ -140,12 +140,12 @@ class Exposure:
 
     @property
     def average(self) -> float:
-        """Prosecutor's risk of a vertex drawn at random; classes / n where vertices fall into classes."""
+        """Mean prosecutor's risk; number of classes / n if the knowledge partitions the vertices."""
         return _mean(1 / self._of)
 
     @property
     def at_risk(self) -> float:
-        """Share of the vertices whose prosecutor's risk is above 1/k."""
+        """Share of the vertices with a prosecutor's risk above 1/k."""
         return _mean(self._of < self.k)
 
     @property
@@ -155,21 +155,21 @@ class Exposure:
 
     @property
     def journalist_at_risk(self) -> float:
-        """Share of the vertices whose journalist's risk is above 1/k."""
+        """Share of the vertices with a journalist's risk above 1/k."""
         return _mean(self._among < self.k)
 
     @property
     def marketer(self) -> float:
-        """Expected share of the vertices that are named rightly if all are named at random among candidates."""
+        """Marketer's risk: expected share of correct matches if every vertex is matched to a random candidate."""
         return _mean(1 / self._among)
 
     def sizes(self) -> Mapping[int, int]:
-        """How many vertices have how many candidates."""
+        """Number of vertices by number of candidates."""
         sizes, counts = np.unique(self._of, return_counts=True)
         return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON; no vertex is named."""
+        """Return a JSON-serializable dict without vertex labels."""
         return {
             "knowledge": self.knowledge,
             "estimate": self.looked is not None,
@@ -187,7 +187,7 @@ class Exposure:
 def of_vertices(
     graph: KnowledgeGraph, population: KnowledgeGraph | None, k: int
 ) -> Iterator[tuple[str, Exposure | None]]:
-    """Exposure to an attacker who knows traits of a vertex; `None` where that would take too long."""
+    """Exposure to attackers who know properties of a vertex; `None` if the computation would take too long."""
     n = graph.n
     for name, classes in knowledge(graph if population is None else beside(graph, population)):
         if classes is None:
@@ -207,12 +207,12 @@ def surveys(
     rng: np.random.Generator,
     progress: Progress = SILENT,
 ) -> dict[int, Survey]:
-    """Look at the connected sets of some sizes, and of those of smaller components.
+    """Survey the connected sets of some sizes, and of the sizes of smaller components.
 
     Raises
     ------
     AnonymizationError
-        If they have too many kinds.
+        If they have too many classes.
     """
     space, found = Space(graph, rules), graph.components()[1]
     whole = np.bincount(found)
@@ -223,18 +223,18 @@ def surveys(
 def of_subgraphs(
     graph: KnowledgeGraph, surveyed: Mapping[int, Survey], x: int, n: int, k: int, derived: Sequence[str]
 ) -> Iterator[Exposure]:
-    """Exposure to an attacker who knows a connected part of x vertices around his target, or its whole component.
+    """Exposure to an attacker who knows an x-subgraph around the target, or its whole smaller component.
 
     Parameters
     ----------
     graph
-        The graph, or it and the population beside it.
+        The graph, or the disjoint union of it and the population.
     surveyed
-        Its connected sets of x vertices, and of the sizes of smaller components.
+        Surveys of size x and of the sizes of smaller components.
     n
-        Vertices from this one on are of the population.
+        Number of vertices of the graph; later vertices belong to the population.
     derived
-        The predicates of the derived edges.
+        Derived predicates.
     """
     component = graph.components()[1]
     size = np.minimum(np.bincount(component)[component], x)[:n]
@@ -253,9 +253,9 @@ def of_subgraphs(
 
 
 def _fewest(standing: Standing, n: int) -> tuple[Ints, Ints]:
-    """Fewest candidates of each vertex in the graph and in the population."""
+    """Smallest number of candidates of each vertex, in the graph and in the population."""
     inside = standing.counts(0, n)
-    inside = np.where(inside > 0, inside, standing.n)  # where nobody of the graph stands does not matter
+    inside = np.where(inside > 0, inside, standing.n)  # positions without vertices of the graph do not matter
     if standing.n == n:
         found = standing.fewest(inside)
         return found, found

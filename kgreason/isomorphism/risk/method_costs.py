@@ -1,6 +1,6 @@
-"""What each method would add, and what it would take. All figures but those said to be exact are estimates.
+"""Costs of the methods: additions, time and memory. All figures not stated as exact are estimates.
 
-The constants are fitted to runs of `anonymize`; docs/risk.md tells to which, and how far off they are.
+The constants are fitted to runs of `anonymize`; docs/risk.md describes the runs and the errors.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from kgreason.isomorphism.risk.occurrences import Survey
 
 Ints = npt.NDArray[np.int64]
 
-MEGABYTES = 300.0  # of a process that has loaded everything
-SECONDS = 2.5  # of a small graph
-KGUARD_SECONDS = (2e-7, 1e-4)  # a subgraph and a vertex, on two cores
-MENDING, PATIENCE = 0.05, 8.0  # seconds to add an edge, and to add all at most
-KGUARD_BYTES = 1.3e3  # a vertex
-KLONE_SECONDS, KLONE_BYTES = 1e-5, 9e2  # a vertex or an edge of the release, a vertex of the release
-PUBLISHED_SECONDS, PUBLISHED_BYTES = 2.5e-6, 1e2  # a subgraph
-PER_EDGE, FEW_PER_EDGE, POWER = 4.0, 1.2, 0.65  # edges added by ground edges of lacking classes
-FEW, MANY = 0.01, 0.1  # shares of lacking subgraphs between which the number of edges an image needs grows
-PER_VERTEX = 0.04  # vertices added by edges added
-EXTRA = 1.1  # edges that the published KGUARD adds for each position of each class
+MEGABYTES = 300.0  # of a process with all modules loaded
+SECONDS = 2.5  # of a run on a small graph
+KGUARD_SECONDS = (2e-7, 1e-4)  # per x-subgraph and per vertex, on two cores
+MENDING, PATIENCE = 0.05, 8.0  # seconds to add an edge, and at most to add all
+KGUARD_BYTES = 1.3e3  # per vertex
+KLONE_SECONDS, KLONE_BYTES = 1e-5, 9e2  # per vertex or edge of the release, per vertex of the release
+PUBLISHED_SECONDS, PUBLISHED_BYTES = 2.5e-6, 1e2  # per x-subgraph
+PER_EDGE, FEW_PER_EDGE, POWER = 4.0, 1.2, 0.65  # added edges as a function of the ground edges of lacking classes
+FEW, MANY = 0.01, 0.1  # shares of lacking subgraphs between which the number of edges per image grows
+PER_VERTEX = 0.04  # added vertices per added edge
+EXTRA = 1.1  # edges that published KGUARD adds per position of each class
 
 
 @dataclass(frozen=True)
 class Range:
-    """An estimate, and between which bounds it lies; the three are equal where nothing was estimated.
+    """Estimate with bounds; the three are equal for exact values.
 
     Examples
     --------
@@ -48,32 +48,32 @@ class Range:
 
     @classmethod
     def around(cls, value: float, factor: float, least: float = 0.0) -> Range:
-        """A value that may be off by a factor in either direction."""
+        """Estimate that may be off by a factor in either direction."""
         return cls(value, max(least, value / factor), value * factor)
 
     @property
     def exact(self) -> bool:
-        """Whether it is no estimate."""
+        """Whether the value is exact."""
         return self.low == self.high
 
     def __str__(self) -> str:
         return f"{self.value:,.0f}" + ("" if self.exact else f" ({self.low:,.0f} to {self.high:,.0f})")
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return a JSON-serializable dict."""
         return vars(self) | {"exact": self.exact}
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a method adds, and takes on a machine with two cores.
+    """Additions of a method, and its resources on a machine with two cores.
 
     Attributes
     ----------
     vertices, edges
-        Added.
+        Numbers of additions.
     seconds, megabytes
-        Of the whole command, the check included.
+        Resources of the whole command, verification included.
     """
 
     vertices: Range
@@ -82,17 +82,17 @@ class Cost:
     megabytes: Range
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return a JSON-serializable dict."""
         return {name: found.as_dict() for name, found in vars(self).items()}
 
 
 def of_klone(graph: KnowledgeGraph, k: int, subgraphs: int, rng: np.random.Generator) -> Cost:
-    """Cost of k copies; degrees are chosen as KLONE chooses them, so that edges are off by some per cent only.
+    """Cost of k copies; degrees are chosen as in KLONE, so the error in edges is a few per cent.
 
     Parameters
     ----------
     subgraphs
-        How many connected subgraphs are verified.
+        Number of x-subgraphs that are verified.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def of_kguard(graph: KnowledgeGraph, k: int, found: Lacking) -> Cost:
 
 
 def of_published(k: int, surveyed: Survey) -> Cost:
-    """Cost of the published KGUARD: members of classes with fewer than k that are disjoint, and degrees that differ."""
+    """Cost of published KGUARD: images for classes with fewer than k disjoint members, and degree diversity."""
     space, x = surveyed.catalogue.space, surveyed.size
     rows, of = surveyed.drawn.rows, surveyed.drawn.classes
     vertices, edges = 0, 0.0
@@ -158,7 +158,7 @@ def of_published(k: int, surveyed: Survey) -> Cost:
 
 
 def _disjoint(rows: Ints, most: int) -> int:
-    """How many rows share no vertex, taken as they come, up to a bound."""
+    """Number of rows without a common vertex, chosen greedily in their order, up to a bound."""
     taken: set[int] = set()
     count = 0
     for row in rows.tolist():

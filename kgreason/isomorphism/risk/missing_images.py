@@ -1,4 +1,4 @@
-"""How many attacked subgraphs lack images in a graph as it is: what drives the additions of KGUARD."""
+"""Number of attacked subgraphs that lack images in the original graph, which determines the additions of KGUARD."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Ints = npt.NDArray[np.int64]
 MOST, LEAST = (
     1 << 12,
     1 << 3,
-)  # subgraphs in the sample, about, of components of each size, and of each class at least
-FEW = 1 << 12  # subgraphs without images, by the sample, up to which all are decided
+)  # sample size: total for components of each size, and minimum per class
+FEW = 1 << 12  # estimated number of subgraphs without images up to which all are decided
 
 
 @dataclass(frozen=True)
 class Lacking:
-    """Attacked subgraphs of one size without k - 1 images in the graph itself.
+    """Number of attacked subgraphs of one size without k - 1 images in the graph itself.
 
     Attributes
     ----------
     x, total
-        Number of vertices; all attacked subgraphs: the connected sets of x vertices, and smaller components as a whole.
+        Size; number of attacked subgraphs: the connected sets of x vertices, and smaller components as a whole.
     lacking, low, high
-        How many of them lack images, with a 95 % confidence interval; the three are equal if all were decided.
+        Number of those without images, with a 95 % confidence interval; the three are equal if all were decided.
     classes, edges
-        How many classes lack images for some, and their ground edges, added up.
+        Number of classes with a subgraph without images, and the sum of their ground edges.
     """
 
     x: int
@@ -49,22 +49,22 @@ class Lacking:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing was estimated."""
+        """Whether all subgraphs were decided."""
         return self.low == self.high
 
     @property
     def share(self) -> float:
-        """Share of the attacked subgraphs, 0 if there are none."""
+        """Share of the attacked subgraphs that lack images; 0 if there are none."""
         return self.lacking / self.total if self.total else 0.0
 
 
 def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
-    """Decide for a sample of each class, and for all where few lack, whether subgraphs have k - 1 images.
+    """Decide for a sample of each class, or for all if few lack images, whether subgraphs have k - 1 images.
 
     Parameters
     ----------
     surveyed
-        The connected sets of x vertices, all of them.
+        Survey of all connected sets of x vertices.
     """
     space, forms = surveyed.catalogue.space, surveyed.catalogue.full
     rows, of = surveyed.drawn.some(max(LEAST, MOST // max(1, len(forms))))
@@ -86,7 +86,7 @@ def lacking(surveyed: Survey, k: int, progress: Progress = SILENT) -> Lacking:
 
 
 def _estimated(counts: Ints, of: Ints, status: Ints) -> tuple[float, float, float]:
-    """Estimate how many lack images, and an interval; searches given up count as lacking, but not at its lower end."""
+    """Estimate of subgraphs without images and its interval; given-up searches count except at the lower bound."""
     looked, sure, without = (
         np.bincount(of[chosen], minlength=len(counts)) for chosen in (status < 2, status == 0, status != 1)
     )
@@ -95,23 +95,23 @@ def _estimated(counts: Ints, of: Ints, status: Ints) -> tuple[float, float, floa
 
 
 def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float, float]:
-    """Estimate how many lack images from a sample of each class, with a 95 % confidence interval.
+    """Estimate the number of subgraphs without images from a stratified sample, with a 95 % confidence interval.
 
     Parameters
     ----------
     counts, looked, without
-        Of each class all members, those in the sample, and those of these that lack images.
+        Per class: all members, sampled members, and sampled members without images.
 
     Examples
     --------
-    Classes that were looked at as a whole are known:
+    Classes that were sampled completely have no error:
 
     >>> stratified(np.array([4, 2]), np.array([4, 2]), np.array([1, 2]))
     (3.0, 3.0, 3.0)
     """
     seen = np.maximum(looked, 1)
     found = float((counts * without / seen).sum())
-    likely = (without + 1) / (looked + 2)  # a sample without any does not show that there are none
+    likely = (without + 1) / (looked + 2)  # a sample without lacking members does not exclude them
     left = 1 - looked / np.maximum(counts, 1)
     variance = counts.astype(np.float64) ** 2 * left * likely * (1 - likely) / seen
     margin = NORMAL * math.sqrt(float(variance.sum()))
@@ -122,7 +122,7 @@ def stratified(counts: Ints, looked: Ints, without: Ints) -> tuple[float, float,
 
 
 def _components(space: Space, size: int, k: int, progress: Progress) -> tuple[int, float, float, float]:
-    """Number of the smaller components, which are attacked as a whole; of those without images, and an interval."""
+    """Number of smaller components, of those without images, and its interval."""
     total, found, low, high = 0, 0.0, 0.0, 0.0
     for _, rows in small_components(space.graph, size)[0]:
         some = rows[scrambled(len(rows))[:MOST]]

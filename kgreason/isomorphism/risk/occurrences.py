@@ -1,8 +1,8 @@
-"""Candidates for each vertex of the connected subgraphs of a graph, as an attacker counts them.
+"""Candidates of each vertex among the occurrences of the connected subgraphs around it.
 
-An attacker who knows X, with the vertex v in it, finds all places of the graph that look like X. The candidates for v
-are the vertices that stand at one of them where v stands in X. A *position* is a class of KG-isomorphism with an orbit
-of its automorphisms: what vertices stand there cannot be told apart by that class.
+An attacker who knows X, with the vertex v in it, finds all occurrences of X in the graph. The candidates of v are the
+vertices that correspond to v in an occurrence. A *position* is a KG-isomorphism class with an orbit of its
+automorphisms: the vertices at a position are indistinguishable by the class.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kgreason.isomorphism.verification.subgraph_visits import ENDLESS, HANDED, S
 
 @kernel
 def stand(rows: Rows, places: Rows, width: int, bits: Bytes) -> None:
-    """Note that vertex ``rows[i, p]`` stands at place ``places[i, p]``; a place has `width` bytes of `bits`."""
+    """Set the bit of vertex ``rows[i, p]`` at position ``places[i, p]``; a position has `width` bytes of `bits`."""
     for i in range(rows.shape[0]):
         for p in range(rows.shape[1]):
             v = rows[i, p]
@@ -39,9 +39,9 @@ def stand(rows: Rows, places: Rows, width: int, bits: Bytes) -> None:
 
 @kernel
 def least(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> None:
-    """Give each vertex the count of the first place, in an order of ascending counts, where it stands.
+    """Assign each vertex the count of the first position, in ascending order of counts, at which it occurs.
 
-    `found` is -1 where nothing is known yet; a vertex that stands nowhere stays so.
+    `found` is -1 for vertices without a count; a vertex at no position keeps it.
     """
     left = len(found)
     i = 0
@@ -60,20 +60,20 @@ def least(order: Ints, counts: Ints, width: int, bits: Bytes, found: Ints) -> No
 
 Bits = npt.NDArray[np.uint8]
 
-SAMPLED = 1 << 6  # subgraphs of each class that are kept
-ROOM = 1 << 31  # bytes of notes on who stands where
-PART = 1 << 15  # sets of a share, about
-PENDING = 1 << 18  # rows that wait for a place in the sample
+SAMPLED = 1 << 6  # stored subgraphs of each class
+ROOM = 1 << 31  # maximum number of bytes of the position bits
+PART = 1 << 15  # approximate number of sets of a share
+PENDING = 1 << 18  # number of buffered rows at which the sample is updated
 
 
 @dataclass(eq=False)
 class Standing:
-    """Which vertices stand at which positions.
+    """Incidence of vertices and positions.
 
     Attributes
     ----------
     bits
-        A bit for each position and vertex.
+        One bit for each position and vertex.
     places
         Number of the position of each place of each class, shape (classes, x).
     """
@@ -88,7 +88,7 @@ class Standing:
         self.width = (self.n + 7) // 8
 
     def reserve(self) -> None:
-        """Make room for the positions of classes that are new."""
+        """Allocate the positions of new classes."""
         new = []
         for number in range(len(self.places), len(self.forms)):
             orbits = self.forms.form(number).automorphisms.min(axis=0)
@@ -109,12 +109,12 @@ class Standing:
             self.bits = more
 
     def add(self, rows: Ints, classes: Ints) -> None:
-        """Take note of sets in canonical order."""
+        """Record sets in canonical order."""
         self.reserve()
         stand(np.ascontiguousarray(rows), self.places[classes], self.width, self.bits)
 
     def counts(self, first: int = 0, stop: int | None = None) -> Ints:
-        """How many vertices, of those from `first` to before `stop`, stand at each position."""
+        """Number of vertices in ``[first, stop)`` at each position."""
         wanted = np.zeros(self.n, dtype=np.bool_)
         wanted[first:stop] = True
         mask = np.packbits(wanted, bitorder="little")
@@ -122,7 +122,7 @@ class Standing:
         return np.array([np.bitwise_count(row & mask).sum() for row in bits], dtype=np.int64)
 
     def fewest(self, counts: Ints) -> Ints:
-        """The least count of the positions where a vertex stands, shape (n,); -1 if it stands nowhere."""
+        """Smallest count of the positions of each vertex, shape (n,); -1 if it has none."""
         found = np.full(8 * self.width, -1, dtype=np.int64)
         least(np.argsort(counts, kind="stable"), counts, self.width, self.bits, found)
         return found[: self.n]
@@ -130,7 +130,7 @@ class Standing:
 
 @dataclass(eq=False)
 class Sample:
-    """A random sample of the sets of each class: those of the least keys."""
+    """Random sample of the sets of each class: those with the smallest keys."""
 
     size: int
     marks: npt.NDArray[np.uint64]
@@ -144,7 +144,7 @@ class Sample:
         self._waiting = 0
 
     def add(self, rows: Ints, classes: Ints) -> None:
-        """Take in sets whose keys are among the least of their class so far."""
+        """Add the sets whose keys are among the smallest of their class so far."""
         keys = self.marks[rows].sum(axis=1, dtype=np.uint64)
         more = int(classes.max(initial=-1)) + 1 - len(self._bound)
         if more > 0:
@@ -156,7 +156,7 @@ class Sample:
             self.settle()
 
     def settle(self) -> None:
-        """Keep those of the least keys."""
+        """Reduce the sample to the sets with the smallest keys."""
         if not self._new:
             return
         parts = [(self.rows, self.classes, self._keys), *self._new]
@@ -170,27 +170,27 @@ class Sample:
         self._new, self._waiting = [], 0
 
     def some(self, each: int) -> tuple[Ints, Ints]:
-        """At most so many sets of each class, and the classes."""
+        """At most `each` sets of each class, and their classes."""
         kept = np.arange(len(self.classes)) - np.searchsorted(self.classes, self.classes) < each
         return self.rows[kept], self.classes[kept]
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """The connected sets of one size.
+    """Classes and candidate counts of the connected sets of one size.
 
     Attributes
     ----------
     total
-        How many there are; `None`: more than a billion.
+        Number of sets; `None`: more than a billion.
     looked
-        How many were looked at: all, or a random part of the graph.
+        Number of examined sets: all, or those of random shares of the graph.
     catalogue, counts
-        Their classes, and how many of those looked at each has.
+        KG-isomorphism classes, and the number of examined sets of each.
     full, ground
-        Who stands where by ground and derived edges, and by ground edges alone.
+        Incidence of vertices and positions by ground and derived edges, and by ground edges alone.
     drawn
-        A sample.
+        Sample of the sets of each class.
     """
 
     size: int
@@ -204,17 +204,17 @@ class Survey:
 
     @property
     def exact(self) -> bool:
-        """Whether all were looked at."""
+        """Whether all sets were examined."""
         return self.looked == self.total
 
 
 def survey(space: Space, size: int, most: int, rng: np.random.Generator, progress: Progress) -> Survey:
-    """Look at all connected sets of some size, or at a random part of the graph if they are more than `most`.
+    """Examine all connected sets of a size, or those of random shares of the graph if there are more than `most`.
 
     Raises
     ------
     AnonymizationError
-        If they have too many kinds.
+        If they have too many classes.
     """
     n, catalogue = space.graph.n, Catalogue(space, size)
     full, counts = Standing(n, catalogue.full), np.zeros(0, dtype=np.int64)
@@ -288,7 +288,7 @@ def _visit(
 
 
 def _ground(catalogue: Catalogue, full: Standing) -> Standing:
-    """Who stands where if derived edges are not known: positions of one ground class become one."""
+    """Incidence without knowledge of derived edges: positions of one ground class are merged."""
     types = catalogue.space.ground_types
     ground = Standing(full.n, catalogue.ground)
     ground.reserve()

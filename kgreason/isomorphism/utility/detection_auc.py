@@ -1,8 +1,8 @@
-"""Whether structure tells synthetic vertices from original ones: features of vertices, and the AUC of a classifier.
+"""Detection AUC: how well a classifier distinguishes synthetic from original vertices by structural features.
 
-An attacker who can tell them strips them off, and with them the protection. The best that a classifier does here
-is a lower bound on what an attacker can do: it sees the features below, and it is trained with
-the truth about half of the vertices, which an attacker does not have.
+An attacker who can distinguish them can remove the synthetic vertices, and with them the protection. The classifier
+gives a lower bound on what an attacker can do with the features below; on the other hand it is trained with the truth
+about half of the vertices, which an attacker does not have.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgreason.release.verdicts import NORMAL
 
 Features = npt.NDArray[np.float64]
 
-NONE = -1.0  # where there is nothing to take a mean of
+NONE = -1.0  # value of a mean, minimum or maximum of nothing
 
 NAMES = (
     *("in-degree", "out-degree", "coreness", "clustering"),
@@ -33,17 +33,17 @@ NAMES = (
 
 
 def features(graph: KnowledgeGraph, vertices: Vertices) -> Features:
-    """Describe some vertices.
+    """Structural features of vertices.
 
     Parameters
     ----------
     vertices
-        int64, ascending, none twice.
+        int64, ascending, unique.
 
     Returns
     -------
     ndarray
-        float64, shape (vertices, features) as `NAMES` says; -1 where there is no neighbour or weight.
+        float64, shape (vertices, features), columns as in `NAMES`; -1 where there is no neighbour or weight.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def features(graph: KnowledgeGraph, vertices: Vertices) -> Features:
 
 
 def _summary(own: Vertices, values: Weights, vertices: Vertices, n: int) -> list[Features]:
-    """Mean, least and greatest of the values of the edges at each of some vertices, `own` ends of edges."""
+    """Mean, minimum and maximum of the values of the edges at each vertex; `own` are the ends of edges."""
     place = np.full(n, -1, dtype=np.int64)
     place[vertices] = np.arange(len(vertices))
     at = place[own]
@@ -80,31 +80,31 @@ def _summary(own: Vertices, values: Weights, vertices: Vertices, n: int) -> list
     return found
 
 
-FEWEST = 10  # synthetic vertices; of fewer, halves tell nothing
-MOST = 3_000  # vertices of either kind that are looked at: the standard error is below 0.008 then
-FEW = 1_000  # of fewer synthetic vertices several divisions into halves are averaged
+FEWEST = 10  # minimum number of synthetic vertices, for meaningful halves
+MOST = 3_000  # maximum number of examined vertices of either kind; the standard error is then below 0.008
+FEW = 1_000  # number of synthetic vertices below which several divisions into halves are averaged
 DIVISIONS = 5
 TREES = 40
-LEAF = 3  # vertices in a leaf at least
+LEAF = 3  # minimum number of vertices in a leaf
 
 Truth = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Telling:
-    """How well a classifier tells synthetic vertices.
+class Detection:
+    """Detection AUC of synthetic vertices.
 
     Attributes
     ----------
     auc
-        Area under the ROC curve: the chance that of a synthetic and an original vertex, both drawn at random, the
-        classifier finds the synthetic one. 0.5: it cannot tell; `None`: not measured.
+        Area under the ROC curve: the probability that the classifier ranks a random synthetic vertex above a random
+        original one. 0.5: no better than chance; `None`: not measured.
     low, high
-        95 % confidence interval of `auc` by the numbers of vertices looked at.
+        95 % confidence interval of `auc` from the numbers of examined vertices.
     synthetic
         Number of synthetic vertices of the release.
     reason
-        Why there is no figure.
+        Reason why there is no AUC.
     """
 
     auc: float | None
@@ -119,21 +119,21 @@ class Telling:
         return f"ROC-AUC {self.auc:.3f} ({self.low:.3f} to {self.high:.3f}) of {self.synthetic:,} synthetic vertices"
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
+        """Return a JSON-serializable dict."""
         return {**vars(self)}
 
 
-def telling(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Generator) -> Telling:
-    """Train a classifier on one half of the vertices and test it on the other half.
+def detection(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Generator) -> Detection:
+    """Train a classifier on one half of the vertices and test it on the other half, in both directions.
 
     Parameters
     ----------
     released
-        A.
+        Release A.
     mapping
-        Vertices of A that are original; int64, shape (n,). All others are synthetic.
+        Original vertices of A; int64, shape (n,). All others are synthetic.
     rng
-        Chooses the halves, and of many vertices which are looked at.
+        Chooses the halves and, of many vertices, the examined ones.
 
     References
     ----------
@@ -142,12 +142,12 @@ def telling(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Generato
 
     Examples
     --------
-    Twelve vertices in a ring, and twelve pendants that somebody hung onto them:
+    Twelve original vertices in a ring, each with a synthetic pendant vertex:
 
     >>> ring = [(f"v{i}", f"v{(i + 1) % 12}") for i in range(12)]
     >>> graph = KnowledgeGraph.from_edges(ring + [(f"v{i}", f"s{i}") for i in range(12)])
     >>> originals = np.array([i for i, label in enumerate(graph.labels) if label[0] == "v"])
-    >>> telling(graph, originals, np.random.default_rng(0)).auc
+    >>> detection(graph, originals, np.random.default_rng(0)).auc
     1.0
     """
     truth = np.ones(released.n, dtype=np.bool_)
@@ -156,13 +156,13 @@ def telling(released: KnowledgeGraph, mapping: Vertices, rng: np.random.Generato
     count = len(kinds[0])
     if min(map(len, kinds)) < FEWEST:
         kind = "synthetic" if count < FEWEST else "original"
-        return Telling(None, None, None, count, f"there are fewer than {FEWEST} {kind} vertices")
+        return Detection(None, None, None, count, f"there are fewer than {FEWEST} {kind} vertices")
     chosen = np.sort(np.concatenate([rng.choice(k, min(len(k), MOST), replace=False) for k in kinds]))
     seen, truth = features(released, chosen), truth[chosen]
     areas = [_area(seen, truth, rng) for _ in range(1 if count >= FEW else DIVISIONS)]
     auc = float(np.mean(areas))
     error = _standard_error(auc, int(truth.sum()), int((~truth).sum()))
-    return Telling(auc, max(0.0, auc - NORMAL * error), min(1.0, auc + NORMAL * error), count)
+    return Detection(auc, max(0.0, auc - NORMAL * error), min(1.0, auc + NORMAL * error), count)
 
 
 def _area(seen: Features, truth: Truth, rng: np.random.Generator) -> float:
@@ -187,7 +187,7 @@ def _area(seen: Features, truth: Truth, rng: np.random.Generator) -> float:
 
 
 def _standard_error(auc: float, positive: int, negative: int) -> float:
-    """Of an area under the curve, by Hanley and McNeil."""
+    """Standard error of an area under the curve (Hanley and McNeil)."""
     first, second = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     spread = auc * (1 - auc) + (positive - 1) * (first - auc**2) + (negative - 1) * (second - auc**2)
     return float(np.sqrt(max(0.0, spread) / (positive * negative)))

@@ -1,4 +1,4 @@
-"""How much of a release is as in its original: answers to queries, and how the graph looks."""
+"""Utility of query answers, and fidelity of degrees and weights, of a release compared to its original."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.utility.transitive_closure import closure, closure_rules, compare
 from kgreason.language.check.checked_program import CheckedProgram
 
-SHOWN = 5  # answers that were lost, and that were gained, of each query
+SHOWN = 5  # listed lost answers, and listed gained answers, of each query
 
 
 @dataclass(frozen=True)
 class QueryUtility:
-    """Answers of one query.
+    """Differences in the answers of one query.
 
     Attributes
     ----------
     original, released
-        Number of answers in G and in A.
+        Numbers of answers in G and in A.
     lost
-        Answers in G that are not answers in A.
+        Number of answers in G that are not answers in A.
     gained
-        Answers in A that are not answers in G; those with synthetic vertices among them.
+        Number of answers in A that are not answers in G, including those with synthetic vertices.
     sampled
-        0: the numbers are exact. Else they are estimated from the answers whose last vertex is one of so many.
+        0: the numbers are exact. Otherwise they are estimated from the answers whose last vertex is one of this many
+        sampled targets.
     margin
-        Half-width of the 95 % confidence interval of U△ then.
+        Half-width of the 95 % confidence interval of U△ if sampled.
     some_lost, some_gained
-        The first few of these answers, where they were listed; vertices are those of A.
+        First lost and gained answers if they were listed, as vertices of A.
     """
 
     original: int
@@ -51,26 +52,26 @@ class QueryUtility:
 
     @property
     def u(self) -> float:
-        """Share of the original answers that are lost, 0 if there are none."""
+        """U: share of the original answers that are lost; 0 if there are none."""
         return self.lost / self.original if self.original else 0.0
 
     @property
     def u_symmetric(self) -> float:
-        """Share of all answers that are in only one of the graphs, 0 if there are none."""
+        """U△: share of the answers of either graph that only one of them has; 0 if there are none."""
         union = self.original + self.gained
         return (self.lost + self.gained) / union if union else 0.0
 
 
 @dataclass(frozen=True)
 class Utility(Displayed):
-    """Semantic utility of a release; 0 is best.
+    """Query errors U and U△ of a release; 0 is best.
 
     Attributes
     ----------
     u, u_symmetric
-        Means of the queries' figures (U and U△, as in the KGISO paper): each query counts alike. 0 without queries.
+        Means of U and U△ of the KGISO paper over the queries, with equal weights; 0 without queries.
     per_query
-        By query predicate.
+        Results by query predicate.
     """
 
     u: float
@@ -82,7 +83,7 @@ class Utility(Displayed):
 
     @property
     def pooled(self) -> QueryUtility:
-        """Answers of all queries together: its ``u`` and ``u_symmetric`` count each answer alike.
+        """Answers of all queries together: its ``u`` and ``u_symmetric`` weight each answer equally.
 
         Examples
         --------
@@ -97,11 +98,11 @@ class Utility(Displayed):
 
     @property
     def margin(self) -> float:
-        """Half-width of the 95 % confidence interval of U△; 0 if all is counted."""
+        """Half-width of the 95 % confidence interval of U△; 0 if it is exact."""
         return math.hypot(*(q.margin for q in self.per_query.values())) / max(len(self.per_query), 1)
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
+        """Return a JSON-serializable dict."""
         queries = {
             name: {
                 "original": q.original,

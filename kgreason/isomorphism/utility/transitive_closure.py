@@ -1,7 +1,7 @@
-"""Answers of queries that are transitive closures: counted without listing them, exactly or on a sample of targets.
+"""Answers of transitive-closure queries, counted without listing them, exactly or on a sample of targets.
 
-A closure of a million vertices has 10^12 pairs, but its graph has few strongly connected components, or they reach
-few others: bits say which vertices each component reaches, for some thousands of vertices at a time.
+A closure of a million vertices has up to 10^12 pairs. If the graph has few strongly connected components, or they reach
+few others, bit sets of the vertices that each component reaches are propagated for thousands of vertices at a time.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ BASE, STEP = "#base", "#step"
 
 @dataclass(frozen=True)
 class ClosureRules:
-    """Rules of a predicate that may be a closure.
+    """Rules of a predicate that may be a transitive closure.
 
     Attributes
     ----------
     program
-        Derives with `BASE` what the other rules derive, and with `STEP` the pairs by which recursive ones go on.
+        Derives the pairs of the other rules as `BASE`, and the pairs that recursive rules append as `STEP`.
     cycles
-        Whether a vertex on a cycle reaches itself.
+        Whether vertices on cycles reach themselves.
     """
 
     program: CheckedProgram
@@ -52,9 +52,9 @@ class ClosureRules:
 
 
 def closure_rules(program: CheckedProgram, query: str) -> ClosureRules | None:
-    """Recognize a predicate whose recursive rules go one step on, at either end, or join it with itself.
+    """Recognize a predicate whose recursive rules append a step at either end, or join the predicate with itself.
 
-    It is the closure of its base if the steps are the same pairs; that depends on the data.
+    The predicate is the closure of its base if base and steps are the same pairs, which depends on the data.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def closure_rules(program: CheckedProgram, query: str) -> ClosureRules | None:
 
 
 def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | None:
-    """The rule of the steps that a recursive one goes (none for ``p(X,Z), p(Z,Y)``), and whether in circles, too."""
+    """Rule of the steps of a recursive rule (none for ``p(X,Z), p(Z,Y)``), and whether it closes cycles."""
     here = [a for a in rule.positives if a.predicate == query]
     plain = not (rule.negatives or rule.aggregation or rule.inventions)
     if not plain or not all(len(a.terms) == len(a.variables) == 2 for a in (rule.head, *here)):
@@ -122,7 +122,7 @@ def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | No
     else:
         return None
     used = {v for a in rest for v in a.variables}
-    # the pair itself may be told apart: it has nothing in common then; the kept end must not matter otherwise
+    # a condition that the two ends of the pair differ is allowed; otherwise the kept end must not matter
     turned = [step for step in before if _unequal(step, kept, terms[0] if kept == start else terms[1])]
     before = tuple(step for step in before if step not in turned) if apart else before
     if kept in used or any(kept in names(step.expression) for step in before):
@@ -132,7 +132,7 @@ def _step(rule: CheckedRule, query: str) -> tuple[CheckedRule | None, bool] | No
 
 
 def _unequal(step: Step, a: str, b: str) -> bool:
-    """Whether a step asks that two variables differ, no more."""
+    """Whether a step only requires that two variables differ."""
     match step:
         case Filter(expression=Binary(operator="!=", left=Variable(name=left), right=Variable(name=right))):
             return {left, right} == {a, b}
@@ -148,11 +148,11 @@ class Closure:
     n
         Number of vertices.
     source, target
-        Of the steps, int64; their ends differ.
+        Ends of the steps, int64; no step is a loop.
     loops
-        Vertices that reach themselves by a fact of their own, shape (n,).
+        Whether a vertex reaches itself by a fact, shape (n,).
     cycles
-        Whether those on cycles do, too.
+        Whether vertices on cycles reach themselves.
     """
 
     n: int
@@ -163,7 +163,7 @@ class Closure:
 
 
 def closure(graph: KnowledgeGraph, rules: ClosureRules) -> Closure | None:
-    """The closure that the rules define on a graph; `None` if they go on by other steps than they begin with."""
+    """Closure that the rules define on a graph; `None` if base and steps differ."""
     found = answers(graph, rules.program)
     base = found[BASE]
     steps = found.get(STEP, base)
@@ -177,7 +177,7 @@ def closure(graph: KnowledgeGraph, rules: ClosureRules) -> Closure | None:
 
 @kernel
 def spread(ptr: Ints, to: Ints, marks: Rows) -> None:
-    """Give each row the bits of those that its edges lead to, all of which have lower numbers."""
+    """Propagate bits: each row receives the bits of the rows that its edges lead to, all with smaller numbers."""
     width = marks.shape[1]
     for v in range(len(ptr) - 1):
         for i in range(ptr[v], ptr[v + 1]):
@@ -196,7 +196,7 @@ def _bits(word: int) -> int:
 
 @kernel
 def common_bits(sizes: Ints, a: Ints, marks_a: Rows, b: Ints, marks_b: Rows) -> int:
-    """Count the bits that rows ``a[i]`` and ``b[i]`` share, ``sizes[i]`` times each."""
+    """Count the common bits of rows ``a[i]`` and ``b[i]``, weighted by ``sizes[i]``."""
     total = 0
     for i in range(len(sizes)):
         shared = 0
@@ -208,18 +208,18 @@ def common_bits(sizes: Ints, a: Ints, marks_a: Rows, b: Ints, marks_b: Rows) -> 
 
 EFFORT = 4_000_000_000
 """Words of 64 targets that are carried along edges at most; beyond it targets are sampled."""
-_BYTES = 1 << 26  # of the bits that one thread holds
-_SAMPLES = 30  # groups of sampled targets at least, whose spread tells the error
+_BYTES = 1 << 26  # memory for bits per thread
+_SAMPLES = 30  # minimum number of groups of sampled targets, whose variance gives the error
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Numbers of pairs: of each closure, and those that both have.
+    """Numbers of pairs of two closures, and of common pairs.
 
     Attributes
     ----------
     sampled
-        Number of targets that were looked at if it is a sample; 0: all were, and the numbers are exact.
+        Number of sampled targets; 0: all targets were examined, and the numbers are exact.
     margin
         Half-width of the 95 % confidence interval of the share of pairs that only one closure has.
     """
@@ -239,7 +239,7 @@ def compare(before: Closure, after: Closure, mapping: Vertices, effort: int = EF
     mapping
         Vertex v of `before` is vertex ``mapping[v]`` of `after`; int64, shape (n,).
     effort
-        Bound of the work.
+        Bound of the work, as `EFFORT`.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def compare(before: Closure, after: Closure, mapping: Vertices, effort: int = EF
     width = max(1, min(words, _BYTES // (8 * max(first.count, second.count, 1))))
     if affordable < words:
         words, width = affordable, max(1, min(width, affordable // _SAMPLES))
-    # an order that has nothing to do with the numbers of vertices, so that the first ones are a sample
+    # a pseudorandom order, so that the first targets are a sample
     column = np.argsort(np.arange(1, after.n + 1) * GOLDEN, kind="stable")[: 64 * words]
 
     def block(start: int) -> tuple[int, int, int]:
@@ -270,7 +270,7 @@ def compare(before: Closure, after: Closure, mapping: Vertices, effort: int = EF
         marks = first.reached(first.of[to[old]], places[old], width)
         more = second.reached(second.of[here], places, width)
         ones, twos = (np.arange(c.count, dtype=np.int64) for c in (first, second))
-        own = int(old.sum())  # each vertex is marked as reached from itself, which is no pair here
+        own = int(old.sum())  # each vertex is marked as reached from itself, which is not a pair here
         held = common_bits(first.sizes, ones, marks, ones, marks) - own
         both = held if kept else common_bits(sizes, one, marks, other, more) - own
         return held, common_bits(second.sizes, twos, more, twos, more) - len(here), both
@@ -300,7 +300,7 @@ def _margin(counted: npt.NDArray[np.int64], share: float) -> float:
 
 
 def _contained(before: Closure, after: Closure, mapping: Vertices) -> bool:
-    """Whether all steps of the one are steps of the other, so that all its pairs are, too."""
+    """Whether all steps of `before` are steps of `after`, which implies the same for all pairs."""
     ours = mapping[before.source] * after.n + mapping[before.target]
     theirs = after.source * after.n + after.target
     at = np.searchsorted(theirs, ours)
@@ -308,14 +308,14 @@ def _contained(before: Closure, after: Closure, mapping: Vertices) -> bool:
 
 
 def _classes(a: Ints, b: Ints) -> tuple[Ints, Ints, Ints]:
-    """Distinct pairs of two numbers, and how often each stands there."""
+    """Distinct pairs of two numbers, and their counts."""
     base = int(b.max(initial=0)) + 1
     keys, counts = np.unique(a * base + b, return_counts=True)
     return keys // base, keys % base, counts.astype(np.int64)
 
 
 class _Condensed:
-    """Strongly connected components and the edges between them; edges lead to lower numbers."""
+    """Strongly connected components and the edges between them, which lead to smaller numbers."""
 
     def __init__(self, closure: Closure) -> None:
         from scipy.sparse import coo_array
@@ -328,13 +328,13 @@ class _Condensed:
         self.count, self.of = int(count), of.astype(np.int64)
         a, b = self.of[closure.source], self.of[closure.target]
         sources, self.to, _ = _classes(a[a != b], b[a != b])
-        # SciPy numbers components as Pearce's algorithm completes them: those that others lead to first
+        # SciPy numbers components as Pearce's algorithm completes them: targets of edges before sources
         assert (self.to < sources).all()
         self.ptr: Ints = np.searchsorted(sources, np.arange(self.count + 1)).astype(np.int64)
         self.sizes: Ints = np.bincount(self.of, minlength=self.count).astype(np.int64)
 
     def reached(self, rows: Ints, columns: Ints, width: int) -> npt.NDArray[np.int64]:
-        """Bits of the columns that each component reaches, given the components that they are in."""
+        """Bits of the columns that each component reaches; `rows` are the components of the columns."""
         marks = np.zeros((self.count, width), dtype=np.int64)
         np.bitwise_or.at(marks, (rows, columns >> 6), np.int64(1) << (columns & 63))
         spread(self.ptr, self.to, marks)

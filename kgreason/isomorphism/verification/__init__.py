@@ -1,1 +1,1 @@
-"""The independent checker of (k,x)-isomorphism; it imports no anonymizer."""
+"""Independent checker of (k,x)-isomorphism; it imports no anonymizer."""

@@ -1,7 +1,7 @@
-"""Who is tied to whom in a release, numbered for visits, and by which kind of tie.
+"""Adjacency of a release with the ties of vertex pairs, numbered for subgraph enumeration.
 
-A *tie* is all that patterns tell of two vertices: the ground edges of each relation in either direction, and what the
-rules can see of their weights. The *kind* of a vertex is the same for its loops.
+A *tie* encodes everything that patterns contain of two vertices: the ground edges of each relation in either direction,
+and what the rules distinguish of their weights. The *kind* of a vertex encodes the same for its loops.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from kgreason.graph.refinement import Pairs, looked_up, paired
 
 Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
-WORD = 62  # bits of what a vertex holds at most
+WORD = 62  # maximum number of bits of the value that a vertex holds
 
 
 @dataclass(frozen=True)
 class Adjacency:
-    """Neighbours of vertices that are numbered anew.
+    """Neighbours and ties of renumbered vertices.
 
     Attributes
     ----------
     vertices
-        Vertex of the release with each number, shape (n,).
+        Released vertex of each number, shape (n,).
     indptr, neighbour, tie
-        Neighbours of each vertex, ascending, and its ties to them as the neighbours see them.
+        CSR lists of neighbours, ascending, and the tie to each as seen by the neighbour.
     kinds
         Kind of each vertex, shape (n,).
     bits, low
-        Bits of a tie and of a kind.
+        Numbers of bits of a tie and of a kind.
     linked
-        Bit of a tie that tells whether the two are adjacent; 0 if all are.
+        Bit of a tie that is set if the two vertices are adjacent; 0 if all tied pairs are.
     """
 
     vertices: Ints
@@ -49,7 +49,7 @@ class Adjacency:
 
     @classmethod
     def of(cls, order: Ints, u: Ints, v: Ints, tie: Ints, kinds: Ints, linked: int) -> Adjacency:
-        """Number the vertices in the given order; v sees its tie to u, both directions are listed."""
+        """Create from tied pairs in both directions, vertices numbered by `order`; the tie is that seen by v."""
         n = len(order)
         number = np.empty(n, dtype=np.int64)
         number[order] = np.arange(n)
@@ -61,14 +61,14 @@ class Adjacency:
         return cls(order, indptr, *ends, kinds[order], bits, low, linked)
 
     def link(self, size: int) -> int:
-        """Bits of what a vertex holds of which one is set if a chosen vertex is adjacent."""
+        """Mask of the bits of a held value of which one is set if a chosen vertex is adjacent."""
         if not self.linked:
             return ((1 << WORD) - 1) & ~((1 << self.low) - 1)
         return sum(self.linked << (self.low + self.bits * d) for d in range(size - 1))
 
 
 def undirected(graph: KnowledgeGraph) -> Adjacency:
-    """Who is adjacent to whom, hubs first: as roots they vanish early."""
+    """Adjacency without tie information, hubs first: as roots they leave the enumeration early."""
     n = graph.n
     source, target = graph.ends
     u, v = np.divmod(_both_ways(source, target, n), max(n, 1))
@@ -78,14 +78,14 @@ def undirected(graph: KnowledgeGraph) -> Adjacency:
 
 @dataclass(frozen=True)
 class Bonds:
-    """The ties of a release.
+    """Ties of all vertex pairs of a release.
 
     Attributes
     ----------
     keys
-        u * n + v for each ordered pair of different vertices that are tied, ascending.
+        u * n + v for each ordered pair of different tied vertices, ascending.
     tie
-        Number of the tie of each pair, from 1, as v sees it.
+        Number of the tie of each pair, from 1, as seen by v.
     kinds
         Kind of each vertex, shape (n,).
     """
@@ -97,9 +97,9 @@ class Bonds:
 
     @classmethod
     def of(cls, pairs: Pairs, seen: Ties | None) -> Bonds:
-        """Tell ties apart by ground edges and, unless it is `None`, by what the rules see.
+        """Create ties from ground edges and what the rules distinguish.
 
-        If it is `None`, nothing is shared, and all ties are the same.
+        If `seen` is `None`, patterns are not shared between sets, and all ties are equal.
         """
         n = pairs.n
         source, target = np.divmod(pairs.keys, max(n, 1))
@@ -118,17 +118,17 @@ class Bonds:
         return cls(n, keys, ties + 1, kinds)
 
     def fit(self, size: int) -> bool:
-        """Whether the ties to all but one vertex of a set, and whether these are adjacent, fit into a word."""
+        """Whether the ties to all but one vertex of a set, with their adjacency bits, fit into a word."""
         bits, low = (int(a.max(initial=0)).bit_length() for a in (self.tie, self.kinds))
         return low + (bits + 1) * (size - 1) <= WORD and bits < 31
 
     def release(self, order: Ints) -> Adjacency:
-        """All of the release."""
+        """Adjacency of the whole release, vertices in the given order."""
         u, v = np.divmod(self.keys, max(self.n, 1))
         return Adjacency.of(order, u, v, self.tie, self.kinds, 0)
 
     def attacked(self, original: KnowledgeGraph, mapping: Ints) -> Adjacency:
-        """The vertices of an original: adjacent as they are there, tied as they are in the release."""
+        """Original vertices with the adjacency of the original and the ties of the release."""
         n = self.n
         source, target = original.ends
         links = _both_ways(mapping[source], mapping[target], n)
@@ -138,7 +138,7 @@ class Bonds:
         here = inside[u] & inside[v]
         keys, tie = self.keys[here], self.tie[here]
         linked = 0
-        if not np.array_equal(keys, links):  # some are tied and not adjacent, or adjacent and not tied
+        if not np.array_equal(keys, links):  # tied pairs and adjacent pairs differ
             both = np.union1d(keys, links)
             linked = 1 << int(tie.max(initial=0)).bit_length()
             tie = looked_up(keys, tie, both) + linked * np.isin(both, links)
@@ -148,7 +148,7 @@ class Bonds:
 
 
 def _both_ways(source: Ints, target: Ints, n: int) -> Ints:
-    """Keys u * n + v for the ends of each edge that is no loop, in either direction, ascending."""
+    """Keys u * n + v of the ends of each edge in both directions, without loops, ascending."""
     straight = source != target
     source, target = source[straight], target[straight]
     return np.unique(np.concatenate([source * n + target, target * n + source]))

@@ -1,18 +1,18 @@
-"""Decide whether a release is k isomorphic blocks without edges between them, as k-Iso promises.
+"""Checker of k-isomorphism: whether a release is k isomorphic blocks without edges between them, as k-Iso guarantees.
 
-Two components are isomorphic if a bijection of their vertices keeps, for every ordered pair, the number of edges of
-each relation. Colours are refined for all components together; isomorphic ones then have as many vertices of each
-colour. The converse holds
+Two components are isomorphic if a bijection of their vertices preserves, for every ordered pair, the number of edges of
+each relation. Colours are refined for all components together; isomorphic components have equal numbers of vertices of
+each colour. The converse holds
 
-- for trees (directions, loops and parallel edges aside): the first colours tell in which round a vertex goes if leaves
-  are taken off again and again, so refined ones tell the parent of a vertex from its children. By induction from the
-  leaves on, vertices of one colour have isomorphic trees below them. What is left last, one vertex or two neighbours,
-  has colours that agree as well.
-- if no two vertices of the *core*, which is left when no leaf is, share a colour: then colours match the cores, arc by
-  arc, and vertices that are matched have isomorphic trees on them.
+- for trees (directions, loops and parallel edges aside): the initial colours encode the round in which a vertex is
+  removed if leaves are removed repeatedly, so refined colours distinguish the parent of a vertex from its children. By
+  induction from the leaves, vertices of one colour have isomorphic subtrees. The colours of the last vertex, or of the
+  last two neighbours, agree as well.
+- if no two vertices of the *core*, which remains after the repeated removal of leaves, share a colour: colours then
+  match the cores, arc by arc, and matched vertices are roots of isomorphic trees.
 
-In other cases a vertex of a shared colour is matched with each vertex of this colour in the other component in turn,
-and colours are refined again, until they differ or the second condition holds.
+Otherwise a vertex of a shared colour is matched with each vertex of this colour in the other component in turn, and
+colours are refined again, until they differ or the second condition holds.
 
 References
 ----------
@@ -50,21 +50,21 @@ def verify(
     original: KnowledgeGraph | None = None,
     mapping: Vertices | None = None,
 ) -> Verdict:
-    """Check what k-Iso promises: of the release alone, and as far as it is known, against its original.
+    """Check the guarantee of k-Iso on the release alone and, where known, against its original.
 
     Parameters
     ----------
     released
-        A set of facts: a row that stands twice is one edge.
+        A set of facts: duplicate rows are one edge.
     rules
-        Those whose ``@incoming_sum`` is to be kept; what they derive does not matter.
+        Rules whose ``@incoming_sum`` must be satisfied; derived edges are ignored.
     x
-        Number of vertices for which δ is told (`kgreason.isomorphism.verification.checker.delta`).
+        Size for which δ is reported (`kgreason.isomorphism.verification.checker.delta`).
     original
-        If it is known, no label of it may be in the release.
+        If given, no label of it may occur in the release.
     mapping
-        If that is known too: original vertex v is released vertex ``mapping[v]``; int64, shape (n,). No edge may have a
-        weight that the original has between the same vertices. What was inserted and deleted is counted.
+        If given, too: original vertex v is released vertex ``mapping[v]``; int64, shape (n,). No edge may have a weight
+        that the original has between the same vertices. Inserted and deleted edges are counted.
 
     Examples
     --------
@@ -100,17 +100,17 @@ edges, for instance e
 
 
 def blocks(released: KnowledgeGraph, k: int, components: Components | None = None) -> Item:
-    """Decide whether vertices can be divided into k blocks that are pairwise isomorphic and have no edges between them.
+    """Decide whether the vertices can be partitioned into k pairwise isomorphic blocks without edges between them.
 
-    They can if and only if k divides the number of members of every class of isomorphic weakly connected components:
+    Such a partition exists if and only if k divides the size of every class of isomorphic weakly connected components:
 
-    - If: give each block the same number of members of each class. Isomorphisms between the members make one between
+    - If: each block gets the same number of members of each class. Isomorphisms between the members make up one between
       the blocks, and no edge joins components.
-    - Only if: no edge joins blocks, so each component lies in one of them. An isomorphism of blocks maps components to
+    - Only if: no edge joins blocks, so each component lies in one block. An isomorphism of blocks maps components to
       isomorphic ones, so all blocks have the same number of members of each class.
 
-    Colours that k does not divide settle it without a search: the members of some class among those of the same colours
-    are not divided by k either.
+    A colour multiset whose number of components is not divisible by k decides the question without a search: some class
+    among these components has a size that is not divisible by k either.
     """
     components = components or Components(released)
     words, undecided, failed = [], 0, 0
@@ -140,28 +140,28 @@ def _described(graph: KnowledgeGraph, vertices: Vertices, number: int, sure: boo
 
 
 def _shared(colours: Vertices) -> npt.NDArray[np.bool_]:
-    """Whether some other vertex has the same colour."""
+    """Whether another vertex has the same colour, per vertex."""
     alone: npt.NDArray[np.bool_] = np.bincount(colours)[colours] > 1 if len(colours) else colours > 0
     return alone
 
 
 def _alike_colours(colours: Vertices, cut: int) -> bool:
-    """Whether as many vertices before `cut` have each colour as from there on."""
+    """Whether the colours before `cut` and from `cut` on are equal multisets."""
     return np.array_equal(np.sort(colours[:cut]), np.sort(colours[cut:]))
 
 
-BUDGET = 10_000_000  # ties and vertices that all searches together refine; about a minute
+BUDGET = 10_000_000  # ties and vertices that all searches together may refine; about a minute
 
 
 class Components:
-    """The weakly connected components of a graph.
+    """Weakly connected components of a graph and their isomorphism classes.
 
     Attributes
     ----------
     members
         Vertices of each component, ascending.
     left
-        Ties and vertices that searches may still refine.
+        Remaining number of ties and vertices that searches may refine.
 
     Examples
     --------
@@ -184,14 +184,14 @@ class Components:
         self.left = budget
 
     def alike(self) -> list[list[int]]:
-        """Numbers of the components that colours do not tell apart, in groups."""
+        """Groups of components with equal colours."""
         groups: dict[bytes, list[int]] = {}
         for number, vertices in enumerate(self.members):
             groups.setdefault(np.sort(self._colours[vertices]).tobytes(), []).append(number)
         return list(groups.values())
 
     def classes(self, group: list[int]) -> tuple[list[list[int]], bool]:
-        """Sort components of a group into classes of isomorphic ones; tell whether all could be decided."""
+        """Classes of isomorphic components of a group, and whether all pairs were decided."""
         if self._decisive(group[0]):
             return [group], True
         classes: list[list[int]] = []
@@ -208,7 +208,7 @@ class Components:
         return classes, sure
 
     def isomorphic(self, one: int, other: int) -> int:
-        """Decide whether two components are isomorphic: 1, 0, or -1 where the search was given up."""
+        """Decide whether two components are isomorphic: 1, 0, or -1 if the search was given up."""
         a, b = self.members[one], self.members[other]
         colours = self._colours[np.concatenate([a, b])]
         if not _alike_colours(colours, len(a)):
@@ -216,7 +216,7 @@ class Components:
         return 1 if self._decisive(one) else self._searched(a, b)
 
     def _decisive(self, number: int) -> bool:
-        """Whether the same colours mean that a component is isomorphic to this one."""
+        """Whether equal colours imply isomorphism to this component."""
         vertices = self.members[number]
         core = vertices[self._layer[vertices] < 0]
         return not _shared(self._colours[core]).any()
@@ -245,7 +245,7 @@ class Components:
 
 
 def _matched(colours: Vertices, v: int, cut: int) -> Iterator[Vertices]:
-    """Colours after a vertex is matched with each one of its colour among those from `cut` on."""
+    """Colours after vertex v is matched with each vertex of its colour from `cut` on, in turn."""
     for w in np.flatnonzero(colours[cut:] == colours[v]).tolist():
         matched = colours.copy()
         matched[[v, cut + w]] = colours.max() + 1

@@ -1,11 +1,11 @@
-"""Images that a certificate names, in place of those that a search finds.
+"""Images that a certificate states, instead of images found by search.
 
-Copies: let k places be named for each vertex of the graph that is attacked, itself the first, and all places be
-different. Suppose that for each weakly connected component C of this graph the ground edges of the release inside C
-and inside each copy of it are the same, weights included, and that the k places of each vertex differ in in-degree,
-out-degree and label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the same from
-the same edges and weights, so they are KG-isomorphic to it: item 4 of Definition 4.1 holds for every x, and for any
-rules. All this is looked up in time linear in the release, but for sorting.
+Copies: let k vertices of the release be given for each vertex of the attacked graph, the mapped one first, all
+different. Suppose that for each weakly connected component C of the attacked graph the ground edges of the release
+inside C and inside each copy of C are equal, weights included, and that the k vertices given for each vertex differ in
+in-degree, out-degree and label. An attacked subgraph X1 lies in one C. Its copies are disjoint, and rules derive the
+same edges from equal edges and weights, so the copies are KG-isomorphic to it: item 4 of Definition 4.1 holds for every
+x and any rules. The check takes time linear in the size of the release, except for sorting.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Proof:
-    """The donors of one size, each looked at; those that are not what they should be are left out.
+    """Donors of one size after verification; invalid ones are left out.
 
     Attributes
     ----------
     complaints
-        What is wrong with them.
+        Faults of the donors.
     """
 
     def __init__(self, catalogue: Catalogue, pools: Pools, donors: Sequence[Donors]) -> None:
@@ -46,21 +46,21 @@ class Proof:
             self._keep(part)
 
     def decide(self, rows: Ints, classes: Ints) -> Ints:
-        """Tell which attacked subgraphs, in canonical order, are named or served by a pool: 1, or -1 for the others."""
+        """Status of attacked subgraphs in canonical order: 1 if stated or served by a pool, else -1."""
         named = np.concatenate([rows[:0], *(targets for targets, _ in self.found)])
         both = np.sort(np.concatenate([named, rows]), axis=1)
         _, number = np.unique(both, axis=0, return_inverse=True)
         mine, asked = np.split(number.reshape(-1), [len(named)])
         status = np.where(np.isin(asked, mine), 1, -1).astype(np.int64)
         for c in np.unique(classes).tolist():
-            # which of the canonical orders a subgraph has depends on how vertices are numbered
+            # the canonical order of a subgraph depends on the vertex numbers, so try its automorphisms
             for turn in self._catalogue.full.form(c).automorphisms[1:]:
                 left = np.flatnonzero((status < 0) & (classes == c))
                 status[left[self._pools.settled(rows[left][:, turn], classes[left])]] = 1
         return status
 
     def members(self, _number: int) -> None:
-        """Nothing is listed."""
+        """No members are listed."""
 
     def _fill(self, pools: Pools, blocks: Sequence[Ints]) -> None:
         if not blocks:
@@ -71,7 +71,7 @@ class Proof:
         self._complain(rows, ~sound, "is no set of vertices of the release")
         rows = np.where(sound[:, None], rows, np.arange(rows.shape[1]))
         classes, canonical = self._catalogue.classify(rows)
-        # as the first member of its block is turned into canonical order, so are the others
+        # the order that makes the first member of a block canonical makes the others canonical, too
         first = np.searchsorted(of, of)
         turn = (canonical[first][:, :, None] == rows[first][:, None, :]).argmax(axis=2)
         rows = np.take_along_axis(rows, turn, axis=1)
@@ -125,7 +125,7 @@ class Proof:
 
 
 def repeated(rows: Ints, of: Ints, traits: Ints) -> Flags:
-    """Which rows share a vertex, or a trait at some position, with another row of the same block.
+    """Whether rows share a vertex, or a trait at a position, with another row of their block.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def repeated(rows: Ints, of: Ints, traits: Ints) -> Flags:
 
 
 def _twice(pairs: Ints) -> Flags:
-    """Which pairs of numbers stand more than once."""
+    """Whether pairs of numbers occur more than once."""
     _, number, count = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
     twice: Flags = count[number.reshape(-1)] > 1
     return twice
@@ -162,16 +162,16 @@ def _twice(pairs: Ints) -> Flags:
 def faults_of_copies(
     attacked: KnowledgeGraph, released: KnowledgeGraph, mapping: Ints, copies: Ints, k: int
 ) -> tuple[str, ...]:
-    """Say why named copies do not show that every subgraph stands at k places; nothing if they do.
+    """Reasons why stated copies do not give every subgraph k occurrences; empty if they do.
 
     Parameters
     ----------
     attacked
-        The original graph, without the edges that are given up.
+        Original graph without the left-out edges.
     mapping
-        Vertices of the release, int64 (n,).
+        Released vertex of each original vertex, int64 (n,).
     copies
-        Their copies in the release, int64 (K - 1, n) with K >= k.
+        Copies of each original vertex in the release, int64 (K - 1, n) with K >= k.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def faults_of_copies(
 
 
 def _alike(attacked: KnowledgeGraph, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
-    """Vertices of which two places have a degree or a label in common."""
+    """Vertices of which two copies share a degree or a label."""
     _, label = np.unique(released.labels.astype(str), return_inverse=True)
     traits = {"in-degree": released.in_degree(), "out-degree": released.out_degree(), "label": label}
     for name, trait in traits.items():
@@ -207,7 +207,7 @@ def _alike(attacked: KnowledgeGraph, released: KnowledgeGraph, places: Ints) -> 
 
 
 def _differences(component: Ints, released: KnowledgeGraph, places: Ints) -> Iterator[str]:
-    """Edges inside a component that some copy lacks, or has besides."""
+    """Edges inside a component that a copy lacks or has in addition."""
     for name, relation in released.relations.items():
         first, *others = (_inside(relation, component, row, released.n) for row in places)
         for number, other in enumerate(others, start=1):
@@ -221,7 +221,7 @@ def _differences(component: Ints, released: KnowledgeGraph, places: Ints) -> Ite
 
 
 def _inside(relation: Relation, component: Ints, place: Ints, n: int) -> npt.NDArray[np.float64]:
-    """Source, target and weight of the edges inside the places of components, as the original numbers them, sorted."""
+    """Source, target and weight of the edges inside the copies of components, in original numbers, sorted."""
     original = np.full(n, -1, dtype=np.int64)
     original[place] = np.arange(len(place))
     ends = original[relation.source], original[relation.target]

@@ -1,13 +1,13 @@
-"""Decide whether a release is a (k,x)-isomorphism anonymization of its original, or what it shows without one.
+"""Checker of (k,x)-isomorphism of a release, with or without its original.
 
-An original keeps all its edges in its release (item 1), so whichever graph it is, each of its weakly connected sets
-of x vertices is one of the release, too. If all those of the release have their images, item 4 holds for every
-original. Sets that have none may hold synthetic vertices or edges, and whether they do only the original tells.
+Item 1 keeps all edges of the original in the release, so for every possible original each weakly connected set of x
+vertices is also weakly connected in the release. If all such sets of the release have their images, item 4 holds for
+every original. A set without images may contain synthetic vertices or edges; only the original shows whether it does.
 
 References
 ----------
-Definition 4.1 of the KGISO paper. The checker shares no code with the anonymizers, but the graph model and
-the reasoner. Section 7.3 and Table 3 of the paper, where it compares k-Iso with KLONE and KGUARD, have δ of releases.
+Definition 4.1 of the KGISO paper. The checker shares no code with the anonymizers except the graph model and the
+reasoner. Section 7.3 and Table 3 of the paper, which compare k-Iso with KLONE and KGUARD, report δ of releases.
 """
 
 from __future__ import annotations
@@ -58,24 +58,24 @@ def verify(
     Parameters
     ----------
     original, released
-        G and A, sets of facts: a row that stands twice is one edge.
+        G and A, sets of facts: duplicate rows are one edge.
     mapping
         Original vertex v is released vertex ``mapping[v]``; int64, shape (n,), -1 where unknown.
     rules
-        Σ; the edges of ``rules.derived`` count.
+        Σ; the derived predicates are ``rules.derived``.
     k, x
-        Images of each attacked subgraph, itself included, and its number of vertices.
+        Number of occurrences of each attacked subgraph, itself included, and its number of vertices.
     parts
-        Part of each original vertex, int64, shape (n,), where the release gives up the edges between parts: all of
-        these must be lost and no others, and what is attacked is the graph without them.
+        Part of each original vertex, int64, shape (n,), if the release leaves out the edges between parts: exactly
+        these edges must be missing, and attacked subgraphs are those of the graph without them.
     also
-        Other numbers of vertices for which item 4 is to be decided.
+        Further sizes for which item 4 is decided.
     certificate
-        Where to look for images instead of searching the release: what it does not show counts as undecided, and what
-        is wrong with it fails. One with copies shows item 4 for every number of vertices, whatever x is.
+        Images to look up instead of a search: attacked subgraphs without stated images are undecided, and faults of
+        the certificate fail. A certificate of copies shows item 4 for every size, whatever x is.
     drawn
-        Attacked subgraphs of each size that were drawn at random, to decide only these (module `population`).
-        The verdict then estimates δ, and item 4 stays undecided if they all have images.
+        Randomly drawn attacked subgraphs of each size; only these are decided (module `population`). The verdict then
+        estimates δ, and item 4 stays undecided if all of them have images.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def verify(
 
     Examples
     --------
-    Both a holding and its company have a copy, but the holding has one company in either place:
+    Both the holding and its company have a copy, but both occurrences contain the same company:
 
     >>> from kgreason.language.check.program_checker import load_text
     >>> rules = load_text('@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.')
@@ -142,7 +142,7 @@ def verify(
 
 
 def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
-    """Refuse what cannot be asked of a graph, before any work.
+    """Check that the graph is not empty and admits k and x.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def check_parameters(original: KnowledgeGraph, k: int, x: int) -> None:
 
 
 def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
-    """Count the attacked subgraphs, and refuse what could not be decided in reasonable time and memory.
+    """Count the attacked subgraphs, and refuse numbers that cannot be decided in reasonable time and memory.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def count_attacked(original: KnowledgeGraph, x: int, limit: int) -> int:
 
 
 def _senseless(items: Sequence[Item], k: int, x: int) -> str | None:
-    """Why item 4 has no meaning here, if it has none; rules may be undefined for weights that are none."""
+    """Reason why item 4 cannot be evaluated, if any; rules may be undefined for invalid weights."""
     failed = {item.name for item in items if not item.holds}
     if "mapping" in failed:
         return "the mapping is broken"
@@ -192,7 +192,7 @@ def _senseless(items: Sequence[Item], k: int, x: int) -> str | None:
 
 
 def summed(sizes: Sequence[int], deltas: Sequence[Delta]) -> tuple[Delta, tuple[int, ...]]:
-    """δ of some numbers of vertices together, and those of which a sample has no subgraph."""
+    """δ of several sizes together, and the sizes of which a sample contains no subgraph."""
     unseen = tuple(size for size, d in zip(sizes, deltas, strict=True) if d.sampled and not d.total)
     return sum(deltas[1:], deltas[0]), unseen
 
@@ -207,14 +207,14 @@ def examine(
     certificate: Certificate | None = None,
     drawn: Drawn | None = None,
 ) -> tuple[Delta, tuple[str, ...], list[Outcome]]:
-    """Decide item 4 for all attacked subgraphs, or for those that were drawn; with witnesses of failures.
+    """Decide item 4 for all attacked subgraphs, or for the drawn ones, with witnesses of failures.
 
     Parameters
     ----------
     space
-        The release.
+        Release.
     original
-        The graph whose connected sets are attacked; that of `space` itself where the original is not known.
+        Graph whose connected sets are attacked; that of `space` itself if the original is not known.
     """
     names = np.full(space.graph.n, None, dtype=object)
     names[mapping] = original.labels
@@ -246,7 +246,7 @@ def _images(name: str, delta: Delta, words: tuple[str, ...], k: int) -> Item:
 
 
 def _faults(certificate: Certificate, outcomes: Sequence[Outcome], k: int) -> tuple[str, ...]:
-    """What is wrong with a certificate that names donors."""
+    """Faults of a certificate that states donors."""
     if certificate.complaints:
         return certificate.complaints
     if certificate.k < k:
@@ -275,22 +275,21 @@ def delta(
     progress: Progress = SILENT,
     drawn: Drawn | None = None,
 ) -> Delta:
-    """Count the connected subgraphs of a release that have k - 1 disjoint KG-isomorphic images in it.
+    """Measure the share of connected subgraphs of a release with k - 1 disjoint KG-isomorphic images in it.
 
-    Where edges of the original are deleted, its subgraphs are no longer there, so those of the release are counted: all
-    sets of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
+    The subgraphs of the release are counted, as a release without some original edges lacks subgraphs of the original:
+    all sets of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
 
     Parameters
     ----------
     diverse
-        Whether images of a vertex must differ in label, in-degree and out-degree, as Definition 4.1 (iii) has it.
+        Whether images must differ in label, in-degree and out-degree at every position (Definition 4.1 (iii)).
     drawn
-        Sets of the release that were drawn at random, to decide only these and estimate δ.
+        Randomly drawn sets of the release; only these are decided, and δ is an estimate.
 
     Examples
     --------
-    Two equal chains of control, and one that looks like them until the rules are applied. Images do not differ in
-    degrees:
+    Two equal chains of control, and one that equals them only in its ground edges. Images do not differ in degrees:
 
     >>> from kgreason.language.check.program_checker import load_text
     >>> rules = load_text('@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.')
@@ -321,22 +320,22 @@ def verify_alone(
     also: Sequence[int] = (),
     drawn: Mapping[int, Drawn] | None = None,
 ) -> Verdict:
-    """Check what a release shows of Definition 4.1, item 4 for all of its connected sets or a sample of them.
+    """Check the conditions of Definition 4.1 on a release alone, item 4 for all its connected sets or a sample.
 
     Parameters
     ----------
     released
-        A, a set of facts: a row that stands twice is one edge.
+        A, a set of facts: duplicate rows are one edge.
     rules
-        Σ; the edges of ``rules.derived`` count.
+        Σ; the derived predicates are ``rules.derived``.
     k, x, also, drawn
-        As `verify` takes them; sets are drawn from the release.
+        As in `verify`; sets are drawn from the release.
 
     Returns
     -------
     Verdict
-        Item 4 holds if it does for every original, fails if it does for none, and is undecided otherwise. δ is that of
-        the release's connected sets.
+        Item 4 holds if it holds for every original, fails if it holds for none, and is undecided otherwise. δ is that
+        of the connected sets of the release.
 
     Raises
     ------
@@ -396,7 +395,7 @@ def _distinct_labels(released: KnowledgeGraph) -> Item:
 
 
 def _images_alone(name: str, delta: Delta, words: tuple[str, ...], k: int, x: int, smaller: bool) -> Item:
-    """Item 4 for every graph that may be the original."""
+    """Item 4 for every possible original."""
     failed = delta.total - delta.satisfied
     some = f"{delta.satisfied:,} of {delta.total:,} connected sets of the release stand at {k} places"
     if delta.sampled:

@@ -1,6 +1,6 @@
-"""The items of Definition 4.1 but for the images, and what kgreason asks of a release besides.
+"""Conditions of Definition 4.1 except the images, and further conditions of kgreason on releases.
 
-What k-Iso changes besides is counted here, too.
+Edges that k-Iso inserts and deletes are counted here, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kep
 def _kept_edges(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
 ) -> Iterator[str]:
-    """Say which pairs of vertices have fewer edges of a relation in the release than in the original."""
+    """Vertex pairs with fewer edges of a relation in the release than in the original, in words."""
     keys, counts, present = _pairs(original, released, mapping, name)
     for i in np.flatnonzero(present < counts):
         edge = _edge(original, released, mapping, name, int(keys[i]))
@@ -28,7 +28,7 @@ def _kept_edges(
 
 
 def lost_edges(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices) -> int:
-    """Count the original edges that the release lacks."""
+    """Number of original edges that the release lacks."""
     lost = 0
     for name in original.relations:
         _, counts, present = _pairs(original, released, mapping, name)
@@ -39,7 +39,7 @@ def lost_edges(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vert
 def _pairs(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
 ) -> tuple[Vertices, Vertices, Vertices]:
-    """Pairs of vertices with original edges of a relation, and how many these have there and in the release."""
+    """Vertex pairs with original edges of a relation, and the numbers of these in the original and the release."""
     mine, theirs = original.relations[name], released.relations.get(name)
     keys, counts = np.unique(_keys(mine, mapping, released.n), return_counts=True)
     present = np.zeros(len(keys), dtype=np.int64)
@@ -54,7 +54,7 @@ def _pairs(
 def standing_weights(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
 ) -> Iterator[str]:
-    """Say which weights the release has where the original has them, whichever edges of a pair are left."""
+    """Weights that the release has between the same vertices as the original, in words; edges may be missing."""
     mine, theirs = original.relations[name], released.relations.get(name)
     if mine.weight is None or theirs is None or theirs.weight is None:
         return
@@ -69,10 +69,10 @@ def standing_weights(
 def _kept_weights(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str
 ) -> Iterator[str]:
-    """Say which original weights cannot be told from released ones; pairs that lack edges are left to item 1."""
-    # Of parallel edges the release does not say which is which: it is enough that each original edge can be
-    # given a released one of another weight. By Hall's theorem this fails only if some weight occurs more
-    # often among the originals of a pair than the release has other weights there.
+    """Original weights that the release keeps, in words; pairs that lack edges are left to item 1."""
+    # The release does not identify parallel edges, so it suffices that each original edge can be assigned a released
+    # edge of another weight. By Hall's theorem this fails only if some weight occurs more often among the original
+    # edges of a pair than the release has other weights there.
     mine, theirs = original.relations[name], released.relations.get(name)
     if mine.weight is None or theirs is None:
         return
@@ -105,7 +105,7 @@ def _keys(relation: Relation, mapping: Vertices, n: int) -> Vertices:
 
 
 def _edge(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, name: str, key: int) -> str:
-    """Name an edge by its released labels and, in brackets, the original ones."""
+    """Edge in words: released labels with the original labels in brackets."""
     ends = []
     for v in divmod(key, released.n):
         (u,) = np.flatnonzero(mapping == v)
@@ -119,16 +119,16 @@ _GIVEN = "labels are the numbers 1 to {n:,}"
 
 
 def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices | None = None) -> Item:
-    """Item 2: whether no original label is in the release, or numbers are given anew.
+    """Item 2: no original label is in the release, or numbers are assigned anew.
 
-    Some formats know vertices by the numbers 1 to n alone. Such a label says nothing if it is given at random; then it
-    may be that of an original vertex, too, by chance. So of labels 1 to n it is asked whether more vertices keep
-    their number, or more of their order, than chance would let them.
+    Some formats identify vertices by the numbers 1 to n only. Numbers that are assigned at random reveal nothing,
+    although they may coincide with original labels by chance. For labels 1 to n the condition is therefore that no more
+    vertices keep their number, and no more of their order is kept, than chance explains.
 
     Parameters
     ----------
     mapping
-        Original vertex v is released vertex ``mapping[v]``; `None`: not known, or broken.
+        Original vertex v is released vertex ``mapping[v]``; `None` if unknown or broken.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def labels(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices
 
 
 def are_numbers(graph: KnowledgeGraph) -> bool:
-    """Whether the labels of a graph are 1 to n.
+    """Whether the labels of a graph are the numbers 1 to n.
 
     Examples
     --------
@@ -179,14 +179,14 @@ def _given_anew(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Ver
 
 
 def _keeping(n: int, among: int, kept: int) -> float:
-    """Bound of the chance that so many of n vertices, or more, keep their number if all are drawn at random."""
-    # C(n, kept) choices of those that keep theirs, each as likely as that so many numbers are drawn in their order
+    """Upper bound of the probability that at least `kept` of n vertices keep their number in a random assignment."""
+    # C(n, kept) choices of the vertices that keep their number, times the probability of each choice
     choices = lgamma(n + 1) - lgamma(kept + 1) - lgamma(n - kept + 1)
     return min(1.0, exp(choices + lgamma(among - kept + 1) - lgamma(among + 1)))
 
 
 def _following(numbers: npt.NDArray[np.int64]) -> float:
-    """Chance that a random order has as many or as few inversions as this one (Kendall's rank correlation)."""
+    """Probability that a random order has an inversion count at least as extreme (Kendall's rank correlation)."""
     from scipy.stats import kendalltau
 
     if len(numbers) < 2:
@@ -195,18 +195,18 @@ def _following(numbers: npt.NDArray[np.int64]) -> float:
 
 
 def _sorted(names: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
-    """The order of labels: of their numbers, if all are numbers."""
+    """Order of labels, numeric if all labels are numbers."""
     if all(name.isascii() and name.isdecimal() for name in names.tolist()):
         return np.array(sorted(range(len(names)), key=lambda i: int(names[i])), dtype=np.int64)
     return np.argsort(names, kind="stable").astype(np.int64)
 
 
-ROUGH = 1e-9  # by which, in parts of the sum, a sum in any order may be off
-TOLERANCE = 1e-9  # by which a sum of rounded weights may exceed its bound
+ROUGH = 1e-9  # relative error of a sum in arbitrary order
+TOLERANCE = 1e-9  # excess of a sum of rounded weights over its bound that is accepted
 
 
 def parameters(n: int, k: int, x: int) -> Item:
-    """Whether a graph of n vertices has k sets of x vertices."""
+    """Condition on k and x: a graph of n vertices has k sets of x vertices."""
     if not 1 <= x <= n:
         return Item("parameters", False, f"x = {x} is not between 1 and the number of vertices, {n}")
     most = math.comb(n, x)
@@ -218,7 +218,7 @@ def parameters(n: int, k: int, x: int) -> Item:
 
 
 def connected(released: KnowledgeGraph) -> Item:
-    """Whether the release is weakly connected."""
+    """Condition: the release is weakly connected."""
     count, component = released.components()
     if count <= 1:
         return Item("connected", True, "the release is weakly connected")
@@ -236,7 +236,7 @@ def augmentation(
     mapping: Vertices,
     usable: bool,
 ) -> Item:
-    """Item 1: whether all original edges are kept, but for those that a release in parts gives up."""
+    """Item 1: all original edges are kept, except those that a release in parts leaves out."""
     if not usable:
         return Item("augmentation", False, "not examined: the mapping is broken")
     missing = [w for name in kept.relations for w in _kept_edges(kept, released, mapping, name)]
@@ -253,7 +253,7 @@ def augmentation(
 
 
 def weights(original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, usable: bool) -> Item:
-    """Item 3: whether every original edge has another weight."""
+    """Item 3: every original edge has another weight."""
     if not usable:
         return Item("weights", False, "not examined: the mapping is broken")
     kept = [w for name in original.relations for w in _kept_weights(original, released, mapping, name)]
@@ -275,13 +275,13 @@ def _weight_range(released: KnowledgeGraph) -> Item:
 
 
 def bounds(released: KnowledgeGraph, rules: CheckedProgram) -> list[Item]:
-    """Whether weights lie in [0, 1], and those that come into a vertex sum to what the rules allow."""
+    """Conditions on weights: they lie in [0, 1], and incoming sums satisfy the bounds of the rules."""
     sums = [incoming_sums(released, predicate, bound) for predicate, bound in rules.incoming_sums.items()]
     return [_weight_range(released), *sums]
 
 
 def incoming_sums(released: KnowledgeGraph, predicate: str, bound: float) -> Item:
-    """Whether the weights of the edges into each vertex keep the bound of ``@incoming_sum``."""
+    """Condition: the weights of the edges into each vertex satisfy the bound of ``@incoming_sum``."""
     name = f"incoming sums of {predicate}"
     relation = released.relations.get(predicate)
     if relation is None or relation.weight is None:

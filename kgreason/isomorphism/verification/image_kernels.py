@@ -1,4 +1,4 @@
-"""The search for the images of attacked subgraphs, compiled; tests have a plain twin."""
+"""Compiled search for images of attacked subgraphs; the tests have an uncompiled counterpart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ints = npt.NDArray[np.int64]
 
 @allocating
 def _apart(first: Ints, turn: Ints, second: Ints, other_turn: Ints, traits: Ints) -> bool:
-    """Tell whether two placements share no vertex and, position by position, no trait."""
+    """Whether two placements share no vertex and no trait at any position."""
     size = len(first)
     for p in range(size):
         u, v = first[turn[p]], second[other_turn[p]]
@@ -28,7 +28,7 @@ def _apart(first: Ints, turn: Ints, second: Ints, other_turn: Ints, traits: Ints
 
 @allocating
 def _scarce(found: Ints, count: int, members: Ints, turns: Ints, traits: Ints, need: int) -> bool:
-    """Tell whether some position has fewer than `need` different in-degrees or out-degrees."""
+    """Whether some position has fewer than `need` different in-degrees or out-degrees."""
     values = np.empty(need, dtype=np.int64)
     for p in range(turns.shape[1]):
         for t in range(2):
@@ -56,7 +56,7 @@ def _clique(
     members: Ints, turns: Ints, traits: Ints, budget: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Choose `need` placements that are pairwise apart: `start` and others of ``found[:count]``."""
-    # Returns (1 chosen, 0 impossible, -1 given up; comparisons spent).
+    # Returns the status (1 chosen, 0 impossible, -1 given up) and the number of comparisons.
     f = len(turns)
     chosen[0] = start
     if need == 1:
@@ -107,36 +107,36 @@ def find_images(
     budget: int,
     images: Ints,
 ) -> Ints:
-    """Find for each target `need` placements of members that are apart from it and from each other.
+    """Find for each target `need` placements of members that are apart from the target and from each other.
 
-    A placement (m, f) puts vertex ``members[m, turns[f, p]]`` at position p. Two are apart if they share no
+    Placement (m, f) puts vertex ``members[m, turns[f, p]]`` at position p. Two placements are apart if they share no
     vertex and the vertices at each position differ in all three traits.
 
     Parameters
     ----------
     targets
-        Shape (T, x), in canonical order; neighbouring rows with equal degrees share their list of placements.
+        Shape (T, x), in canonical order; consecutive rows with equal degrees share their list of placements.
     members, turns
-        Shape (M, x), in canonical order; and the automorphisms of the canonical form, shape (F, x).
+        Members, shape (M, x), in canonical order, and the automorphisms of the canonical form, shape (F, x).
     traits
         In-degree, out-degree and label number of each vertex, shape (n, 3).
     patience
-        Comparisons after which a search stops to count whether it can succeed at all.
+        Number of comparisons after which a search stops to test by counts whether it can succeed.
     budget
-        Comparisons after which a search is given up.
+        Number of comparisons after which a search is given up.
     images
-        Written where found; shape (T, need): placement m * F + f.
+        Output where images are found; shape (T, need): placement m * F + f.
 
     Returns
     -------
     ndarray
-        int64 (T,): 1 found, 0 there is none (exact), -1 given up.
+        int64 (T,): 1 found, 0 no images exist (exact), -1 given up.
     """
     size = targets.shape[1]
     f = len(turns)
     status = np.zeros(len(targets), dtype=np.int64)
     alike = np.empty(256, dtype=np.int64)  # placements that differ from the target in all degrees
-    mine = np.empty(256, dtype=np.int64)  # those of them that share no vertex with it
+    mine = np.empty(256, dtype=np.int64)  # those that also share no vertex with the target
     work = np.empty((need, 256), dtype=np.int64)
     left = np.zeros(need + 1, dtype=np.int64)
     chosen = np.zeros(need, dtype=np.int64)

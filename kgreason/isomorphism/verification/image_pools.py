@@ -1,4 +1,4 @@
-"""A few members of each class that are apart from each other: most attacked subgraphs have their images among them."""
+"""Pools of members of each class that are pairwise apart; most attacked subgraphs have their images in a pool."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from kgreason.isomorphism.verification.subgraph_visits import (
 )
 
 Ints = npt.NDArray[np.int64]
-INNER, OPEN = -2, -1  # in place of a class: of a node with children, of a pattern of several classes
+INNER, OPEN = -2, -1  # instead of a class: node with children, pattern of several classes
 
 
 class Patterns:
-    """Patterns of an adjacency, their classes, and visits to their sets.
+    """Patterns of an adjacency with their classes.
 
     Attributes
     ----------
     tree
-        The patterns.
+        Tree of patterns.
     classes, ground, canonical
-        Of each node: its class or `INNER` or `OPEN`; its ground class; the canonical order of the chosen vertices.
+        Per node: class, `INNER` or `OPEN`; ground class; canonical order of the chosen vertices.
     """
 
     def __init__(self, adjacency: Adjacency, catalogue: Catalogue) -> None:
@@ -47,7 +47,7 @@ class Patterns:
         self.canonical = np.empty((0, self.size), dtype=np.int64)
 
     def learn(self, shares: Sequence[Share], quota: int) -> int:
-        """Classify the patterns in some shares, at most `quota` sets of each; returns the number of sets."""
+        """Classify the patterns of some shares, at most `quota` sets of each; returns the number of sets."""
         begin = self.tree.used
         waiting = deque(shares)
 
@@ -79,7 +79,7 @@ class Patterns:
         leaves, first = np.unique(leaves, return_index=True)
         order = np.lexsort(
             self.tree.paths(leaves, self.size).T[::-1]
-        )  # whoever met them, they come in this order
+        )  # the order must not depend on the thread that found them
         leaves, rows = leaves[order], rows[first[order]]
         _, classes, orders, ground = self.catalogue.settled(rows)
         room = len(self.tree.nodes)
@@ -89,9 +89,9 @@ class Patterns:
         self.classes[leaves], self.ground[leaves], self.canonical[leaves] = classes, ground, orders
 
     def jobs(self, of_class: Ints, all_open: bool = False) -> Ints:
-        """Job of each node, given those of the classes; open patterns are handed out where one of their classes may be.
+        """Job of each node from the jobs of the classes; open patterns are handed out if a class of theirs may be.
 
-        Where nothing is shared, a pattern tells no ground edges, so that any class may be there. Nodes are skipped if
+        Where patterns are not shared, a pattern contains no ground edges and may be of any class. Nodes are skipped if
         all their children are.
         """
         jobs = np.full(len(self.tree.nodes), SKIPPED, dtype=np.int64)
@@ -128,31 +128,31 @@ def _longer(array: Ints, length: int, value: int) -> Ints:
 
 Flags = npt.NDArray[np.bool_]
 
-ENTRIES = 1 << 11  # places of the release where members are sampled, and of the attacked subgraphs
-QUOTA = 1 << 8  # sets visited at each of these places
-RAREST = 1 << 19  # sets of rare degrees visited, about
-BLOCKS = 1 << 6  # of a pool at most
-KEPT = 1 << 12  # sampled members of a class that are kept beside its pool
+ENTRIES = 1 << 11  # adjacency entries at which members are sampled, in the release and among attacked subgraphs
+QUOTA = 1 << 8  # sets visited at each entry
+RAREST = 1 << 19  # approximate number of visited sets of rare degrees
+BLOCKS = 1 << 6  # maximum number of blocks of a pool
+KEPT = 1 << 12  # sampled members of a class that are kept outside its pool
 
 
 class Pools:
-    """Members of classes in blocks that are pairwise apart: no vertex and, by position, no trait in common.
+    """Pools: blocks of class members that are pairwise apart (no common vertex and, by position, no common trait).
 
-    A vertex of an attacked subgraph is in at most one member of a block, and at its position its in-degree and its
-    out-degree are in at most one each. So a block of k - 1 + 3x members serves all attacked subgraphs of its class.
+    Each vertex of an attacked subgraph is in at most one member of a block, and at its position its in-degree and its
+    out-degree occur in at most one member each. So a block of k - 1 + 3x members serves all subgraphs of its class.
 
     Attributes
     ----------
     most
-        So many members.
+        Maximum number of members of a block.
     first
-        The first block of each class.
+        First block of each class.
     blocks, members
-        The pools: block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, vertices of the release, and is
-        followed by block ``blocks[b, 1]``, or by none if that is negative.
+        Block b has ``blocks[b, 0]`` rows of `members`, from ``b * most`` on (vertices of the release), and is followed
+        by block ``blocks[b, 1]``, or by none if that is negative.
     sampled
-        Members that were met, in pools or not, and their classes: where little of the release may be visited, the
-        search for images begins with them.
+        Members that were visited, in pools or not, and their classes; the image search begins with them if only little
+        of the release may be visited.
     """
 
     def __init__(self, catalogue: Catalogue, need: int) -> None:
@@ -169,7 +169,7 @@ class Pools:
         self._starts = np.zeros(1, dtype=np.int64)
 
     def reserve(self) -> None:
-        """Make a block for each class that is new."""
+        """Allocate a block for each new class."""
         known, count = len(self.first), len(self._catalogue.full)
         if count == known:
             return
@@ -190,12 +190,12 @@ class Pools:
         return new
 
     def full(self) -> Flags:
-        """Which classes need no more members."""
+        """Whether the pool of each class is full."""
         full: Flags = self.blocks[self.first, 0] >= self.most
         return full
 
     def add(self, rows: Ints, classes: Ints) -> None:
-        """Put members into the last blocks of their classes, if they are apart from all that are there."""
+        """Put members into the last blocks of their classes if they are apart from all members there."""
         self.reserve()
         fill(
             *(np.ascontiguousarray(rows), classes, self._turns, self._starts, self._last, self.most),
@@ -203,11 +203,11 @@ class Pools:
         )
 
     def room(self, number: int) -> bool:
-        """Whether a class may have one more block."""
+        """Whether a class may have another block."""
         return bool(self._count[number] < BLOCKS)
 
     def extend(self, number: int, members: Ints) -> None:
-        """Give a class one more block of members, those of them that are apart from all before."""
+        """Add a block to a class, with those of the members that are pairwise apart."""
         if not self.room(number):
             return
         new = int(self._more(1)[0])
@@ -217,7 +217,7 @@ class Pools:
         self.add(members, np.full(len(members), number, dtype=np.int64))
 
     def adopt(self, members: Ints, number: int) -> None:
-        """Give a class members, in canonical order, that are known to be apart from each other."""
+        """Add members, in canonical order, that are known to be pairwise apart, to a class."""
         self.reserve()
         for begin in range(0, len(members), self.most):
             part = members[begin : begin + self.most]
@@ -229,7 +229,7 @@ class Pools:
             self.blocks[block, 0] = len(part)
 
     def in_blocks(self) -> list[Ints]:
-        """Members of each block that has as many as are needed, in canonical order, each of shape (M, x)."""
+        """Members of each block with enough members, in canonical order, each of shape (M, x)."""
         size = self.blocks[:, 0]
         return [
             self.members[b * self.most : b * self.most + size[b]].copy()
@@ -237,7 +237,7 @@ class Pools:
         ]
 
     def settled(self, rows: Ints, classes: Ints) -> Flags:
-        """Tell for each row whether it has its images in the pool of its class."""
+        """Whether each row has its images in the pool of its class."""
         self.reserve()
         status = np.zeros(len(rows), dtype=np.int64)
         pools = self.first[classes], self.most, self.blocks, self.members, self.need
@@ -245,7 +245,7 @@ class Pools:
         return np.equal(status, 1)
 
     def sample(self, patterns: Patterns, wanted: Flags, places: list[Share], quota: int) -> None:
-        """Fill the pools of the wanted classes, those that are not full, with sets of some shares."""
+        """Fill the pools of the wanted classes that are not full with sets of some shares."""
         self.reserve()
         wanted = np.concatenate([wanted, np.ones(len(self.first) - len(wanted), dtype=bool)])
         if not (wanted & ~self.full()).any() or not places:
@@ -264,7 +264,7 @@ class Pools:
             nonlocal open_
             classes, rows = patterns.resolve(rows, nodes)
             self.reserve()
-            flags = np.append(open_, False)  # classes that are new have none
+            flags = np.append(open_, False)  # new classes have none
             mine = np.flatnonzero(flags[np.minimum(classes, len(open_))])
             self.add(rows[mine], classes[mine])
             self._keep(rows[mine], classes[mine])
@@ -274,7 +274,7 @@ class Pools:
                 fresh = jobs()
                 orders.jobs[: len(fresh)] = fresh
 
-        # skipping branches, it gets farther than `learn` did: what it meets there is still to be learned
+        # with branches skipped, the walker visits more than `learn` did and may meet patterns that are not learned yet
         walker = Walker(patterns.adjacency, patterns.traits, patterns.size, patterns.tree.copy())
         for share in places:
             walker.walk(share, orders, keep, quota)

@@ -1,4 +1,4 @@
-"""The search for images of single attacked subgraphs, in more and more of the release."""
+"""Search for images of single attacked subgraphs in a growing portion of the release."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ Ints = npt.NDArray[np.int64]
 
 PATIENCE = 1 << 12  # comparisons per X1 while the listing may still bring members
 BUDGET = 1 << 24  # comparisons per X1 at the end, before the search by tokens
-HARD = 1 << 33  # comparisons of that search for all X1 of a size together; some minutes
-BLOCK = 1 << 14  # attacked subgraphs that one thread takes at once
-SAMPLE = 1 << 14  # members of a class of which those with vertices of their own come first
-GIVEN_UP = -1  # in place of the rounds of a class that has too many members to keep or to visit
-PARTS = 1 << 10  # shares into which the release is divided
-ROUND = 64  # of them that are visited in the first round; GROWTH times as many in each round after it
+HARD = 1 << 33  # comparisons of the search by tokens for all X1 of a size together; some minutes
+BLOCK = 1 << 14  # attacked subgraphs per thread at a time
+SAMPLE = 1 << 14  # members of a class that are reordered so that disjoint ones come first
+GIVEN_UP = -1  # replaces the number of rounds of a class with too many members to keep or to visit
+PARTS = 1 << 10  # shares of the release
+ROUND = 64  # shares visited in the first round; each later round visits GROWTH times as many
 GROWTH = 8
-AT_ONCE = 64  # shares visited before the members are counted
-STOCK = 1 << 24  # members kept at most
-ALL_SUBSETS = 1 << 22  # vertex sets listed at most when an attacked subgraph is disconnected in the release
+AT_ONCE = 64  # shares visited between counts of the members
+STOCK = 1 << 24  # maximum number of stored members
+ALL_SUBSETS = 1 << 22  # maximum number of listed vertex sets if an attacked subgraph is disconnected in the release
 CHUNK = 1 << 16
-MANY = 1 << 12  # attacked subgraphs of a class that are not looked at one by one while the listing goes on
-FEW = 1 << 6  # attacked subgraphs of which the images are found to serve others of their class
+MANY = 1 << 12  # from this number on, attacked subgraphs of a class are not searched one by one during the listing
+FEW = 1 << 6  # attacked subgraphs whose images are found first, to serve others of their class
 
 
 class Search:
-    """Members of classes, as far as the release was visited for them, and what they are images of.
+    """Image search with the members of classes found so far.
 
     Attributes
     ----------
     most
-        Sets of the release that are visited at most; classes that need more are given up.
+        Maximum number of sets of the release that are visited; classes that need more are given up.
     found
-        Attacked subgraphs that are in no pool, and their images: vertices by position, shapes (T, x) and (T, k - 1, x).
+        Attacked subgraphs outside the pools, and their images: vertices by position, shapes (T, x) and (T, k - 1, x).
     """
 
     def __init__(self, catalogue: Catalogue, pools: Pools, progress: Progress, most: int = ENDLESS) -> None:
@@ -67,7 +67,7 @@ class Search:
         self.found: list[tuple[Ints, Ints]] = []
         self._stock, self._scarcity = _Stock(self.size), Scarcity(self.space)
         self._hopeless: dict[int, bool] = {}
-        self._rounds: dict[int, int] = {}  # of each class, how many were visited for it
+        self._rounds: dict[int, int] = {}  # number of visited rounds of each class
 
     @cached_property
     def release(self) -> Patterns:
@@ -76,7 +76,7 @@ class Search:
 
     @cached_property
     def parts(self) -> list[list[Share]]:
-        """The release in rounds, sets of rare degrees first."""
+        """Rounds of shares of the release, sets of rare degrees first."""
         if self.size == 1:
             return []
         rest = self._affordable(shares(self.release.adjacency, self.size, PARTS)[::-1])
@@ -88,7 +88,7 @@ class Search:
         return rounds
 
     def _affordable(self, parts: list[Share]) -> list[Share]:
-        """The first shares, which together have no more sets than may be visited."""
+        """First shares that together have at most `most` sets."""
         if self.most >= ENDLESS:
             return parts
         counts = each(lambda share: pick(self.release.adjacency, self.size, share)[0], parts)
@@ -97,11 +97,11 @@ class Search:
         return parts[:kept]
 
     def members(self, number: int) -> Ints | None:
-        """All members of a class, if the whole release was visited for it."""
+        """All members of a class if the whole release was visited for it, else `None`."""
         return self._stock.of(number) if self._rounds.get(number, 0) > len(self.parts) else None
 
     def decide(self, rows: Ints, classes: Ints) -> Ints:
-        """Decide for each attacked subgraph, in canonical order, whether it has images: 1, 0, or -1 not decided."""
+        """Status of attacked subgraphs in canonical order: 1 images, 0 none, -1 undecided."""
         while self.pools.sampled:
             self._stock.add(*self.pools.sampled.pop())
         status = np.zeros(len(rows), dtype=np.int64)
@@ -117,7 +117,7 @@ class Search:
         return self._hopeless[number]
 
     def _visited(self, rows: Ints, classes: Ints) -> Ints:
-        """Decide in the stock of members and, as long as that does not do, in more and more of the release."""
+        """Decide with the stored members and, while these do not suffice, with more and more of the release."""
         status = np.zeros(len(rows), dtype=np.int64)
         self.attempt(rows, classes, status, np.unique(classes), PATIENCE)
         self.progress.step(f"Searching the release for images of {self.size} vertices")
@@ -139,7 +139,7 @@ class Search:
         return status
 
     def _extend(self, wanted: Ints) -> None:
-        """Visit the next round of the release for those wanted classes that are furthest behind."""
+        """Visit the next round of the release for the wanted classes with the fewest visited rounds."""
         at = min(self._rounds.get(c, 0) for c in wanted.tolist())
         mine = [c for c in wanted.tolist() if self._rounds.get(c, 0) == at]
         if at == 0:
@@ -172,14 +172,14 @@ class Search:
         return mine
 
     def _visit(self, wanted: Ints, parts: list[Share]) -> None:
-        """Collect the members of classes in some shares of the release; give up those that have too many."""
+        """Collect members of classes in some shares of the release; give up classes with too many."""
         self.release.learn(parts, ENDLESS)
         for begin in range(0, len(parts), AT_ONCE):
             self._collect(wanted, parts[begin : begin + AT_ONCE])
             wanted = wanted[~np.isin(wanted, self._given_up())]
 
     def _given_up(self) -> list[int]:
-        """The classes with most members, if there are more members than can be kept."""
+        """Classes with the most members, if there are more members than can be stored."""
         counts = self._stock.counts()
         most: list[int] = []
         for c in sorted(counts, key=lambda c: (-counts[c], c)):
@@ -207,7 +207,7 @@ class Search:
             self._stock.add(rows[keep], classes[keep])
 
     def attempt(self, rows: Ints, classes: Ints, status: Ints, wanted: Ints, budget: int) -> None:
-        """Resolve what can be resolved with the members so far."""
+        """Decide the attacked subgraphs of the wanted classes as far as the members found so far suffice."""
         mine = np.flatnonzero((status != 1) & np.isin(classes, wanted))
         mine = mine[np.argsort(classes[mine], kind="stable")]
         for part in np.split(mine, np.flatnonzero(np.diff(classes[mine])) + 1):
@@ -215,11 +215,11 @@ class Search:
                 number = int(classes[part[0]])
                 rest = part[~self._covered(rows[part], number)]
                 status[part] = 1
-                late = budget == PATIENCE and len(rest) > MANY  # more members will serve many of them at once
+                late = budget == PATIENCE and len(rest) > MANY  # later members will serve many of them at once
                 status[rest] = 0 if late else self._images(rows[rest], number, budget)
 
     def _covered(self, rows: Ints, number: int) -> npt.NDArray[np.bool_]:
-        """Extend the pool of a class for many attacked subgraphs; tell which of them have their images there."""
+        """Extend the pool of a class; return which attacked subgraphs have their images there."""
         same = np.full(len(rows), number, dtype=np.int64)
         covered = self.pools.settled(rows, same)
         stock = self._stock.of(number)[:SAMPLE]
@@ -306,7 +306,7 @@ class _Stock:
 
 
 def _collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
-    """With how many degrees of rows, position by position, those of each placement collide."""
+    """Number of degree collisions with rows, position by position, of each placement."""
     found = np.zeros(len(placed), dtype=np.int64)
     for p in range(rows.shape[1]):
         for d in range(2):
@@ -317,8 +317,8 @@ def _collisions(rows: Ints, placed: Ints, traits: Ints) -> Ints:
 
 
 def _spread(pool: Ints) -> Ints:
-    """Put members that share no vertex with earlier ones first, so that they go together."""
-    # Without that a hub, which is in most members of some classes, is also in most of the first ones.
+    """Put members that share no vertex with earlier ones first."""
+    # Otherwise a hub, which is in most members of some classes, is also in most of the first ones.
     first = pool[:SAMPLE]
     vertices = first.reshape(-1)
     order = np.argsort(vertices, kind="stable")
@@ -336,7 +336,7 @@ def _all_subsets(n: int, size: int) -> Iterator[Ints]:
 
 
 COMPARED = 64  # sets compared with all others at once
-CALL = 1 << 14  # comparisons that take as long as one more call of `packs`
+CALL = 1 << 14  # number of comparisons that cost as much as another call of `packs`
 
 
 def placements(target: Ints, members: Ints, turns: Ints, traits: Ints) -> Ints:
@@ -347,14 +347,14 @@ def placements(target: Ints, members: Ints, turns: Ints, traits: Ints) -> Ints:
     target
         Vertices in canonical order, shape (x,).
     members, turns
-        Members of its class, shape (M, x), and the automorphisms of the class, shape (F, x).
+        Members of the class of the target, shape (M, x), and the automorphisms of the class, shape (F, x).
     traits
         In-degree, out-degree and label number of each vertex, shape (n, 3).
 
     Returns
     -------
     ndarray
-        int64 (P, x): position by position, they differ from the target in all traits and share no vertex with it.
+        int64 (P, x): they differ from the target in all traits at every position and share no vertex with it.
     """
     found = [members[:0]]
     for turn in turns:
@@ -365,9 +365,9 @@ def placements(target: Ints, members: Ints, turns: Ints, traits: Ints) -> Ints:
 
 
 def tokens(placed: Ints, traits: Ints) -> csr_array[Any]:
-    """What each placement takes up: its vertices, and at each position an in-degree, an out-degree and a label.
+    """Tokens of placements: the vertices, and at each position an in-degree, an out-degree and a label.
 
-    Two placements are apart if and only if they have no token in common.
+    Two placements are apart if and only if they have no common token.
 
     Returns
     -------
@@ -392,14 +392,14 @@ def tokens(placed: Ints, traits: Ints) -> csr_array[Any]:
 def packs(sets: csr_array[Any], need: int, budget: int) -> tuple[int, int, tuple[int, ...]]:
     """Decide whether `need` of the sets are pairwise disjoint.
 
-    At most one of them holds the most frequent token, so all but one are among the sets without it: only these
-    are tried as a start, each against all others.
+    At most one of them contains the most frequent token, so the others are among the sets without it: only these are
+    tried as a start, each against all others.
 
     Returns
     -------
     status, spent, chosen
-        1 there are, 0 there are not (exact), -1 it would cost more than `budget`; the cost, in pairs compared; and
-        which they are.
+        Status (1 they exist, 0 they do not (exact), -1 given up as the cost would exceed `budget`), number of pairs
+        compared, and numbers of the chosen sets.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Item 4 of Definition 4.1: which attacked subgraphs have k - 1 images in the release.
+"""Item 4 of Definition 4.1: attacked subgraphs with k - 1 images in the release.
 
-Subgraphs X1 of the original and subgraphs of the release fall into classes by KG-isomorphism, each written in the
-canonical order of its class. An image of X1 is then a member of its class turned by an automorphism, and what remains
-is to find k - 1 of these that share no vertex and no trait at any position. Nearly all X1 find them in a small pool of
-members, as they are visited; only those that do not are kept, and searched for in more and more of the release.
-An X1 fails only after all members of its class have been considered.
+Subgraphs X1 of the original and subgraphs of the release are divided into KG-isomorphism classes, each written in the
+canonical order of its class. An image of X1 is a member of its class, permuted by an automorphism. The task is to find
+k - 1 such members that share no vertex and, at any position, no trait. Nearly all X1 have them in a small pool of
+members that is filled during enumeration. The others are stored and searched for in a growing portion of the release.
+An X1 fails only after all members of its class were considered.
 """
 
 from __future__ import annotations
@@ -43,32 +43,32 @@ Ints = npt.NDArray[np.int64]
 
 WINDOW = 1 << 17  # attacked subgraphs without images in the pools that are searched for together
 SHOWN = 5
-HURRIED = 1 << 16, 0  # comparisons for one set and, once that is not enough, for all of them
+HURRIED = 1 << 16, 0  # comparisons for one set and, if that does not suffice, for all sets together
 
 
 @dataclass
 class Outcome:
-    """What was found about the attacked subgraphs of one size.
+    """Result of item 4 for the attacked subgraphs of one size.
 
     Attributes
     ----------
     satisfied, total, undecided
-        Numbers of attacked subgraphs: with images, all, and given up.
+        Numbers of attacked subgraphs: with images, all, and undecided.
     members, classes, status
-        Some without images: vertices of the release in canonical order, class, and 0 if there are none, -1 if that
-        was given up.
+        Some attacked subgraphs without images: vertices of the release in canonical order, class, and 0 if no images
+        exist or -1 if undecided.
     pools
         All members of some classes, each of shape (M, x).
     lacking
-        Numbers of attacked subgraphs of each class that have no images, or of which that is not known.
+        Number of attacked subgraphs of each class without images or undecided.
     forms
-        The classes' canonical forms.
+        Canonical forms of the classes.
     donors
-        The members and images by which those that are satisfied are.
+        Members and images that serve the satisfied attacked subgraphs.
     complaints
-        What is wrong with the donors that were given.
+        Faults of the given donors.
     given_up
-        Why the others are not decided.
+        Reason why subgraphs are undecided.
     """
 
     forms: Classes
@@ -88,9 +88,9 @@ class Outcome:
 def attacked(
     space: Space, original: KnowledgeGraph, mapping: Ints, x: int
 ) -> Iterator[tuple[int, Ints | Adjacency]]:
-    """Sizes of the vertex sets that an attacker may know, and the sets or where they are visited.
+    """Sizes of the attacked vertex sets, with the sets or the adjacency in which they are enumerated.
 
-    Those of x vertices that induce a weakly connected subgraph, and each smaller component as a whole.
+    The attacked sets are those of x vertices that induce a weakly connected subgraph, and each smaller component.
     """
     smaller, larger = small_components(original, x)
     for size, rows in smaller:
@@ -115,17 +115,17 @@ def decide(
     Parameters
     ----------
     space
-        The release.
+        Release.
     size
         Number of vertices of each set.
     where
-        The sets, shape (T, size), or the adjacency in which they are the connected ones.
+        The sets, shape (T, size), or the adjacency whose connected sets they are.
     donors
-        Of this size, where to look for images; `None`: in the whole release.
+        Donors of this size, among which images are looked up; `None`: search the whole release.
     most
-        Sets of the release that are visited at most; what is not found then counts as undecided.
+        Maximum number of visited sets of the release; sets without images found are then undecided.
     hurried
-        Whether hard sets are soon given up.
+        Whether hard sets are given up early.
     """
     decision = _Decision(space, size, k, progress, donors, most, hurried=hurried)
     if isinstance(where, Adjacency):
@@ -137,12 +137,12 @@ def decide(
 
 
 def decide_each(space: Space, members: Ints, k: int, progress: Progress) -> Ints:
-    """Decide for each of some vertex sets of the release whether it has k - 1 images, without searching for long.
+    """Decide for each of some vertex sets of the release whether it has k - 1 images, with a small search budget.
 
     Returns
     -------
     ndarray
-        int64, shape (N,): 1 if there are images, 0 if there are none, -1 if that was given up.
+        int64, shape (N,): 1 if there are images, 0 if there are none, -1 if undecided.
     """
     return _Decision(space, members.shape[1], k, progress, None, ENDLESS, hurried=True).listed(members)
 
@@ -160,7 +160,7 @@ class _Decision:
         hurried: bool,
     ) -> None:
         self.space, self.size, self.progress = space, size, progress
-        # more disjoint images than vertices do not exist: no array need be longer
+        # there cannot be more disjoint images than vertices, which bounds the arrays
         self.need = min(k - 1, space.graph.n)
         self.catalogue = Catalogue(space, size)
         self.pools = Pools(self.catalogue, self.need)
@@ -172,7 +172,7 @@ class _Decision:
         self.finder = self.search or Proof(self.catalogue, self.pools, donors or ())
 
     def listed(self, members: Ints) -> Ints:
-        """Decide sets that are given; returns their status."""
+        """Decide given sets; returns their status."""
         self.outcome.total = len(members)
         status = np.ones(len(members), dtype=np.int64)
         if not self.need:
@@ -189,7 +189,7 @@ class _Decision:
         return status
 
     def visited(self, adjacency: Adjacency) -> None:
-        """Decide the connected sets of an adjacency."""
+        """Decide all connected sets of an adjacency."""
         patterns = Patterns(adjacency, self.catalogue)
         self.progress.step(f"Listing the attacked subgraphs of {self.size} vertices")
         self.outcome.total = patterns.learn(shares(adjacency, self.size, SHARES), ENDLESS)
@@ -203,7 +203,7 @@ class _Decision:
             )
         self.progress.step(f"Searching images of the subgraphs of {self.size} vertices", self.outcome.total)
         divided = shares(adjacency, self.size, max(SHARES, self.outcome.total >> 15))
-        parts = deque(divided[i] for i in scrambled(len(divided)))  # the first batches are like the others
+        parts = deque(divided[i] for i in scrambled(len(divided)))  # random order makes batches similar
         kept: list[tuple[Ints, Ints]] = []
         count, batch = 0, 1
         while parts:
@@ -234,7 +234,7 @@ class _Decision:
         self.pools.sample(release, wanted, _places(release.adjacency), QUOTA)
 
     def _visit(self, patterns: Patterns, parts: list[Share]) -> list[tuple[Ints, Ints]]:
-        """Visit some shares; return the rows that have no images in the pools, and their classes."""
+        """Visit some shares; return the rows without images in the pools, and their classes."""
         self.pools.reserve()
         jobs = patterns.jobs(np.where(self.pools.full(), FREE, CHECKED), all_open=True)
         number = np.empty(self.space.graph.n, dtype=np.int64)
@@ -290,7 +290,7 @@ class _Decision:
 
 
 def _some(classes: Ints, status: Ints) -> Ints:
-    """A few of the rows that failed, the undecided ones last, of different classes if there are such."""
+    """A few of the failed rows, undecided ones last, of different classes where possible."""
     failed = np.flatnonzero(status != 1)
     failed = failed[np.argsort(-status[failed], kind="stable")]
     _, first = np.unique(classes[failed], return_index=True)
@@ -299,14 +299,14 @@ def _some(classes: Ints, status: Ints) -> Ints:
 
 
 def _places(adjacency: Adjacency) -> list[Share]:
-    """Some entries from all over an adjacency, in no particular order."""
+    """Some entries from all over an adjacency, in scrambled order."""
     entries = np.flatnonzero(work_of(adjacency, 2))
     picked = entries[:: max(1, len(entries) // ENTRIES)]
     return [(int(e), int(e) + 1) for e in picked[scrambled(len(picked))]]
 
 
 def _rarest(adjacency: Adjacency, size: int) -> list[Share]:
-    """The last entries, in which the sets of rare degrees are visited, last ones first."""
+    """Last entries, where the sets of rare degrees are visited, in reverse order."""
     m, done = len(adjacency.neighbour), np.cumsum(work_of(adjacency, size)[::-1])
     first = m - int(np.searchsorted(done, RAREST))
     parts = [(max(first, e), min(e + 64, m)) for e in range(max(first, 0), m, 64)]
@@ -314,20 +314,20 @@ def _rarest(adjacency: Adjacency, size: int) -> list[Share]:
 
 
 DEGREES = "in-degree", "out-degree"
-LOOKED_AT = 1 << 18  # members of a class that a witness is written from
+LOOKED_AT = 1 << 18  # maximum number of members of a class that a witness is derived from
 
 
 def image_witness(
     space: Space, found: Outcome, row: int, k: int, originals: npt.NDArray[np.object_] | None
 ) -> str:
-    """Describe an attacked subgraph and why it lacks images.
+    """Describe an attacked subgraph and the reason why it lacks images.
 
     Parameters
     ----------
     row
-        Which of the attacked subgraphs.
+        Row of the attacked subgraph in `found`.
     originals
-        For each released vertex the label of its original, `None` for synthetic ones; `None` if nobody knows.
+        Original label of each released vertex, `None` for synthetic vertices; `None` if the original is unknown.
     """
     vertices = found.members[row].tolist()
     labels = space.graph.labels
@@ -393,7 +393,7 @@ def _reason(space: Space, found: Outcome, row: int, k: int) -> str:
 
 
 def _equal_degrees(space: Space, target: Ints, differs: npt.NDArray[np.bool_]) -> str:
-    """Name the vertex whose degree is the most common obstacle."""
+    """Vertex whose degree is the most common obstacle, in words."""
     equal = (~differs[:, :, :2]).mean(axis=0)
     position, trait = np.unravel_index(int(equal.argmax()), equal.shape)
     degree = space.traits[target[position], trait]

@@ -1,4 +1,4 @@
-"""Ground edges within vertex sets, and classes of vertex sets up to KG-isomorphism."""
+"""Isomorphism classes of small vertex sets by canonical forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgreason.base.jit import Ints, Rows, kernel
 
 
 def mixed(values: Ints) -> npt.NDArray[np.uint64]:
-    """Hash integers to 64-bit words, different ones to different ones."""
+    """Hash integers to 64-bit words, injectively."""
     # splitmix64 (Steele, Lea, Flood 2014)
     z = (values.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -22,13 +22,13 @@ def mixed(values: Ints) -> npt.NDArray[np.uint64]:
 
 
 def scrambled(count: int) -> Ints:
-    """A fixed order of 0 .. count-1 without apparent pattern."""
+    """Fixed pseudorandom permutation of 0 .. count-1."""
     return np.argsort(mixed(np.arange(count)))
 
 
 @kernel
 def _intern(rows: Rows, store: Rows, slots: Ints, used: int, ids: Ints) -> int:
-    """Number the distinct rows by first occurrence, going on from those in `store`; `slots` is a hash table of them."""
+    """Number distinct rows by first occurrence, after those in `store`; `slots` is their hash table."""
     mask = len(slots) - 1
     width = rows.shape[1]
     for i in range(len(rows)):
@@ -60,7 +60,7 @@ def _intern(rows: Rows, store: Rows, slots: Ints, used: int, ids: Ints) -> int:
 
 @kernel
 def _least_order(matrices: Rows, permutations: Rows, best: Ints) -> None:
-    """Find for each matrix, a row, the permutation of its vertices that makes it least."""
+    """Find for each matrix, a row, the permutation of its vertices that gives the smallest matrix."""
     size = permutations.shape[1]
     for i in range(len(matrices)):
         winner = 0
@@ -81,7 +81,7 @@ def _least_order(matrices: Rows, permutations: Rows, best: Ints) -> None:
 
 
 class Interner:
-    """Numbers distinct rows of integers by first occurrence."""
+    """Numbering of distinct integer rows by first occurrence."""
 
     def __init__(self, width: int) -> None:
         self.count = 0
@@ -90,11 +90,11 @@ class Interner:
 
     @property
     def rows(self) -> Ints:
-        """The distinct rows seen so far, by number."""
+        """Distinct rows seen so far, by number."""
         return self._store[: self.count]
 
     def number(self, rows: Ints) -> Ints:
-        """Give each row its number."""
+        """Return the number of each row, adding new rows."""
         rows = np.ascontiguousarray(rows)
         if self.count + len(rows) > len(self._store):
             self._grow(2 * (self.count + len(rows)))
@@ -111,14 +111,14 @@ class Interner:
 
 @dataclass(frozen=True)
 class Form:
-    """The canonical form of a class: type of every ordered pair of positions.
+    """Canonical form of a class: type of every ordered pair of positions.
 
     Attributes
     ----------
     types
         int64 (x, x).
     automorphisms
-        Permutations of the positions that change nothing; the first is the identity; int64 (F, x).
+        Permutations of the positions that preserve the types, the identity first; int64 (F, x).
     """
 
     types: Ints
@@ -135,7 +135,7 @@ class Form:
 
 
 class Classes:
-    """Classes of x by x matrices up to permutation of the vertices; equal matrices are looked at once."""
+    """Classes of x by x matrices up to permutation of the vertices; equal matrices are processed once."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -150,7 +150,7 @@ class Classes:
         return self._forms.count
 
     def classify(self, matrices: Ints) -> tuple[Ints, Ints]:
-        """Class of each matrix, and the order of its vertices that gives the canonical form.
+        """Return the class of each matrix, and the vertex order that gives the canonical form.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Classes:
         self._order = np.concatenate([self._order, best])
 
     def form(self, number: int) -> Form:
-        """The canonical form of a class."""
+        """Canonical form of a class."""
         if number not in self._known:
             types = self._forms.rows[number].reshape(self.size, self.size)
             turned = types[self._permutations[:, :, None], self._permutations[:, None, :]]

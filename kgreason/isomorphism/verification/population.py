@@ -1,4 +1,4 @@
-"""All attacked subgraphs of a graph in a fixed order, counted but not stored, and random samples of them."""
+"""Attacked subgraphs of a graph in a fixed order, counted without storing them, and random samples of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.verification.adjacency import Adjacency, undirected
 from kgreason.isomorphism.verification.subgraph_visits import SHARES, Share, root_of, shares
 
-MOST = 1 << 63  # a rank is a word
+MOST = 1 << 63  # ranks must fit into a word
 LARGEST = 8  # vertices of an attacked subgraph; canonical forms try all permutations
 CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `_count_sets`
 
@@ -24,7 +24,7 @@ CHOSEN, NEXT, END, LIMIT = range(4)  # rows of the path of `_count_sets`
 def _last_to_join(
     indptr: Ints, neighbour: Shorts, w: int, seen: Shorts, opened: Shorts, begin: int, stop: int, number: int
 ) -> int:
-    """Which vertex joins last, of those that wait at ``opened[begin:stop]`` and the neighbours that w opens."""
+    """Vertex that joins last: among those waiting in ``opened[begin:stop]`` and the new neighbours of w."""
     if begin + number < stop:
         return int(opened[begin + number])
     number -= stop - begin
@@ -48,8 +48,8 @@ def _count_sets(
     ranks: Ints,
     out: Rows,
 ) -> int:
-    """Count the sets of a share, and hand out some of them; the vertices that join last are counted, not visited."""
-    # The share begins at a vertex, `root`. `path`, `seen` and `opened` are scratch of (4, x + 1), n and n + 1
+    """Count the sets of a share and output those of some ranks; the last vertices to join are counted, not visited."""
+    # The share begins at vertex `root`. `path`, `seen` and `opened` are scratch arrays of (4, x + 1), n and n + 1
     # numbers; `seen` is zero before and after.
     size = path.shape[1] - 1
     total = 0
@@ -124,7 +124,7 @@ def _count_sets(
 
 
 def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
-    """Count the connected vertex sets; stops soon after the limit."""
+    """Count the connected vertex sets; stops soon after `limit`."""
     found: dict[int, int] = {}
 
     def some(share: Share) -> None:
@@ -136,19 +136,19 @@ def count_connected(adjacency: Adjacency, size: int, limit: int) -> int:
 
 
 def pick(adjacency: Adjacency, size: int, share: Share, ranks: Ints | None = None) -> tuple[int, Ints]:
-    """Count the connected vertex sets of a share, and list those of some ranks.
+    """Count the connected vertex sets of a share, and list those of given ranks.
 
     Parameters
     ----------
     ranks
-        Numbers of sets in the order of the count, ascending and without doubles; `None` for none.
+        Ranks of sets in the order of the enumeration, ascending and unique; `None` for none.
 
     Returns
     -------
     total
         Number of sets.
     rows
-        Vertices of each set that was asked for, int64 (len(ranks), size).
+        Vertices of each requested set, int64 (len(ranks), size).
     """
     ranks = np.empty(0, dtype=np.int64) if ranks is None else ranks
     n = len(adjacency.vertices)
@@ -165,14 +165,14 @@ def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Int
     Returns
     -------
     list
-        Sizes that occur, ascending, and the vertices of those components, int64 (C, size).
+        Sizes that occur, ascending, with the vertices of those components, int64 (C, size).
     bool
-        Whether some component has x vertices or more.
+        Whether a component has x vertices or more.
 
     Raises
     ------
     TooLargeError
-        If attacked subgraphs, these components or sets of x vertices, are too large to be decided.
+        If attacked subgraphs, these components or sets of x vertices, exceed 8 vertices.
     """
     _, component = graph.components()
     sizes = np.bincount(component)[component] if graph.n else component
@@ -188,16 +188,16 @@ def small_components(graph: KnowledgeGraph, x: int) -> tuple[list[tuple[int, Int
 
 @dataclass(frozen=True)
 class Population:
-    """The attacked subgraphs of x vertices by rank: smaller components first, then the connected sets.
+    """Attacked subgraphs of x vertices by rank: smaller components first, then the connected sets.
 
     Attributes
     ----------
     x
         Number of vertices.
     listed
-        Sets that are stored, by size.
+        Stored sets, by size.
     adjacency, divided, counts
-        Where the connected sets are visited, the shares, and how many sets each of them has.
+        Adjacency in which the connected sets are enumerated, the shares, and the number of sets of each share.
     """
 
     x: int
@@ -208,12 +208,12 @@ class Population:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, x: int, limit: int) -> Population:
-        """Count; that takes about as long as a visit to the connected sets of x - 1 vertices.
+        """Count the sets, in about the time of an enumeration of the connected sets of x - 1 vertices.
 
         Raises
         ------
         TooLargeError
-            If there are more than `limit` of these, or sets of x vertices are too large to be decided.
+            If there are more than `limit` sets of x - 1 vertices, or sets of x vertices are too large to be decided.
         """
         listed, larger = small_components(graph, x)
         adjacency = undirected(graph)
@@ -228,11 +228,11 @@ class Population:
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """Number of attacked subgraphs."""
         return sum(len(rows) for _, rows in self.listed) + sum(self.counts)
 
     def of_ranks(self, ranks: Ints) -> list[tuple[int, Ints]]:
-        """The sets of some ranks, which ascend, by size: int64 (N, size)."""
+        """Sets of the given ranks (ascending), by size: int64 (N, size)."""
         found, begin = [], 0
         for size, rows in self.listed:
             found.append((size, rows[_between(ranks, begin, begin + len(rows))]))
@@ -247,13 +247,13 @@ class Population:
 
 
 def _between(ranks: Ints, begin: int, stop: int) -> Ints:
-    """The ranks from `begin` on and below `stop`, counted from `begin`."""
+    """Ranks in ``[begin, stop)``, relative to `begin`."""
     first, last = np.searchsorted(ranks, [begin, stop])
     return ranks[first:last] - begin
 
 
 def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
-    """Refuse what would take too long to count; smaller sets first, lest this takes too long itself."""
+    """Refuse sets that would take too long to count; smaller sets first, as this check takes time, too."""
     fewer = len(adjacency.vertices)
     for size in range(2, x):
         fewer = count_connected(adjacency, size, limit)
@@ -263,7 +263,7 @@ def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
                 f"with {x}, of which a sample is to be drawn",
                 hint=f"choose an x of at most {size}, or allow more with --max-subgraphs, which takes time",
             )
-    if fewer * len(adjacency.vertices) >= MOST:  # each of these may be joined by any vertex
+    if fewer * len(adjacency.vertices) >= MOST:  # each smaller set may be extended by any vertex
         raise TooLargeError(
             f"the graph has {fewer:,} connected subgraphs with {x - 1} vertices and {len(adjacency.vertices):,} "
             f"vertices: there may be 2^63 or more with {x} vertices, and they cannot be numbered",
@@ -273,14 +273,14 @@ def _check_countable(adjacency: Adjacency, x: int, limit: int) -> None:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Attacked subgraphs of x vertices that were drawn at random.
+    """Random sample of the attacked subgraphs of x vertices.
 
     Attributes
     ----------
     population, limit
-        How many there are to draw from; how many sets of the release are visited at most.
+        Number of attacked subgraphs to draw from; maximum number of sets of the release that are visited.
     sets
-        Those drawn, by size (smaller components are attacked as a whole): vertices of the original, int64 (N, size).
+        Drawn sets by size (smaller components are attacked as a whole): original vertices, int64 (N, size).
     """
 
     population: int
@@ -288,34 +288,34 @@ class Drawn:
     sets: Sequence[tuple[int, Ints]]
 
     def mapped(self, mapping: Ints) -> list[tuple[int, Ints]]:
-        """The sets, with vertices of the release."""
+        """The sets as vertices of the release."""
         return [(size, mapping[rows]) for size, rows in self.sets]
 
 
 def draw(
     graph: KnowledgeGraph, sizes: Sequence[int], count: int, limit: int, rng: np.random.Generator
 ) -> Mapping[int, Drawn]:
-    """Draw attacked subgraphs of all sizes together, uniformly at random, without replacement.
+    """Draw attacked subgraphs of all sizes together, uniformly at random without replacement.
 
     Parameters
     ----------
     sizes
-        Numbers of vertices.
+        Sizes x.
     count
-        How many to draw. If there are no more than that, nothing is drawn.
+        Number of draws. If there are no more attacked subgraphs, nothing is drawn.
     limit
-        Of connected subgraphs with one vertex less, which take the time, and of sets of the release that are visited
-        in search of images.
+        Maximum number of connected subgraphs with x - 1 vertices, which determine the time, and of sets of the release
+        that are visited by the image search.
 
     Returns
     -------
     Mapping
-        What was drawn, by number of vertices; empty if all should be decided.
+        Samples by size; empty if all subgraphs should be decided.
 
     Raises
     ------
     TooLargeError
-        If there are more than `limit`, or so many sets that they cannot be numbered.
+        If there are more than `limit`, or too many sets for 64-bit ranks.
 
     Examples
     --------

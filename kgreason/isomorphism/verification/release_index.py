@@ -1,4 +1,4 @@
-"""The release as the checker sees it."""
+"""Index of a release for the checker: pair types, vertex traits, and classes of vertex sets."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ Known = npt.NDArray[np.bool_]
 
 
 class Space:
-    """Pair types, derived edges, and traits of vertices of the release.
+    """Pair types, derived edges and vertex traits of a release.
 
     Attributes
     ----------
     graph, rules
-        The release and the rules.
+        Release and rules.
     traits
         In-degree, out-degree and label number of each vertex, int64 (n, 3).
     distinct
-        Whether no label stands twice.
+        Whether all labels are unique.
 
     Parameters
     ----------
     diverse
-        Whether images have to differ in traits; otherwise each vertex gets traits of its own.
+        Whether images must differ in traits; otherwise each vertex gets unique traits.
     """
 
     def __init__(self, graph: KnowledgeGraph, rules: CheckedProgram, *, diverse: bool = True) -> None:
@@ -50,7 +50,7 @@ class Space:
 
     @cached_property
     def degree_marks(self) -> Ints:
-        """A number for each pair of in- and out-degree, to sort by; shape (n,)."""
+        """Sort key of each vertex, equal for equal in- and out-degree; shape (n,)."""
         most = int(self.traits[:, 1].max(initial=0)) + 1
         degrees, mark = np.unique(self.traits[:, 0] * most + self.traits[:, 1], return_inverse=True)
         marks: Ints = scrambled(len(degrees))[mark.reshape(-1)]
@@ -61,17 +61,17 @@ class Space:
         return Bonds.of(self.pairs, self.reasoner.ties)
 
     def shares(self, size: int) -> bool:
-        """Whether sets of the same pattern share what is known of them; otherwise each is looked at."""
+        """Whether sets of equal pattern are classified together; otherwise each set is classified."""
         return self.reasoner.ties is not None and self._bonds.fit(size)
 
     def bonds(self, size: int) -> Bonds:
-        """Ties of the release, for sets of so many vertices."""
+        """Ties of the release for sets of `size` vertices."""
         return self._bonds if self.shares(size) else Bonds.of(self.pairs, None)
 
     def rare_first(self, size: int) -> Adjacency:
-        """The release, its vertices numbered from those of common degrees to those of rare ones.
+        """Adjacency of the release with vertices ordered from common to rare degrees.
 
-        As every set is visited from its least vertex, the last shares hold the sets of rare degrees alone.
+        As every set is enumerated from its smallest vertex, the last shares hold only sets of rare degrees.
         """
         common = np.ones(self.graph.n)
         for degrees in self.traits[:, :2].T:
@@ -80,11 +80,11 @@ class Space:
 
     @cached_property
     def ground_types(self) -> int:
-        """Number of types of ground pairs; a full type is ground + this * (bit set of derived predicates)."""
+        """Number of ground pair types; a full type is ground + `ground_types` * (bit set of derived predicates)."""
         return len(self.pairs.counts)
 
     def with_masks(self, ground: Ints, masks: Ints) -> Ints:
-        """Add to the ground types of all pairs (N, x * x) the derived edges, bits (N, P) as the reasoner gives them."""
+        """Add derived edges, bits (N, P) of the reasoner, to the ground types of all pairs (N, x * x)."""
         bits = np.arange(ground.shape[1])
         full = ground.copy()
         for p in range(len(self.rules.derived)):
@@ -93,12 +93,12 @@ class Space:
 
 
 class Catalogue:
-    """Classes by KG-isomorphism of the vertex sets of one size; they grow with the sets met.
+    """KG-isomorphism classes of the vertex sets of one size, extended on demand.
 
     Attributes
     ----------
     full, ground
-        Classes, and classes by ground edges alone.
+        Classes by all edges, and classes by ground edges alone.
     ground_of
         Ground class of each class.
     """
@@ -109,7 +109,7 @@ class Catalogue:
         self.ground_of = np.empty(0, dtype=np.int64)
 
     def settled(self, members: Ints) -> tuple[Known, Ints, Ints, Ints]:
-        """Whether all sets of the same pattern are of one class; this, the canonical order, and the ground class."""
+        """Whether all sets of equal pattern are of one class; the class, canonical order and ground class."""
         ground = self.space.pairs.of(members)
         ground_classes = self.ground.classify(ground)[0]
         if not self.space.shares(self.size):
@@ -125,7 +125,7 @@ class Catalogue:
         return known, classes, orders, ground_classes
 
     def classify(self, members: Ints) -> tuple[Ints, Ints]:
-        """Class of each set, looked at with its exact weights, and its vertices in canonical order."""
+        """Class of each set by its exact weights, and its vertices in canonical order."""
         ground = self.space.pairs.of(members)
         masks = self.space.reasoner.masks(members)
         classes, orders = self._classify(ground, masks, self.ground.classify(ground)[0])
@@ -143,16 +143,16 @@ class Catalogue:
 
 @dataclass(frozen=True)
 class Scarce:
-    """A position that too few vertices can take.
+    """Position of a canonical form that too few vertices fit.
 
     Attributes
     ----------
     position, trait
-        The position of the canonical form; 0 for in-degrees, 1 for out-degrees, as in `Space.traits`.
+        Position of the canonical form; trait 0 for in-degrees, 1 for out-degrees, as in `Space.traits`.
     ingoing, outgoing
-        Edges that it has within the subgraph.
+        Numbers of ingoing and outgoing edges of the position within the subgraph.
     values
-        How many values of the trait occur among the vertices with so many edges, fewer than k.
+        Number of values of the trait among the vertices with at least these edges, fewer than k.
     """
 
     position: int
@@ -163,17 +163,17 @@ class Scarce:
 
 
 class Scarcity:
-    """Classes of which no member can have k - 1 images, as too few degrees occur where its positions can stand.
+    """Test for classes without images: too few different degrees occur among the vertices that fit a position.
 
     An attacked subgraph and its images differ in in-degree and out-degree at every position (Definition 4.1 (iii)), so
-    k vertices stand there that differ in both. Each of them has at least the edges that the position has within the
-    subgraph. If fewer than k in-degrees occur among the vertices of the release with so many edges, or fewer than k
-    out-degrees, there are no images. Automorphisms keep the edges of a position. In a graph of users and what they
-    rate, for instance, whoever rates has in-degree 0.
+    k vertices that differ in both occupy the position. Each of them has at least the edges of the position within the
+    subgraph. If fewer than k in-degrees, or fewer than k out-degrees, occur among the vertices of the release with at
+    least these edges, no images exist. Automorphisms preserve the edges of a position. In a graph of users and rated
+    items, for instance, every user has in-degree 0.
 
     Examples
     --------
-    Two users rate two things, and these rate nothing:
+    Two users rate two items, which rate nothing:
 
     >>> from kgreason.language.check.program_checker import load_text
     >>> from kgreason.graph.knowledge_graph import KnowledgeGraph
@@ -193,7 +193,7 @@ class Scarcity:
         self._values: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def of(self, form: Form, k: int) -> Scarce | None:
-        """A position of a canonical form that fewer than k vertices of different traits can take, if there is one."""
+        """First position of a canonical form that fewer than k vertices of different traits fit, if any."""
         edges = self._edges[form.types % self._space.ground_types]
         needs = zip(edges.sum(axis=0).tolist(), edges.sum(axis=1).tolist(), strict=True)
         for position, (ingoing, outgoing) in enumerate(needs):
@@ -203,7 +203,7 @@ class Scarcity:
         return None
 
     def _occurring(self, ingoing: int, outgoing: int) -> tuple[int, ...]:
-        """How many in-degrees and out-degrees occur among the vertices with at least so many edges."""
+        """Numbers of different in-degrees and out-degrees among the vertices with at least these edges."""
         if (ingoing, outgoing) not in self._values:
             fit = (self._ingoing >= ingoing) & (self._outgoing >= outgoing)
             traits = self._space.traits[fit, :2].T

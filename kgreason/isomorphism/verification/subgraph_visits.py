@@ -1,8 +1,8 @@
-"""Visits to the connected vertex sets of an adjacency, on all cores, in memory that does not depend on their number.
+"""Parallel enumeration of the connected vertex sets of an adjacency, in memory independent of their number.
 
-All sets are found once, from their least vertex (ESU of Wernicke, "Efficient detection of network motifs", 2006). A
-share of the work is a range of entries of the adjacency: those sets of which the least vertex and the neighbour of it
-that joins first stand in the range.
+Each set is found once, from its smallest vertex (ESU: Wernicke, "Efficient detection of network motifs", 2006). A share
+of the work is a range of adjacency entries: the sets whose smallest vertex and first joining neighbour form an entry of
+the range.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy.typing as npt
 from kgreason.base.jit import Ints, Rows, Shorts, kernel
 from kgreason.isomorphism.verification.adjacency import Adjacency
 
-FREE, CHECKED, HANDED, SKIPPED = range(4)  # what is done with the sets of a pattern
-DONE, OUT_FULL, TABLE_FULL = range(3)  # why `_visit` returns
-ROOT, DEPTH, USED, SETTLED, SEEN, LEFT = range(6)  # places in the head of `_visit`
+FREE, CHECKED, HANDED, SKIPPED = range(4)  # jobs: treatment of the sets of a pattern
+DONE, OUT_FULL, TABLE_FULL = range(3)  # reasons why `_visit` returns
+ROOT, DEPTH, USED, SETTLED, SEEN, LEFT = range(6)  # indices in the head of `_visit`
 CHOSEN, NEXT, END, LIMIT, NODE = range(5)  # rows of the path of `_visit`
 
 
 @kernel
 def _slot_of(table: Ints, parent: int, value: int) -> int:
-    """Where (parent, value, node) of the child of a node with a value stands in the table of nodes, or would stand."""
+    """Slot in the table of nodes of (parent, value, node), the child of a node with a value, present or not."""
     h = (parent * -7046029254386353131 ^ value) * -4417276706812531889
     mask = (len(table) >> 2) - 1
     slot = (h ^ h >> 32) & mask
@@ -36,7 +36,7 @@ def _slot_of(table: Ints, parent: int, value: int) -> int:
 
 @kernel
 def _add_node(table: Ints, nodes: Rows, parent: int, value: int, used: int) -> int:
-    """Number the child of a node with a value, `used` if it is new; ``nodes[i]`` is the parent and value of node i."""
+    """Number of the child of a node with a value, `used` if new; ``nodes[i]`` is the parent and value of node i."""
     slot = _slot_of(table, parent, value)
     if table[slot + 2] < 0:
         table[slot] = parent
@@ -51,7 +51,7 @@ def _add_node(table: Ints, nodes: Rows, parent: int, value: int, used: int) -> i
 def _add_nodes(
     table: Ints, nodes: Rows, used: int, others: Rows, begin: int, stop: int, numbers: Ints
 ) -> int:
-    """Add nodes ``others[begin:stop]`` of a tree with those before in common; `numbers` tells their numbers here."""
+    """Add nodes ``others[begin:stop]`` of a tree that shares all earlier nodes; `numbers` receives their numbers."""
     for i in range(begin, stop):
         parent = others[i, 0]
         if parent >= 0:
@@ -64,7 +64,7 @@ def _add_nodes(
 
 @kernel
 def _apart(rows: Rows, row: int, others: Rows, begin: int, traits: Rows) -> bool:
-    """Whether a row and ``others[begin]`` share no vertex and, position by position, no trait."""
+    """Whether a row and ``others[begin]`` share no vertex and no trait at any position."""
     size = rows.shape[1]
     for p in range(size):
         u = rows[row, p]
@@ -84,8 +84,8 @@ def _stands(
 ) -> bool:
     """Whether `need` members of one block of a pool are apart from a row.
 
-    Block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, all apart from each other, and is followed by
-    block ``blocks[b, 1]``, or by none if that is negative. The number of the first block is that of the pool.
+    Block b has ``blocks[b, 0]`` of the `members`, from ``b * most`` on, all pairwise apart, and is followed by block
+    ``blocks[b, 1]``, or by none if that is negative. A pool has the number of its first block.
     """
     b = pool
     while b >= 0:
@@ -125,14 +125,13 @@ def _visit(
     out: Rows,
     patterns: Ints,
 ) -> int:
-    """Go on visiting the sets of a share: learn new patterns, look for images in pools, hand out what is asked for."""
-    # Each vertex holds its kind and its ties to the chosen vertices, kept up to date as they join and leave
-    # (`held`; its bits `link` are set if a chosen vertex is adjacent). The pattern of a set is the path in a
-    # tree (`nodes` by parent and what the vertex that joins holds, numbered by `table`), which grows. For
-    # each node, `jobs` says what to do with its sets, `pools` their pool, and `orders` the canonical order of
-    # the chosen vertices. `head` and `path` are the state between calls; rows handed out, in canonical order
-    # where that is known, go to `out`, their nodes to `patterns`, and their number to ``head[LEFT + 1]``.
-    # Returns why it returns.
+    """Continue the enumeration of a share: learn new patterns, look up images in pools, output requested sets."""
+    # Each vertex holds its kind and its ties to the chosen vertices, updated as these join and leave (`held`; its
+    # bits `link` are set if a chosen vertex is adjacent). The pattern of a set is a path in a growing tree (`nodes`
+    # by parent and the value that the joining vertex holds, numbered by `table`). For each node, `jobs` is the
+    # treatment of its sets, `pools` their pool, and `orders` the canonical order of the chosen vertices. `head` and
+    # `path` are the state between calls. Output: rows, in canonical order where known, to `out`, their nodes to
+    # `patterns`, and their number to ``head[LEFT + 1]``. Returns the reason why it returns.
     bits, low, link, need, most = shape[0], shape[1], shape[2], shape[3], shape[4]
     size = out.shape[1]
     root, depth, used = head[ROOT], head[DEPTH], head[USED]
@@ -288,9 +287,9 @@ def fill(
     members: Rows,
     traits: Rows,
 ) -> None:
-    """Put rows into blocks, as they are or turned, if they are apart from all that are there.
+    """Put rows, possibly permuted by an automorphism, into blocks if they are apart from all members there.
 
-    ``turns[starts[c]:starts[c + 1]]`` are the automorphisms of class c, and ``places[c]`` is the block.
+    ``turns[starts[c]:starts[c + 1]]`` are the automorphisms of class c, and ``places[c]`` is its block.
     """
     size = rows.shape[1]
     for i in range(len(rows)):
@@ -316,15 +315,15 @@ def fill(
 Share = tuple[int, int]
 Handler = Callable[[Ints, Ints], None]
 
-ROWS = 1 << 14  # handed out at once
-SHARES = 256  # of about equal work, into which all visits are divided
-FEW = 1 << 12  # entries of which a share need not be divided
-NODES = 1 << 10  # in a new tree of patterns
+ROWS = 1 << 14  # rows output at once
+SHARES = 256  # shares of about equal work, into which an enumeration is divided
+FEW = 1 << 12  # number of entries up to which a share need not be divided
+NODES = 1 << 10  # capacity of a new tree of patterns
 ENDLESS = 1 << 62
 
 
 def work_of(adjacency: Adjacency, size: int) -> npt.NDArray[np.float64]:
-    """About how many sets begin with each entry, a root v and a neighbour u: (deg u + deg v)^(size - 2)."""
+    """Approximate number of sets per entry, a root v and a neighbour u: (deg u + deg v)^(size - 2)."""
     degree, u = np.diff(adjacency.indptr), adjacency.neighbour
     source = np.repeat(np.arange(len(degree)), degree)
     return np.where(u > source, (degree[u] + degree[source]).astype(np.float64) ** (size - 2), 0)
@@ -342,17 +341,17 @@ def shares(adjacency: Adjacency, size: int, count: int) -> list[Share]:
 
 
 def root_of(adjacency: Adjacency, entry: int) -> int:
-    """Vertex of an entry."""
+    """Root vertex of an entry."""
     return int(np.searchsorted(adjacency.indptr, entry, side="right")) - 1
 
 
 class Tree:
-    """Patterns of vertex sets: paths of what each vertex holds when it joins.
+    """Patterns of vertex sets, as paths of the values that vertices hold when they join.
 
     Attributes
     ----------
     table, nodes, used
-        Numbers of nodes by parent and value, these of each node, and how many there are.
+        Hash table of node numbers by parent and value, parent and value of each node, and number of nodes.
     """
 
     def __init__(self) -> None:
@@ -361,13 +360,13 @@ class Tree:
         self.table = _empty(NODES)
 
     def copy(self) -> Tree:
-        """A tree that grows on its own."""
+        """Return an independent copy."""
         other = Tree()
         other.used, other.nodes, other.table = self.used, self.nodes.copy(), self.table.copy()
         return other
 
     def reserve(self, count: int) -> None:
-        """Make room for as many nodes."""
+        """Allocate room for `count` nodes."""
         if count <= len(self.nodes):
             return
         old = self.nodes[: self.used]
@@ -376,14 +375,14 @@ class Tree:
         _add_nodes(self.table, self.nodes, 0, old, 0, self.used, np.empty(self.used, dtype=np.int64))
 
     def merge(self, other: Tree, begin: int) -> Ints:
-        """Take over the nodes of a tree that has those before `begin` in common; their numbers here."""
+        """Add the nodes of a tree that shares the nodes before `begin`; returns their numbers here."""
         numbers = np.arange(other.used)
         self.reserve(self.used + other.used - begin)
         self.used = _add_nodes(self.table, self.nodes, self.used, other.nodes, begin, other.used, numbers)
         return numbers
 
     def paths(self, leaves: Ints, size: int) -> Ints:
-        """What each vertex holds on the way to each leaf, shape (N, size)."""
+        """Values that vertices hold on the path to each leaf, shape (N, size)."""
         held = np.empty((len(leaves), size), dtype=np.int64)
         at = leaves
         for depth in range(size - 1, -1, -1):
@@ -393,20 +392,20 @@ class Tree:
 
 
 def _empty(nodes: int) -> Ints:
-    return np.full(8 * nodes, -1, dtype=np.int64)  # four numbers a slot, half of the slots used at most
+    return np.full(8 * nodes, -1, dtype=np.int64)  # four numbers per slot, load at most one half
 
 
 @dataclass
 class Orders:
-    """What to do with the sets of each pattern.
+    """Treatment of the sets of each pattern.
 
     Attributes
     ----------
     jobs, pools, canonical
-        For each node of the tree: `FREE`, `CHECKED`, `HANDED` or `SKIPPED`; its pool; and the order of the chosen
-        vertices that is canonical, shape (nodes, x).
+        Per node of the tree: `FREE`, `CHECKED`, `HANDED` or `SKIPPED`; pool; canonical order of the chosen vertices,
+        shape (nodes, x).
     need, most, blocks, members
-        Images needed, and pools in blocks of at most `most` members, in the numbers of the adjacency.
+        Number of images needed, and pools in blocks of at most `most` members, as numbers of the adjacency.
     """
 
     jobs: Ints
@@ -419,7 +418,7 @@ class Orders:
 
     @classmethod
     def learning(cls, nodes: int, size: int) -> Orders:
-        """Only learn patterns."""
+        """Orders that only learn patterns."""
         return cls(
             np.zeros(nodes, dtype=np.int64),
             np.zeros(nodes, dtype=np.int64),
@@ -428,7 +427,7 @@ class Orders:
 
 
 class Walker:
-    """Visits shares one after the other, with a tree of patterns of its own if they may be new."""
+    """Sequential visitor of shares, with a pattern tree of its own if patterns may be new."""
 
     def __init__(self, adjacency: Adjacency, traits: Ints, size: int, tree: Tree) -> None:
         self._adjacency, self._traits, self._size, self.tree = adjacency, traits, size, tree
@@ -443,7 +442,7 @@ class Walker:
     def gather(
         self, share: Share, orders: Orders, quota: int = ENDLESS
     ) -> tuple[list[tuple[Ints, Ints]], int, int]:
-        """Visit a share; return the rows handed out with their patterns, and the numbers of sets settled and seen."""
+        """Visit a share; return the output rows with their patterns, and the numbers of sets settled and seen."""
         found: list[tuple[Ints, Ints]] = []
         settled, seen = self.walk(
             share, orders, lambda rows, nodes: found.append((rows, nodes.copy())), quota
@@ -451,7 +450,7 @@ class Walker:
         return found, settled, seen
 
     def walk(self, share: Share, orders: Orders, handler: Handler, quota: int = ENDLESS) -> tuple[int, int]:
-        """Visit a share, at most `quota` sets; give the rows handed out to the handler; count sets settled and seen."""
+        """Visit a share, at most `quota` sets; pass rows to the handler; return numbers of sets settled and seen."""
         a, tree, head = self._adjacency, self.tree, self._head
         head[:] = 0
         head[ROOT], head[LEFT] = root_of(a, share[0]), quota

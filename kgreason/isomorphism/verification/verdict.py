@@ -1,4 +1,4 @@
-"""What the checker finds: each item of the definition, and for each violated one a witness."""
+"""Results of the checker: verdict with conditions and witnesses, δ, and certificate."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Donors:
-    """Members of classes that are images of most attacked subgraphs of one size, and the images of the others.
+    """Class members that are images of most attacked subgraphs of one size, and the images of the others.
 
     Attributes
     ----------
     size
-        Number x of vertices.
+        Size x.
     blocks
-        Vertices by position, each int64 (M, x): members of one class, no two of which have a vertex or, at any
-        position, a degree or a label in common.
+        Vertices by position, each int64 (M, x): members of one class that pairwise share no vertex and, at any
+        position, no degree and no label.
     targets, images
-        Attacked subgraphs with images of their own: vertices by position, int64 (T, x) and (T, k - 1, x).
+        Attacked subgraphs with images outside the blocks: vertices by position, int64 (T, x) and (T, k - 1, x).
     """
 
     size: int
@@ -40,24 +40,24 @@ class Donors:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A proof of item 4 of Definition 4.1 that can be checked without a search.
+    """Proof of item 4 of Definition 4.1 that can be checked without a search.
 
-    Nothing in it has to be believed: whether donors are images, and copies are copies, is looked up in the release.
+    A certificate is not trusted: all donors and copies are checked in the release.
 
     Attributes
     ----------
     k
-        Number of places that it shows.
+        Number of occurrences that it shows.
     donors
-        For each number of vertices.
+        Donors for each size.
     copies
-        Or the k - 1 copies of each original vertex v, ``copies[:, v]``, int64 (k - 1, n): they show it for any
-        number of vertices, and whatever the rules are.
+        Alternatively the k - 1 copies of each original vertex v, ``copies[:, v]``, int64 (k - 1, n): they show item 4
+        for every size and any rules.
     complaints
-        What is wrong with it already, such as that it is of another release.
+        Known faults, for instance that it belongs to another release.
     files
-        How the files of the release and of the mapping differ from those that were written with it; `None` if that
-        was not asked.
+        Differences of the files of release and mapping from those recorded in the certificate; `None` if they were not
+        compared.
     """
 
     k: int
@@ -67,24 +67,24 @@ class Certificate:
     files: tuple[Fault, ...] | None = None
 
     def of(self, size: int, k: int) -> tuple[Donors, ...]:
-        """Donors of one number of vertices; none if something is wrong with the certificate, or k too large for it."""
+        """Donors of one size; empty if the certificate has faults or a smaller k."""
         return () if self.complaints or self.k < k else tuple(d for d in self.donors if d.size == size)
 
 
 @dataclass(frozen=True)
 class Delta:
-    """Share of the attacked subgraphs X1 for which item 4 holds, or an estimate of it.
+    """δ: share of the attacked subgraphs X1 for which item 4 holds, or an estimate of it.
 
     Attributes
     ----------
     satisfied, total
-        Subgraphs with k - 1 images; all subgraphs, or those that were drawn at random.
+        Subgraphs with k - 1 images; all subgraphs, or the drawn ones.
     undecided
         Subgraphs whose search was given up; they do not count as satisfied.
     population
-        How many subgraphs there are where some were drawn at random, without replacement; `None` where all count.
+        Number of subgraphs from which a sample was drawn without replacement; `None` if all were examined.
     every
-        Whether all are satisfied, of any number of vertices, and none had to be counted.
+        Whether all subgraphs of every size are satisfied, shown without counting them.
 
     Examples
     --------
@@ -112,22 +112,22 @@ class Delta:
 
     @property
     def exact(self) -> bool:
-        """Whether every subgraph was decided; else `value` is an estimate or a lower bound."""
+        """Whether every subgraph was decided; otherwise `value` is an estimate or a lower bound."""
         return self.undecided == 0 and not self.sampled
 
     @property
     def value(self) -> float:
-        """δ, 1.0 where there is no subgraph at all."""
+        """δ; 1.0 if there is no subgraph."""
         return self.satisfied / self.total if self.total else 1.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where δ lies: for certain, or of an estimate with a confidence of 95 %.
+        """Bounds of δ: certain, or of an estimate with 95 % confidence.
 
         References
         ----------
         Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", 1934.
-        It does not approximate, and sets drawn without replacement only make it safer.
+        The interval is exact, and conservative for sampling without replacement.
         """
         most = self.satisfied + self.undecided
         if not self.total:
@@ -142,7 +142,7 @@ class Delta:
         return low, high
 
     def __str__(self) -> str:
-        value = math.floor(self.value * 1000) / 1000  # a violation never reads as 1.000
+        value = math.floor(self.value * 1000) / 1000  # a violation is never rounded to 1.000
         if self.every:
             return f"{value:.3f} (all of any size, exact)"
         given_up = f", {self.undecided:,} undecided" if self.undecided else ""
@@ -158,7 +158,7 @@ class Delta:
         return f"at least {self.value:.3f} ({self.satisfied:,} of {self.total:,}{given_up})"
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
+        """Return a JSON-serializable dict."""
         return {
             "value": self.value,
             "satisfied": self.satisfied,
@@ -175,7 +175,7 @@ class Delta:
 
 @dataclass(frozen=True)
 class Edits:
-    """What a release that deletes edges has changed.
+    """Numbers of changes of a release that deletes edges.
 
     Examples
     --------
@@ -188,7 +188,7 @@ class Edits:
     deleted: int
 
     def as_dict(self) -> dict[str, int]:
-        """Plain data for JSON."""
+        """Return a JSON-serializable dict."""
         return {
             "vertices_added": self.vertices,
             "edges_inserted": self.inserted,
@@ -201,32 +201,32 @@ class Edits:
 
 @dataclass(frozen=True)
 class Verdict(Examined, Displayed):
-    """Whether a release is a (k,x)-isomorphism anonymization of its original, or what k-Iso makes of it.
+    """Verdict of the checker on a release: (k,x)-isomorphism, or k-isomorphism.
 
     Attributes
     ----------
     k, x
-        Parameters of the guarantee that was checked; for ``"k-iso"`` x is that of δ alone.
+        Parameters of the guarantee that was checked; with ``"k-iso"`` x is that of δ alone.
     items
-        All conditions, in the order of the definition.
+        Conditions in the order of the definition.
     delta
-        δ-anonymity; `None` when a violated earlier item leaves it without meaning.
+        δ-anonymity; `None` if a violated earlier condition makes it meaningless.
     also
-        Other numbers of vertices that were checked.
+        Further sizes that were checked.
     commute
-        Whether the rules are known to commute: then what holds for x vertices holds for fewer, too.
+        Whether the rules are known to commute; what holds for x vertices then holds for fewer.
     unseen
-        Numbers of vertices of which a sample has no subgraph: nothing was found for them either way.
+        Sizes of which a sample contains no subgraph, so that they are undecided.
     needs_original
-        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+        Conditions that cannot be decided without the original if only the release was checked; not in `items`.
     model
-        What was checked. Of ``"k-iso"`` no item asks for images, and `delta` only tells how many there are.
+        Anonymity model. With ``"k-iso"`` no condition requires images, and `delta` is informative only.
     alike
-        Of ``"k-iso"``: δ-anonymity where images need not differ in degrees.
+        With ``"k-iso"``: δ-anonymity without degree diversity.
     edits
-        Of ``"k-iso"``, if the original is known: what was changed.
+        With ``"k-iso"``, if the original is known: numbers of changes.
     certificate
-        What shows the images, if all have some.
+        Images of all attacked subgraphs, if all have some.
     """
 
     k: int
@@ -247,7 +247,7 @@ class Verdict(Examined, Displayed):
 
     @property
     def sizes(self) -> str:
-        """The numbers of vertices of the subgraphs that were checked, in words."""
+        """Sizes that were checked, in words."""
         if self.delta is not None and self.delta.every:
             return "every x"
         least = min((*self.also, self.x))
@@ -256,16 +256,16 @@ class Verdict(Examined, Displayed):
 
     @property
     def decided_by(self) -> Literal["certificate", "sample", "search"]:
-        """How images were found: looked up in a certificate, or searched for all parts or for a sample of them."""
+        """How images were found: by certificate, or by search for all x-subgraphs or for a sample."""
         if any(item.name == "certificate" for item in self.items):
             return "certificate"
         return "sample" if self.delta is not None and self.delta.sampled else "search"
 
     @property
     def nothing_against(self) -> bool:
-        """Whether nothing was found that speaks against it: it is as promised, or of a sample all have images.
+        """Whether no evidence against the guarantee was found: it is as promised, or all of a sample have images.
 
-        The latter is no proof: `holds` and `as_promised` are false then.
+        A sample is no proof: `holds` and `as_promised` are then false.
         """
         clean = self.delta is not None and self.delta.sampled and self.delta.satisfied == self.delta.total
         clean = clean and not self.fails and not self.unseen
@@ -273,7 +273,7 @@ class Verdict(Examined, Displayed):
         return self.as_promised or (self.model == "kx-isomorphism" and clean)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return a JSON-serializable dict."""
         figures = {"delta_alike": self.alike, "edits": self.edits}  # of k-Iso
         return {
             "model": self.model,

@@ -1,1 +1,1 @@
-"""Strategies that withhold observed links in part or in whole."""
+"""Strategies that release all, some or none of the observed links."""

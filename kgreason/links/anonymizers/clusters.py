@@ -1,7 +1,7 @@
-"""Clusters of entities: at random, by a clustering of the people family, or as a table says.
+"""Clusters of entities: random, by a clustering of the people family, or read from a table.
 
-Clusterings see values and observed links, of entities in random order; the sensitive relation is no part of a
-`LinkGraph`, so it cannot shape them.
+Clusterings see the attribute values and observed links, with the entities in random order. The sensitive relation is
+not part of a `LinkGraph` and cannot influence them.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ RANDOM = "random"
 def clusters_of(
     graph: LinkGraph, clustering: str, k: int, rng: np.random.Generator, progress: Progress = SILENT
 ) -> Clusters:
-    """Cluster the entities, at least k together; nobody is left out.
+    """Cluster the entities into clusters of at least k; every entity is in a cluster.
 
     Parameters
     ----------
     clustering
-        ``"random"``; ``"vac"``, ``"degrees"``, ``"k-means"`` or another of `CLUSTERINGS`; or a clusterer of
-        scikit-learn by its name.
+        ``"random"``; ``"vac"``, ``"degrees"``, ``"k-means"`` or another of `CLUSTERINGS`; or the name of a scikit-learn
+        clusterer.
     k
-        Least size; 1: each entity is a cluster.
+        Minimum cluster size; 1: each entity is a cluster of its own.
     rng
-        For all that is random.
+        Random generator.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def clusters_of(
     Raises
     ------
     AnonymizationError
-        If there are fewer than k entities, no such clustering, or it finds no cluster of k.
+        If there are fewer than k entities, the clustering is unknown, or it finds no cluster of k entities.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def clusters_of(
 def _like(
     graph: LinkGraph, clustering: str, k: int, rng: np.random.Generator, progress: Progress
 ) -> Clusters:
-    # clusterings go by numbers where entities are alike, and numbers by where a file names them
+    # clusterings break ties by vertex number, and vertex numbers follow the order of the input file
     order = rng.permutation(graph.n)
     people = as_people(graph.renumbered(order))
     if clustering in ("degrees", "merging") and not people.relations:
@@ -85,9 +85,9 @@ def _like(
     settings = Settings(method="ckga", clustering=clustering, partition="merge-split")
     work = Clustering(people, np.full(graph.n, k, dtype=np.int64), settings, rng, progress)
     found = work.valid(work.first())
-    if clustering != "degrees":  # these are the best for links alone
+    if clustering != "degrees":  # degree clusters are already optimized for links
         found = work.bettered(found)
-    if (found < 0).any():  # who is in no cluster has joined one if there is one
+    if (found < 0).any():  # unclustered entities were joined to a cluster if there is one
         others = ", ".join((RANDOM, *CLUSTERINGS))
         raise AnonymizationError(
             f"clustering ({clustering}) found no cluster of {k} or more entities",
@@ -99,7 +99,7 @@ def _like(
 
 
 def as_people(graph: LinkGraph) -> PeopleGraph:
-    """What clusterings see: attributes and observed relations, each pair once."""
+    """The graph that clusterings see: attributes and observed relations, each linked pair once."""
     return PeopleGraph(
         graph.labels,
         {name: a for name, a in graph.attributes.items() if len(a)},
@@ -114,22 +114,22 @@ def _simple(graph: LinkGraph, name: str) -> Links:
 
 
 def read_clusters(given: Path | str, graph: LinkGraph) -> Clusters:
-    """Read a table ``user,cluster``, with or without this line of names.
+    """Read a table ``user,cluster``, with or without this header line.
 
     Parameters
     ----------
     given
-        The file, perhaps with options behind a question mark, as in ``clusters.csv?delimiter=;``.
+        The file, optionally with options after a question mark, as in ``clusters.csv?delimiter=;``.
 
     Returns
     -------
     numpy.ndarray
-        Cluster of each entity, numbered from 0 in the order of their first entities, int64, shape (n,).
+        Cluster of each entity, numbered from 0 by first entity, int64, shape (n,).
 
     Raises
     ------
     DataError
-        If the table names an entity that is not in the graph, or one twice, lacks one, or a cluster has no name.
+        If the table names an unknown entity, repeats or lacks an entity, or leaves a cluster name empty.
     """
     table = read_beside(given, "cluster", graph.labels)
     clusters = np.full(graph.n, -1, dtype=np.int64)

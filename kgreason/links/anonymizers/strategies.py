@@ -1,4 +1,4 @@
-"""The five ways of releasing observed links, from all of them to none.
+"""Release strategies for observed links: intact, partial, cluster-edge, constrained and removed.
 
 References
 ----------
@@ -35,31 +35,31 @@ def apply(
     percent: float,
     rng: np.random.Generator,
 ) -> tuple[LinkGraph, Vertices]:
-    """Anonymize observed links.
+    """Apply a strategy to the observed links.
 
-    With ``"intact"``, ``"partial"`` and ``"removed"`` entities remain nodes, and share the values of their cluster;
-    with ``"cluster-edge"`` and ``"constrained"`` clusters become nodes.
+    With ``"intact"``, ``"partial"`` and ``"removed"`` the nodes are entities, which share the attribute values of their
+    cluster; with ``"cluster-edge"`` and ``"constrained"`` the nodes are clusters.
 
     Parameters
     ----------
     clusters
         Cluster of each entity, all of 0 .. c-1, int64, shape (n,).
     percent
-        Of ``"partial"``: share of the links of each relation that goes, 0 to 100; rounded up to whole links.
+        For ``"partial"``: share of the links of each relation to remove, 0 to 100; rounded up to whole links.
     rng
-        Of ``"partial"``: chooses these links.
+        For ``"partial"``: random choice of these links.
 
     Returns
     -------
     LinkGraph
-        Its nodes still have their old numbers and labels, or those of clusters: see `publish`.
+        The released graph with the original numbers and labels, or those of the clusters; see `publish`.
     numpy.ndarray
         Node of each entity, int64, shape (n,).
 
     Raises
     ------
     AnonymizationError
-        If the clusters are not those of the graph, or weights are too large to take their mean.
+        If the clusters do not match the graph, or weights are too large for their mean.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def apply(
 
 
 def removed_links(total: int, percent: float) -> int:
-    """How many of so many links go: `percent` of them, rounded up.
+    """Number of links to remove: `percent` of `total`, rounded up.
 
     Examples
     --------
@@ -96,11 +96,11 @@ def removed_links(total: int, percent: float) -> int:
     """
     return ceil(
         Fraction(str(percent)) * total / 100
-    )  # as it is written: 0.1 % of 1000 is 1, not a little more
+    )  # the decimal number as written: 0.1 % of 1000 is exactly 1
 
 
 def _thinned(found: Observations, percent: float, rng: np.random.Generator) -> Observations:
-    """Remove a share of the links, each as likely as any other; of several links of a pair each is one."""
+    """Remove a share of the links uniformly at random; parallel links of a pair are drawn individually."""
     if not 0 < percent < 100:
         return found if percent == 0 else _some(found, found.count[:0], np.empty(0, dtype=np.int64))
     gone = rng.choice(found.total, removed_links(found.total, percent), replace=False, shuffle=False)
@@ -116,7 +116,7 @@ def _some(found: Observations, count: Counts, rows: Vertices) -> Observations:
 
 
 def _between(found: Observations, clusters: Clusters, *, most: bool) -> Observations:
-    """Links between clusters: their number, or if `most` the largest number that two entities have."""
+    """Links between clusters: their number, or with `most` the largest number between two entities."""
     whole = Observations(clusters[found.source], clusters[found.target], found.count, found.mutual)
     summed = observations(whole.source, whole.target, count=found.count, mutual=found.mutual)
     weight = None if found.weight is None else _mean(summed, whole, found.weight)
@@ -132,7 +132,7 @@ def _between(found: Observations, clusters: Clusters, *, most: bool) -> Observat
 def _mean(
     summed: Observations, whole: Observations, weight: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Mean weight of the links of each row of `summed`, within the weights that it is of."""
+    """Mean weight of each row of `summed`, clipped to the range of the averaged weights."""
     place = _places(summed, whole)
     with np.errstate(over="ignore"):
         terms = weight * whole.count
@@ -144,16 +144,16 @@ def _mean(
     order = np.argsort(place, kind="stable")
     bounds = np.searchsorted(place[order], np.arange(len(summed) + 1))
     sorted_terms = terms[order].tolist()
-    # exact sums, so that no digit depends on the order of links
+    # exact sums: no digit depends on the order of links
     sums = np.array([fsum(sorted_terms[i:j]) for i, j in pairwise(bounds.tolist())])
     low, high = np.full(len(summed), np.inf), np.full(len(summed), -np.inf)
     np.minimum.at(low, place, weight)
     np.maximum.at(high, place, weight)
-    return np.clip(sums / summed.count, low, high)  # of equal weights exactly their weight
+    return np.clip(sums / summed.count, low, high)  # equal weights keep their exact value
 
 
 def _places(summed: Observations, links: Observations) -> Vertices:
-    """Row of `summed` with the ends of each of some links."""
+    """Row of `summed` for the end nodes of each link."""
     source, target = links.source, links.target
     if links.mutual:
         source, target = np.minimum(source, target), np.maximum(source, target)
@@ -162,7 +162,7 @@ def _places(summed: Observations, links: Observations) -> Vertices:
 
 
 def _collapsed(graph: LinkGraph, clusters: Clusters, links: Mapping[str, Observations]) -> LinkGraph:
-    """The graph whose nodes are the clusters, with all values of their entities."""
+    """The graph of clusters, each with all attribute values of its entities."""
     count = int(clusters.max(initial=-1)) + 1
     size = np.zeros(count, dtype=np.int64)
     np.add.at(size, clusters, graph.size)
@@ -185,14 +185,14 @@ def _check(graph: LinkGraph, clusters: Clusters) -> None:
 
 @dataclass(frozen=True)
 class LinksRelease:
-    """Links to publish, and the secret that connects them with the original.
+    """A release of links and its private mapping.
 
     Attributes
     ----------
     released
-        Nodes in random order, under labels that are opaque.
+        The graph to publish: nodes in random order with random labels.
     mapping
-        Original entity v is in node ``mapping[v]``; int64, shape (n,).
+        Released node of each entity; int64, shape (n,).
     """
 
     released: Released
@@ -211,13 +211,13 @@ def publish(
     Parameters
     ----------
     strategy
-        How it was made.
+        Strategy of the release.
     mapping
         Node of each original entity, int64, shape (n,).
     labels
-        Names of the original entities, which must not occur.
+        Original names, which the new labels avoid.
     rng
-        For experiments. `None`: the operating system's source, as labels are seen.
+        Generator, for experiments; `None`: the source of the operating system, as labels are published.
 
     Examples
     --------

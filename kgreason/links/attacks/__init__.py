@@ -1,1 +1,1 @@
-"""Adversaries who infer sensitive links from released ones."""
+"""Attackers who infer sensitive links from released ones."""

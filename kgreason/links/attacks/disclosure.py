@@ -1,4 +1,4 @@
-"""What an adversary discloses who takes every pair for sensitive that he believes in beyond a threshold.
+"""Disclosure by an attacker who predicts every pair whose probability exceeds a threshold.
 
 References
 ----------
@@ -23,27 +23,27 @@ from kgreason.links.model import LinkGraph, Sensitive
 from kgreason.links.settings import THRESHOLDS
 
 HEAD = ("above", "predicted", "revealed", "precision", "lift", "recall", "δ")
-ROUNDING = 1e-12  # a probability that is so little above a threshold is at it
+ROUNDING = 1e-12  # a probability this little above a threshold counts as equal to it
 
 
 @dataclass(frozen=True)
 class Revealed:
-    """What is disclosed at one threshold.
+    """Disclosure at one threshold.
 
     Attributes
     ----------
     threshold
-        ρ; a pair is predicted if the adversary's probability of it is above.
+        ρ; a pair is predicted if the attacker's probability exceeds it.
     predicted
         Number of predicted pairs of entities, unordered if the sensitive relation is mutual.
     revealed
-        How many of them are truly sensitive.
+        Number of predicted pairs that are sensitive.
     precision
         Share of the predicted pairs that are sensitive; `None` if none is predicted.
     lift
-        How many times the precision is that of a guess; `None` if there is no precision, or no sensitive pair.
+        Precision over the base rate; `None` without precision, or without sensitive pairs.
     recall
-        Share of the sensitive pairs that are predicted; `None` if there is none.
+        Share of the sensitive pairs that are predicted; `None` if there are none.
     delta
         Share of all |V|² relationships that are predicted; a mutual one counts in both directions.
     """
@@ -59,14 +59,14 @@ class Revealed:
 
 @dataclass(frozen=True)
 class Disclosure(Displayed):
-    """What is disclosed at some thresholds, and what a guess without the release finds.
+    """Disclosure at several thresholds, compared with random guessing.
 
     Attributes
     ----------
     entities, pairs, sensitive
         Numbers of entities, of their pairs, and of those that are sensitive.
     at
-        One for each threshold.
+        One `Revealed` for each threshold.
     """
 
     entities: int
@@ -79,11 +79,11 @@ class Disclosure(Displayed):
 
     @property
     def base_rate(self) -> float:
-        """Share of all pairs that are sensitive: the precision of a guess without the release, at any recall."""
+        """Share of all pairs that are sensitive: the precision of random guessing, at any recall."""
         return self.sensitive / self.pairs if self.pairs else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Plain data for JSON."""
         return {
             "entities": self.entities,
             "pairs": self.pairs,
@@ -103,13 +103,13 @@ class Disclosure(Displayed):
 
 
 def cells(one: Revealed) -> tuple[str, ...]:
-    """Cells of a threshold below `HEAD`."""
+    """Table cells of one threshold, in the order of `HEAD`."""
     shares = one.precision, one.lift, one.recall, one.delta
     return f"{one.threshold:g}", f"{one.predicted:,}", f"{one.revealed:,}", *map(_digits, shares)
 
 
 def _digits(number: float | None) -> str:
-    """A number with three digits that count, however small or large it is: shares of all pairs are tiny."""
+    """A number with three significant digits, without an exponent: shares of all pairs are tiny."""
     if number is None:
         return "none"
     if number >= 99.95 or not number:
@@ -124,27 +124,27 @@ def disclosure(
     mapping: Vertices,
     thresholds: Sequence[float] = THRESHOLDS,
 ) -> Disclosure:
-    """Compare what an adversary believes with the truth.
+    """Compare the beliefs of an attacker with the true sensitive links.
 
-    Time and memory are of the rows of the beliefs and the sensitive links, not of all pairs.
+    Time and memory grow with the rows of the beliefs and the sensitive links, not with all pairs.
 
     Parameters
     ----------
     beliefs
         Probabilities of pairs of nodes of the release.
     graph
-        The release.
+        The released graph.
     sensitive
-        The true links, between entities of the original.
+        The true links between entities of the original.
     mapping
         Released node of each entity, int64, shape (n,).
     thresholds
-        Probabilities.
+        Probabilities, one `Revealed` each.
 
     Raises
     ------
     AnonymizationError
-        If a threshold is no probability, or the mapping is of another release.
+        If a threshold is no probability, or the mapping belongs to another release.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pairs of entities: how many there are, how links lie or may lie on them, what is believed (LINKS, section 6)."""
+"""Pairs of entities: counts, random placement of links on them, and beliefs (LINKS, section 6)."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ Doubles = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """Probabilities that entities are linked by the sensitive relation.
+    """Probabilities that pairs of entities are linked by the sensitive relation.
 
-    Row i is of any entity that the released node ``source[i]`` stands for and any (other) one of ``target[i]``.
+    Row i gives the probability of each pair of an entity of the released node ``source[i]`` and a different entity of
+    ``target[i]``.
 
     Attributes
     ----------
     source, target
-        Nodes of the release, int64, shape (m,), no pair twice; if the relation is mutual source <= target. A node with
-        itself is of pairs of different entities in it.
+        Nodes of the release, int64, shape (m,), each pair once; source <= target if the relation is mutual. A row with
+        source = target covers the pairs of different entities of that node.
     probability
         float64, shape (m,).
     others
-        Probability of all other pairs.
+        Probability of all pairs without a row.
     mutual
-        Whether direction means nothing.
+        Whether the relation is symmetric.
     """
 
     source: Vertices
@@ -42,12 +43,12 @@ class Beliefs:
 
 
 def check_unheld(released: Released, sensitive: str) -> None:
-    """Refuse a release that holds the sensitive relation: there is nothing to infer.
+    """Reject a release that holds the sensitive relation: there is nothing to infer.
 
     Raises
     ------
     AnonymizationError
-        Saying so.
+        If the release holds it.
     """
     if sensitive in released.graph.observed:
         raise AnonymizationError(
@@ -56,11 +57,11 @@ def check_unheld(released: Released, sensitive: str) -> None:
         )
 
 
-MOST = 2.0**62  # slots of all pairs: sums and differences of so many are int64
+MOST = 2.0**62  # most slots of all pairs: sums and differences fit into int64
 
 
 def all_pairs(n: int, mutual: bool) -> int:
-    """Number of pairs of different ones of n entities, unordered if the relation is mutual.
+    """Number of pairs of different entities among n, unordered if the relation is mutual.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def all_pairs(n: int, mutual: bool) -> int:
 
 
 def pairs_between(size: Counts, source: Vertices, target: Vertices, mutual: bool) -> Counts:
-    """Number of pairs of different entities, one in each source and the other in its target.
+    """Number of pairs of different entities, one of each source node and one of its target node.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def pairs_between(size: Counts, source: Vertices, target: Vertices, mutual: bool
     source, target
         Nodes, int64, shape (m,).
     mutual
-        Whether two entities of the same node are one pair; else two.
+        Whether pairs are unordered; otherwise two entities of one node are two pairs.
 
     Returns
     -------
@@ -98,12 +99,12 @@ def pairs_between(size: Counts, source: Vertices, target: Vertices, mutual: bool
 
 
 def slots_of(each: Counts | int, pairs: Counts) -> Counts:
-    """Number of slots of pairs of entities of which each has so many, int64, shape (m,).
+    """Number of slots of all pairs with `each` slots, int64, shape (m,).
 
     Raises
     ------
     AnonymizationError
-        If there are more of them in all than are reckoned with.
+        If there are more than `MOST` in all.
 
     Examples
     --------
@@ -119,10 +120,10 @@ def slots_of(each: Counts | int, pairs: Counts) -> Counts:
 
 
 def expected_power(base: float, slots: Counts, links: Counts, own: Counts) -> Doubles:
-    """Expectation of ``base ** J`` where J of some equally likely slots are the own ones of a pair.
+    """Expectation of ``base ** J``, where J is the number of links on a pair's own slots.
 
-    The slots that hold links are any of all slots, so J is hypergeometric. Its probabilities follow from each other by
-    ratios of small integers, which keeps the result exact for any number of slots, where factorials would not.
+    The links occupy a uniformly random subset of the slots, so J is hypergeometric. Its probabilities follow from each
+    other by ratios of small integers; this stays exact for any number of slots, which factorials would not.
 
     Parameters
     ----------
@@ -131,9 +132,9 @@ def expected_power(base: float, slots: Counts, links: Counts, own: Counts) -> Do
     slots
         Number of slots, int64, shape (m,).
     links
-        How many of them hold a link, at most `slots`.
+        Number of slots that hold a link, at most `slots`.
     own
-        How many of them belong to the pair, at most `slots`.
+        Number of slots that belong to the pair, at most `slots`.
 
     Returns
     -------
@@ -154,7 +155,7 @@ def expected_power(base: float, slots: Counts, links: Counts, own: Counts) -> Do
         likely = likely * (own - j) * (links - j) / ((j + 1) * (slots - links - own + j + 1))
         total = total + likely
         powers = powers + likely * np.power(base, j + 1)
-        scale = np.maximum(likely, 1.0)  # probabilities that are far below the greatest one fade out
+        scale = np.maximum(likely, 1.0)  # rescaled: probabilities far below the greatest vanish
         likely, total, powers = likely / scale, total / scale, powers / scale
     expected: Doubles = (powers / total)[back.reshape(-1)]
     return expected
@@ -162,29 +163,29 @@ def expected_power(base: float, slots: Counts, links: Counts, own: Counts) -> Do
 
 Ints = npt.NDArray[np.int64]
 
-ROUNDS = 1_000  # a quarter of the draws of each is lost at most, so that a few always do
+ROUNDS = 1_000  # at most a quarter of the draws of a row collide, so a few rounds suffice
 
 
 def place(
     found: Observations, size: Ints, limit: int | None, name: str, rng: np.random.Generator
 ) -> Observations:
-    """Put each link between two nodes at a random pair of their entities.
+    """Place each link between two nodes on a random pair of their entities.
 
-    A pair has as many slots as the limit says, and all ways to take slots are equally likely; without a limit each link
-    stands anywhere, whatever the others do. Entities of node v are numbered from ``size[:v].sum()``.
+    With a limit, each pair has that many slots, and all choices of distinct slots are equally likely; without one,
+    links are placed independently. Entities of node v are numbered from ``size[:v].sum()``.
 
     Parameters
     ----------
     size
-        How many entities each node stands for, int64, shape (n,).
+        Number of entities of each node, int64, shape (n,).
     name
-        Of the relation, for messages.
+        Name of the relation, for error messages.
 
     Raises
     ------
     AnonymizationError
-        If two nodes have more links than the limit allows. (Inside of one node, what is too many is taken for links of
-        entities with themselves, and left out.)
+        If two nodes have more links than the limit allows. (Within a node, excess links are taken for loops of entities
+        and left out.)
 
     Examples
     --------
@@ -193,7 +194,7 @@ def place(
     >>> placed.source.tolist(), placed.target.tolist()
     ([0, 0, 0], [1, 2, 3])
     """
-    alone = (found.source == found.target) & (size[found.source] == 1)  # with oneself
+    alone = (found.source == found.target) & (size[found.source] == 1)  # loops of an entity
     pairs = np.where(alone, 1, pairs_between(size, found.source, found.target, found.mutual))
     count = found.count
     if limit is None:
@@ -201,7 +202,7 @@ def place(
         pair = rng.integers(0, pairs[row])
     else:
         _check(found, size, pairs, limit, name)
-        slots = np.where(alone, count, slots_of(limit, pairs))  # the limit is one of different entities
+        slots = np.where(alone, count, slots_of(limit, pairs))  # loops have no limit
         count = np.minimum(count, slots)
         row = np.repeat(np.arange(len(found)), count)
         pair = _slots(slots, count, rng) % pairs[row]
@@ -223,7 +224,7 @@ def _check(found: Observations, size: Ints, pairs: Ints, limit: int, name: str) 
 
 
 def _slots(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
-    """Of the slots of each row draw so many different ones; those of one row stand together, shape (sum of counts,)."""
+    """Draw `count` distinct slots of each row, grouped by row; shape (sum of counts,)."""
     dense = 4 * count > slots
     chosen = [_dense(slots, np.where(dense, count, 0), rng), _sparse(slots, np.where(dense, 0, count), rng)]
     row, slot = np.concatenate(chosen, axis=1)
@@ -232,7 +233,7 @@ def _slots(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _dense(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
-    """Shuffle all slots of the rows that need any, and take the first ones; rows and slots, shape (2, m)."""
+    """Draw by shuffling all slots of each row with a count; rows and slots, shape (2, m)."""
     slots = np.where(count > 0, slots, 0)
     row = np.repeat(np.arange(len(slots)), slots)
     start = np.cumsum(slots) - slots
@@ -243,9 +244,9 @@ def _dense(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _sparse(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
-    """Draw slots, and again for those that were drawn before, as one who draws one after the other."""
+    """Draw slots by rejection of repeated ones; rows and slots, shape (2, m)."""
     most = int(slots.max(initial=1))
-    drawn = np.empty(0, dtype=np.int64)  # row times `most` plus slot, ordered
+    drawn = np.empty(0, dtype=np.int64)  # row * most + slot, ascending
     for _ in range(ROUNDS):
         row = np.repeat(np.arange(len(count)), count)
         if not len(row):
@@ -260,14 +261,14 @@ def _sparse(slots: Ints, count: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _ends(found: Observations, size: Ints, row: Ints, pair: Ints) -> tuple[Ints, Ints]:
-    """Entities of each drawn pair of the nodes of a row, by its number among them."""
+    """Both entities of each pair, from its number among the pairs of the row's nodes."""
     first = np.cumsum(size) - size
     source, target = found.source[row], found.target[row]
     own = (source == target) & (size[source] > 1)
     width = np.where(own, size[target] - 1, size[target])
     a, b = pair // width, pair % width
     b = np.where(own & (b >= a), b + 1, b)
-    if found.mutual:  # number b(b-1)/2 + a is of the pair a < b
+    if found.mutual:  # the pair a < b has the number b(b-1)/2 + a
         high = ((1 + np.sqrt(1.0 + 8.0 * pair)) // 2).astype(np.int64)
         high -= high * (high - 1) // 2 > pair
         high += high * (high + 1) // 2 <= pair

@@ -1,4 +1,4 @@
-"""Which released links are causes of which sensitive ones, by the rules of an adversary."""
+"""Grounding of an attacker's rules: released links as causes of sensitive links."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Seen:
-    """Links of one relation as facts, in both directions if it is mutual, and how many links each fact stands for."""
+    """Links of one relation as facts, in both directions if mutual, with the number of links of each fact."""
 
     def __init__(self, found: Observations, entities: int, arity: int) -> None:
         if arity == 2 and found.weight is not None:
@@ -44,7 +44,7 @@ class Seen:
             self._sorted, self._ordered = keys[order], self._counts[order]
 
     def table(self) -> Table:
-        """The links as facts."""
+        """The facts as a table of source, target and, with three arguments, weight."""
         return _facts_table(self._columns)
 
     def _keys(self, rows: Ints) -> Ints:
@@ -56,8 +56,8 @@ class Seen:
         return keys
 
     def count(self, rows: Ints) -> Ints:
-        """How many links each fact stands for; 1 for one that is no link but derived."""
-        if self._single or not len(rows):  # also where there is no link at all
+        """Number of links of each fact; 1 for derived facts."""
+        if self._single or not len(rows):  # also if there is no link at all
             return np.ones(len(rows), dtype=np.int64)
         keys = self._keys(rows)
         at = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
@@ -66,13 +66,13 @@ class Seen:
 
 
 def _facts_table(columns: Sequence[Ints]) -> Table:
-    """Facts of entities and, in a third column, weights."""
+    """Table of two entity columns and an optional weight column."""
     kinds = (Kind.INT, Kind.INT, Kind.DOUBLE)[: len(columns)]
     return Table(kinds, tuple(columns), len(columns[0]))
 
 
 def packed(rows: Ints) -> Ints:
-    """A number for each row, at least 0 and the same for the same row; shape (m,).
+    """Row identifiers: at least 0, equal for equal rows; shape (m,).
 
     Examples
     --------
@@ -98,10 +98,10 @@ class Grounded:
     Attributes
     ----------
     source, target
-        The pairs that have a cause, int64, shape (n,), ordered; source <= target if the relation is mutual. Entities
-        with themselves are among them: they are no links, but rules may need them.
+        Pairs with a cause, int64, shape (n,), ordered; source <= target if the relation is mutual. Loops are included:
+        they are no links, but rule bodies may need them.
     causes
-        One for each rule, of the pairs by number.
+        One for each rule; pairs are referred to by number.
     """
 
     source: Ints
@@ -111,10 +111,10 @@ class Grounded:
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """A rule for the sensitive relation, and the predicate that lists its groundings."""
+    """A rule for the sensitive relation and a predicate that lists its groundings."""
 
-    # Its arguments are those of the head, then all variables of the positive atoms; of a rule with an
-    # aggregate, those of the head alone.
+    # The arguments of the predicate are those of the head, then all variables of the positive atoms; for a rule
+    # with an aggregate, those of the head alone.
 
     predicate: str
     rule: CheckedRule
@@ -135,30 +135,30 @@ class _Rule:
 
 
 def _code(term: Constant) -> np.int64:
-    """A constant that stands for a weight; elsewhere its value does not matter, as long as it is one and the same."""
+    """Code of a constant as a weight; constants that are not numbers share one code."""
     weight = term.value if isinstance(term.value, int | float) else 0.0
     return np.int64(doubles(np.array([weight], dtype=np.float64))[0])
 
 
 class Grounder:
-    """Finds the causes of sensitive links.
+    """Finds the causes of sensitive links by evaluating the rules.
 
     Parameters
     ----------
     program
-        The rules of the adversary, with the relations of the release as edges (`relevant`).
+        The attacker's rules, with the relations of the release as edges; see `relevant`.
     sensitive
-        The relation he is after, which some rule must derive.
+        The sensitive relation, which some rule derives.
     mutual
-        Whether its direction means nothing. Then a link of a with b is one of b with a in bodies, too, and groundings
-        of a pair in both directions that read the same links are one cause.
+        Whether the sensitive relation is symmetric. Then bodies read its links in both directions, and groundings of a
+        pair in either direction that read the same links are one cause.
 
     Raises
     ------
     AnonymizationError
         If no rule derives the relation.
     ProgramError
-        If the rules depend on names of entities, make nulls, or need what is no part of a graph.
+        If the rules depend on names of entities, create labelled nulls, or need data beyond the graph.
     """
 
     def __init__(self, program: CheckedProgram, sensitive: str, *, mutual: bool) -> None:
@@ -176,7 +176,7 @@ class Grounder:
         )
 
     def _both_ways(self, stratum: Stratum) -> Stratum:
-        """Where rules read the mutual relation that they derive, let them read it in both directions."""
+        """Add the symmetry rule of the sensitive relation to a recursive stratum that derives it."""
         if self._sensitive not in stratum.predicates or not stratum.recursive:
             return stratum
         first = next(rule for rule in stratum.rules if rule.head.predicate == self._sensitive)
@@ -196,7 +196,7 @@ class Grounder:
         Raises
         ------
         AnonymizationError
-            If the rules use a relation with other arguments than two ends and perhaps a weight.
+            If the rules use a relation with arguments other than two ends and an optional weight.
         ProgramError, EvaluationError
             As `kgreason.reason`.
         """
@@ -234,7 +234,7 @@ class Grounder:
         return found
 
     def _part(self, rule: _Rule, rows: Ints, seen: Mapping[str, Seen]) -> _Part:
-        """Groundings of one rule, without those of which the head stands in the body."""
+        """Groundings of one rule, without those whose body contains the head."""
         weight = 1.0 if rule.rule.weight is None else rule.rule.weight
         if rule.rule.aggregation is not None:
             head = np.unique(self._ends(rows[:, :2]), axis=0)
@@ -245,7 +245,7 @@ class Grounder:
         new = np.ones(len(rows), dtype=np.bool_)
         for ends in body:
             new &= (ends != head).any(axis=1)
-        count = np.ones(len(rows))  # products of counts that are as large as can be written are no int64
+        count = np.ones(len(rows))  # floats: products of large counts overflow int64
         for atom in rule.rule.positives:
             if atom.predicate in seen:
                 count *= seen[atom.predicate].count(rule.arguments(atom, rows))
@@ -255,7 +255,7 @@ class Grounder:
         return np.sort(pairs, axis=1) if self._mutual else pairs
 
     def _once(self, rule: _Rule, rows: Ints, seen: Mapping[str, Seen]) -> Ints:
-        """Of groundings that are the same cause of a mutual link, read in both directions, keep one."""
+        """Keep one of the groundings that are the same cause of a mutual link."""
         if not self._mutual or not len(rows):
             return rows
         atoms = rule.rule.positives
@@ -274,7 +274,7 @@ class Grounder:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Groundings of one rule: heads as pairs (m, 2), and for each body atom of the sensitive relation its pairs."""
+    """Groundings of one rule: head pairs (m, 2), and the pairs of each body atom of the sensitive relation."""
 
     head: Ints
     weight: float
@@ -282,7 +282,7 @@ class _Part:
     body: tuple[Ints, ...]
 
     def needs(self, pairs: Ints, entities: int) -> Ints:
-        """Numbers of the pairs in the body, shape (m, atoms)."""
+        """Numbers of the body pairs, shape (m, atoms)."""
         needs = np.empty((len(self.head), len(self.body)), dtype=np.int64)
         for i, ends in enumerate(self.body):
             needs[:, i] = np.searchsorted(pairs, entities * ends[:, 0] + ends[:, 1])
@@ -290,17 +290,17 @@ class _Part:
 
 
 def relevant(program: CheckedProgram, sensitive: str, relations: Iterable[str] = ()) -> CheckedProgram:
-    """What of a program derives a sensitive relation, without the data in its file.
+    """The rules that derive a sensitive relation, without the data of the program.
 
     Parameters
     ----------
     relations
-        Those of the release: its edges, whether the program says so or not.
+        Relations of the release; they are edges even if the program does not declare them.
 
     Raises
     ------
     AnonymizationError
-        If no rule derives it.
+        If no rule derives the relation.
     """
     if sensitive not in program.heads or program.arities[sensitive] != 2:
         raise AnonymizationError(
@@ -313,19 +313,19 @@ def relevant(program: CheckedProgram, sensitive: str, relations: Iterable[str] =
 
 
 def adversary(program: CheckedProgram, sensitive: str) -> CheckedProgram:
-    """What derives a sensitive relation, if it can be carried out on any graph.
+    """The rules that derive a sensitive relation, checked to be applicable to any graph.
 
     Raises
     ------
     AnonymizationError
-        If no rule derives it.
+        If no rule derives the relation.
     ProgramError
-        If the rules depend on names of entities, make nulls, or need what is no part of a graph.
+        If the rules depend on names of entities, create labelled nulls, or need data beyond the graph.
     """
     from kgreason.language.check.genericity import check_generic
 
     rules = relevant(program, sensitive)
-    # what he is after links entities, even if nothing but recursion or node predicates derives it
+    # the sensitive relation links entities, even if only recursion or node predicates derive it
     rules = replace(rules, edges=tuple(dict.fromkeys((*rules.edges, sensitive))))
     if diagnostics := check_generic(rules):
         raise ProgramError(diagnostics, program.sources or program.text)

@@ -1,11 +1,11 @@
-"""The noisy-or adversary: each observed link causes a sensitive one on its own.
+"""The noisy-or attacker: each observed link independently causes a sensitive link.
 
 References
 ----------
 LINKS, sections 6.1 (noisy-or, certain and uncertain observations), 7.1 (counts between clusters) and 7.2 (constraints).
 Section 7.1 divides the count between two clusters by all pairs of the graph, |V|²; the example of section 7.2 divides
-it by the pairs of the two clusters (30 of 10 times 10 give 0.3), which is what the probability of an observation is.
-That is done here.
+it by the pairs of the two clusters (30 of 10 times 10 give 0.3), which is the probability of an observation. This
+module follows the example.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ Ints = npt.NDArray[np.int64]
 
 ROUNDS = 10_000
 TOLERANCE = 1e-12
-"""With less change in a round the fixpoint is reached."""
+"""Largest change of a round at which the fixpoint counts as reached."""
 
 
 @dataclass(frozen=True, eq=False)
 class Causes:
-    """Causes of one strength, row by row.
+    """Causes with the same probability, one per row.
 
     Attributes
     ----------
     head
-        Number of the link that each may bring about; int64, shape (m,).
+        Number of the link that each may cause; int64, shape (m,).
     weight
-        Probability that one does, given all that it needs.
+        Probability of the effect, given all needed links.
     count
-        How many alike each row stands for; float64, shape (m,).
+        Number of equal causes of each row; float64, shape (m,).
     needs
-        Numbers of the links that must hold for it; int64, shape (m, r).
+        Numbers of the links that each needs; int64, shape (m, r).
     """
 
     head: Ints
@@ -61,15 +61,14 @@ class Causes:
 
 
 def least_fixpoint(causes: Sequence[Causes], leak: Doubles) -> tuple[Doubles, bool]:
-    """Least solution of P(h) = 1 - (1 - leak) Π (1 - weight Π P(b)), the products over causes of h and what they need.
+    """Least solution of P(h) = 1 - (1 - leak) Π (1 - weight Π P(b)), over all causes of h and the links b they need.
 
-    All values grow from 0 and are at most 1, so what is found if the rounds do not suffice is too small, never too
-    large.
+    Iteration from 0: all values grow and are at most 1, so a result before convergence is too small, never too large.
 
     Parameters
     ----------
     leak
-        Probability of each link without any cause, shape (links,).
+        Leak probability of each link, shape (links,).
 
     Returns
     -------
@@ -109,14 +108,14 @@ def _failing(causes: Causes, probability: Doubles, links: int) -> Doubles:
 
 @dataclass(frozen=True)
 class Noise:
-    """Probabilities with which causes bring about a sensitive link, each on its own.
+    """Parameters of the noisy-or model: probabilities of independent causes.
 
     Attributes
     ----------
     leak
-        Of all causes that are not observed, from 0 to 1.
+        Probability of unobserved causes, from 0 to 1.
     weights
-        Of one link of each observed relation, by its name, from 0 to 1.
+        Probability of one link of each observed relation, by its name, from 0 to 1.
 
     Examples
     --------
@@ -133,7 +132,7 @@ class Noise:
         object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
 
     def weight(self, name: str) -> float:
-        """Weight of a relation."""
+        """Probability of a relation."""
         if name not in self.weights:
             known = ", ".join(map(repr, self.weights)) or "none"
             raise AnonymizationError(
@@ -145,12 +144,12 @@ class Noise:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What an adversary knows of the original besides the release (constraints, LINKS, section 3).
+    """Background knowledge of an attacker about the original (constraints, LINKS, section 3).
 
     Attributes
     ----------
     limits
-        The most links of each observed relation between any two entities, in one direction if it is directed.
+        Most links of each observed relation between any two entities, per direction if it is directed.
     totals
         Number of links of each observed relation between different entities.
     """
@@ -169,7 +168,7 @@ class Knowledge:
 
 
 def knowledge_of(original: LinkGraph) -> Knowledge:
-    """All that :class:`Knowledge` has, of a graph whose nodes are entities.
+    """The exact limits and totals of a graph whose nodes are entities.
 
     Examples
     --------
@@ -186,13 +185,13 @@ def knowledge_of(original: LinkGraph) -> Knowledge:
 
 
 def _believed(leak: float, lacking: npt.ArrayLike) -> Doubles:
-    """Noisy-or of the leak and causes that all fail with a probability; without causes just the leak, to the bit."""
+    """Noisy-or of the leak and causes that all fail with probability `lacking`; exactly the leak without causes."""
     return np.asarray(leak + (1 - leak) * (1 - np.asarray(lacking)), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class _Lacking:
-    """Probability that no link of one relation is a cause: of some pairs of nodes (others have no link), or of all."""
+    """Probability that no link of one relation is a cause: for listed pairs of nodes, or (`every`) for all pairs."""
 
     source: Vertices
     target: Vertices
@@ -203,31 +202,31 @@ class _Lacking:
 def beliefs_of(
     released: Released, noise: Noise, knowledge: Knowledge, mutual: bool, *, sharp: bool = False
 ) -> Beliefs:
-    """What an adversary with the noisy-or model believes when he sees a release.
+    """Beliefs of the noisy-or attacker about a release.
 
-    - Links between entities (intact, partial) are certain; those that were removed he takes for absent.
-    - Of c links between two clusters he knows no more than that no pair of entities has more than the limit. So each
-      pair has as many slots, and any c of all slots are equally likely.
-    - Of constrained clusters he uses the totals alone: any slots of the whole graph are equally likely.
-    - Where all was removed there is the leak.
+    - Links between entities (intact, partial) are certain; removed ones count as absent.
+    - Of c links between two clusters the attacker only knows that no pair of entities has more than the limit. Each
+      pair thus has that many slots, and all choices of c slots are equally likely.
+    - For constrained clusters only the totals are used: all slots of the graph are equally likely.
+    - If all links were removed, the leak remains.
 
-    Where the sensitive relation is mutual, links in both directions tell of a pair. Where it is directed, those of the
-    same direction do, and mutual ones in both.
+    If the sensitive relation is mutual, links in both directions are causes for a pair. If it is directed, links of the
+    same direction are, and mutual links in both.
 
     Parameters
     ----------
     knowledge
-        What he knows besides. Releases of entities do without.
+        Background knowledge; needed for releases of clusters only.
     mutual
-        Whether the sensitive relation is.
+        Whether the sensitive relation is symmetric.
     sharp
-        An adversary who makes more of constrained clusters than the paper's: only linked clusters have slots, as many
-        a pair as the release says.
+        For constrained clusters: whether only linked clusters have slots, as many for each pair as the release says.
+        This attacker is stronger than that of the paper.
 
     Raises
     ------
     AnonymizationError
-        If a relation has no weight, or nothing is known of it and it is needed.
+        If a relation has no weight, or knowledge that is needed is missing.
     """
     graph = released.graph
     lacking = []
@@ -252,14 +251,14 @@ def _unweighted(found: Observations) -> Observations:
 
 
 def _informative(found: Observations, size: Counts) -> Observations:
-    """One row a pair of nodes, without entities linked to themselves."""
+    """One row for each pair of nodes, without loops of entities."""
     every = _unweighted(found)
     kept = (every.source != every.target) | (size[every.source] > 1)
     return Observations(every.source[kept], every.target[kept], every.count[kept], every.mutual)
 
 
 def _cause(every: Observations, probability: Doubles, mutual: bool) -> _Lacking:
-    """Rows as pairs of the sensitive relation; those of one pair in both directions stay two independent causes."""
+    """Rows as pairs of the sensitive relation; rows of one pair in both directions remain independent causes."""
     source, target = every.source, every.target
     if not mutual and every.mutual:
         back = source != target
@@ -269,15 +268,15 @@ def _cause(every: Observations, probability: Doubles, mutual: bool) -> _Lacking:
 
 
 def _own(every: Observations, mutual: bool) -> Counts:
-    """How many directions of each row tell of the same pair of entities."""
+    """Number of directions of each row that concern the same pair of entities."""
     both = mutual and not every.mutual
     return np.where(both & (every.source == every.target), 2, 1).astype(np.int64)
 
 
 def _placed(every: Observations, size: Counts, fails: float, limit: int, mutual: bool) -> _Lacking:
-    """Links between clusters, each row on slots of its own."""
+    """Links between clusters, each row with its own slots."""
     slots = slots_of(limit, pairs_between(size, every.source, every.target, every.mutual))
-    links = np.minimum(every.count, slots)  # those of entities to themselves are counted, but have no slot
+    links = np.minimum(every.count, slots)  # loops of entities are counted but have no slot
     return _cause(every, expected_power(fails, slots, links, limit * _own(every, mutual)), mutual)
 
 
@@ -292,7 +291,7 @@ def _uniform(undirected: bool, entities: int, fails: float, known: tuple[int, in
 
 
 def _shared(every: Observations, size: Counts, fails: float, total: int, mutual: bool) -> _Lacking:
-    """All links of the original on the slots of linked clusters; a pair has those of both directions at once."""
+    """All links of the original on the slots of linked clusters; a mutual pair has the slots of both directions."""
     slots = int(slots_of(every.count, pairs_between(size, every.source, every.target, every.mutual)).sum())
     own = every.count * _own(every, mutual)
     if mutual:
@@ -303,7 +302,7 @@ def _shared(every: Observations, size: Counts, fails: float, total: int, mutual:
 
 
 def _together(lacking: list[_Lacking], leak: float, n: int, mutual: bool) -> Beliefs:
-    """All causes of each pair of nodes that has one."""
+    """Combine the causes of all relations for each pair of nodes."""
     keys = []
     for one in lacking:
         source, target = one.source, one.target

@@ -1,11 +1,11 @@
-"""The adversary with rules, who derives sensitive links from what is released, each rule with its probability.
+"""The attacker with rules: sensitive links derived from released ones, each rule with a probability.
 
-The noisy-or adversary (`kgreason.links.attacks.noisy_or`) is the one whose rules are all of the form
+The noisy-or attacker (`kgreason.links.attacks.noisy_or`) is the special case of rules of the form
 ``friends(X, Y) :- classmates(X, Y)``.
 
 References
 ----------
-LINKS, section 6.1: noisy-or of independent causes, with a leak. What a rule has to say is added to that here.
+LINKS, section 6.1: noisy-or of independent causes, with a leak. Rules are an extension of this model.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def is_certain(released: Released) -> bool:
-    """Whether a release says which entities are linked, so that no worlds need be drawn."""
+    """Whether the nodes of a release are entities, so that no random placement is needed."""
     graph = released.graph
     return bool((graph.size == 1).all()) or released.strategy == "removed" or not graph.observed
 
@@ -47,56 +47,56 @@ def rule_beliefs(
     limits: Mapping[str, int] | None = None,
     progress: Progress = SILENT,
 ) -> Beliefs:
-    """What an adversary with rules believes when he sees a release.
+    """Beliefs of an attacker with rules about a release.
 
     The released links are facts of the predicate of their relation (source, target and, if the rules give it three
-    arguments, a weight: 1 where there is none), which needs no ``@edge``; mutual ones hold in both directions. Node
+    arguments, a weight: 1 for unweighted relations), without ``@edge``; mutual ones hold in both directions. Node
     predicates hold for all entities.
 
-    **Causes.** Each grounding of a rule whose head is the sensitive relation, that is, each tuple of values of all
-    variables for which the body is satisfied, is a cause of the head, independent of all others, with the probability λ
-    that ``@label("name", λ)`` gives the rule, or 1. It counts as often as there are links behind the facts that it
-    reads: two students who take three classes together have three causes to be friends. A rule with an aggregate has
-    one cause for each head that it derives, and its aggregate sees facts, of which each is there once. If the sensitive
-    relation is mutual, groundings of (a, b) and (b, a) that read the same facts are one cause.
+    **Causes.** Each grounding of a rule whose head is the sensitive relation, that is, each assignment of all variables
+    that satisfies the body, is an independent cause of the head with the probability λ of ``@label("name", λ)``, or 1.
+    It counts once for each combination of links behind its facts: two students who take three classes together have
+    three causes to be friends. A rule with an aggregate has one cause for each derived head, and its aggregate sees
+    each fact once. If the sensitive relation is mutual, groundings of (a, b) and (b, a) that read the same facts are
+    one cause.
 
-    **Recursion.** If a body holds the sensitive relation itself, its cause has the probability λ times that of each of
+    **Recursion.** If a body contains the sensitive relation, the probability of its cause is λ times that of each of
     these atoms. Probabilities are the least fixpoint of P(h) = 1 - (1 - leak) Π (1 - λ Π P(b)), iterated from 0; a
-    grounding that needs its own head is no cause. A body is satisfied by derived links alone: the leak raises P(b) of a
-    link that has a cause, but a pair that nothing but the leak may link feeds no body. In rules with aggregates and
-    under ``not``, and where other derived predicates stand, what is derived is certain. An entity may be derived to be
-    linked with itself, which bodies can need, but that is no link: it has no leak, and nobody asks for it.
+    grounding that needs its own head is no cause. Only derived links satisfy a body: the leak raises P(b) of a link
+    that has a cause, but a pair with no cause other than the leak satisfies no body. In rules with aggregates, under
+    ``not`` and for other derived predicates, derived facts are certain. Derived loops of an entity can satisfy bodies,
+    but are not links: they have no leak and are not reported.
 
-    **Uncertain observations.** Where nodes stand for several entities, graphs of entities are drawn: each link is
-    placed at a random pair of entities of its nodes (`entity_pairs.place`), with the released weight.
-    The rules are carried out on each of them, and probabilities are averaged over all, and over the pairs of two nodes,
-    whose entities nobody can tell apart. Of constrained clusters, whose counts are least ones, as many links are placed
-    as the release has.
+    **Uncertain observations.** If nodes are clusters, several graphs of entities (worlds) are drawn: each link is
+    placed on a random pair of entities of its nodes (`entity_pairs.place`), with the released weight. The rules are
+    evaluated on each world, and probabilities are averaged over all worlds and over the pairs of two nodes, whose
+    entities are indistinguishable. For constrained clusters, whose counts are lower bounds, as many links are placed as
+    the release has.
 
     Parameters
     ----------
     released
-        What was published. If everything was removed, nothing is left but the leak.
+        The released graph. If all links were removed, only the leak remains.
     program
-        The rules of the adversary. What it says of data is ignored.
+        The rules of the attacker; declarations of data are ignored.
     sensitive
-        The relation he is after; some rule derives it.
+        The sensitive relation, which some rule derives.
     leak
-        Probability of a sensitive link without any cause, from 0 to 1.
+        Probability of a sensitive link without any observed cause, from 0 to 1.
     worlds
-        How many graphs of entities are drawn; 1 is enough, and all that is done, where nodes are entities.
+        Number of worlds; always 1 if nodes are entities.
     mutual
-        Whether the sensitive relation is.
+        Whether the sensitive relation is symmetric.
     limits
-        The most links of an observed relation between two different entities, as far as the adversary knows them.
+        Most links of an observed relation between two different entities, where the attacker knows it.
 
     Raises
     ------
     AnonymizationError
-        If no rule derives the relation, the release holds it, a rule reads what there is not, a number makes no sense,
-        or two nodes have more links than their limit allows.
+        If no rule derives the relation, the release holds it, a rule reads an unknown predicate, a number is out of
+        range, or two nodes have more links than their limit allows.
     ProgramError
-        If the rules depend on names of entities, make nulls, or need what is no part of a graph.
+        If the rules depend on names of entities, create labelled nulls, or need data beyond the graph.
     EvaluationError
         As `kgreason.reason`.
 
@@ -152,7 +152,7 @@ def _check(released: Released, sensitive: str, leak: float, worlds: int, limits:
 
 
 def _check_read(released: Released, rules: CheckedProgram, progress: Progress) -> None:
-    """Refuse rules that read what there is not, which satisfies nothing, and tell which relations they do not read."""
+    """Reject rules that read unknown predicates, which satisfy nothing; note relations that no rule reads."""
     observed = released.graph.observed
     read = {a.predicate for rule in rules.rules for a in (*rule.positives, *rule.negatives)}
     known = {*observed, *rules.heads, *rules.nodes, *(a.predicate for a in rules.facts)}
@@ -168,7 +168,7 @@ def _check_read(released: Released, rules: CheckedProgram, progress: Progress) -
 
 
 def _tell_certain(rules: CheckedProgram, sensitive: str, progress: Progress) -> None:
-    """Tell which probabilities do not count, so that the adversary is stronger than his rules say."""
+    """Note rules whose probability is ignored, which makes the attacker stronger than the rules say."""
     others = [rule for rule in rules.rules if rule.head.predicate != sensitive]
     said = [(rule.label, rule.weight) for rule in others if rule.weight is not None and rule.weight < 1.0]
     for label, weight in dict.fromkeys(said):
@@ -179,16 +179,16 @@ def _tell_certain(rules: CheckedProgram, sensitive: str, progress: Progress) -> 
 
 
 class _Sums:
-    """Probabilities of the pairs of entities of two nodes, summed over all of them and over worlds."""
+    """Probabilities of entity pairs, summed per pair of nodes over all worlds."""
 
     def __init__(self, size: Ints, leak: float, mutual: bool) -> None:
         self._size, self._leak, self._mutual = size, leak, mutual
         self._node = np.repeat(np.arange(len(size)), size)
         self._keys = np.empty(0, dtype=np.int64)
-        self._found = np.empty((2, 0))  # sums of probabilities, and of how many pairs
+        self._found = np.empty((2, 0))  # sums of probabilities, and numbers of pairs
 
     def add(self, source: Ints, target: Ints, probability: Doubles) -> None:
-        """Take up one world: pairs of entities that have a cause, none twice."""
+        """Add one world: the pairs of entities with a cause, each once."""
         ends = np.stack([self._node[source], self._node[target]])
         if self._mutual:
             ends.sort(axis=0)
@@ -200,7 +200,7 @@ class _Sums:
         self._found = np.stack([np.bincount(at, row, minlength=len(keys)) for row in more])
 
     def beliefs(self, worlds: int) -> Beliefs:
-        """Means; pairs without a cause have the leak."""
+        """Mean probabilities; pairs without a cause have the leak."""
         nodes = max(len(self._size), 1)
         source, target = self._keys // nodes, self._keys % nodes
         every = worlds * pairs_between(self._size, source, target, self._mutual)

@@ -1,6 +1,6 @@
-"""Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+"""Checker of link releases: whether a release matches its strategy and omits the sensitive relation.
 
-The checker shares no code with the anonymizers, but the graph.
+It shares no code with the anonymizers except for the graph model.
 
 References
 ----------
@@ -31,7 +31,7 @@ from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kep
 Doubles = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
 Rows = tuple[Vertices, Vertices, Doubles, Vertices]
-"""Links: source, target, weight (0 where there is none), and how many."""
+"""Links: source, target, weight (0 for unweighted relations) and count."""
 NEEDED = (
     "mapping: whether each entity is in a node that counts it",
     "labels: whether original names are in the release",
@@ -51,22 +51,22 @@ def verify_links(
     percent: float | None = None,
     form: Item | None = None,
 ) -> LinksVerdict:
-    """Decide whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+    """Verify that a release of links matches its strategy and omits the sensitive relation.
 
     Parameters
     ----------
     secret
         Name of the sensitive relation.
     source
-        The original and who is who; `None`: only the release is looked at.
+        The original and the mapping; `None`: only the release is checked.
     k
-        Entities that nothing but links may tell apart; `None`: it is not asked.
+        Least number of entities that share a node or its values; `None`: not checked.
     strategy
-        How the release must have been made; `None`: as it says itself.
+        Required strategy; `None`: the one that the release states.
     percent
-        Of ``"partial"``: how much of each relation must be missing at least.
+        For ``"partial"``: least share of each relation that must be missing.
     form
-        What was found of the files that it was read from; `None`: it is in memory.
+        Result of the file check; `None` for a release in memory.
 
     Examples
     --------
@@ -110,14 +110,15 @@ def verify_links(
 
 
 def sensitive(graph: LinkGraph, name: str) -> Item:
-    """Whether the sensitive relation has no links in the release, and its name is no word of what the release says.
+    """Condition ``sensitive``: no sensitive links, and no text of the release contains the relation's name as a word.
 
-    Of a folder its form must be checked, too: then nothing else stands in its files.
+    For a folder the file check is needed, too: it excludes any other text.
 
     Parameters
     ----------
     name
-        The sensitive relation. A word ends at a sign that is no letter or digit, such as the _ of ``friends_list``.
+        The sensitive relation. A word ends at a character other than a letter or digit, as at the _ of
+        ``friends_list``.
     """
     word = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
     found = [f"{where} is {said}" for where, said in _said(graph) if word.search(said)]
@@ -126,7 +127,7 @@ def sensitive(graph: LinkGraph, name: str) -> Item:
 
 
 def _said(graph: LinkGraph) -> Iterator[tuple[str, str]]:
-    """All texts of a release, each with what it is."""
+    """All texts of a release, each with its kind."""
     yield from (("a node", label) for label in graph.labels.tolist())
     yield from (("a relation", relation) for relation in graph.observed)
     for attribute, a in graph.attributes.items():
@@ -136,7 +137,7 @@ def _said(graph: LinkGraph) -> Iterator[tuple[str, str]]:
 
 
 def simple(graph: LinkGraph) -> Item:
-    """Whether the graph is one: names once, ends that exist, each pair (and weight) once, and counts of at least 1."""
+    """Condition ``simple``: unique names, existing ends, one row for each pair (and weight), counts of at least 1."""
     again = len(graph.labels) - len(set(graph.labels.tolist()))
     words = again * ["a name stands again"]
     words += [
@@ -174,7 +175,7 @@ def _malformed(graph: LinkGraph, name: str, found: Observations) -> list[str]:
 
 
 def mapping(released: Released, source: Source) -> Item:
-    """Whether each entity is in a node, and each node stands for as many entities as it says."""
+    """Condition ``mapping``: each entity has a node, and each node as many entities as it states."""
     map_, graph = source.mapping, released.graph
     if len(map_) != source.graph.n:
         return Item("mapping", False, f"{len(map_):,} entries for {source.graph.n:,} entities")
@@ -196,12 +197,12 @@ def mapping(released: Released, source: Source) -> Item:
 
 
 def shows_clusters(released: Released) -> bool:
-    """Whether anything but links tells entities apart: nodes that are clusters, or values."""
+    """Whether a release has clusters or attribute values, which distinguish entities besides links."""
     return released.strategy in CLUSTERED or any(len(a) for a in released.graph.attributes.values())
 
 
 def clusters(released: Released, k: int | None) -> tuple[Item, Nodes]:
-    """Whether each entity is one of k that nothing but links tells apart."""
+    """Condition ``clusters``: each entity shares its node, or its values, with k - 1 others."""
     graph = released.graph
     entities = int(graph.size.sum())
     if released.strategy in CLUSTERED:
@@ -226,17 +227,16 @@ def clusters(released: Released, k: int | None) -> tuple[Item, Nodes]:
 
 
 def classes(graph: LinkGraph) -> Vertices:
-    """Classes of nodes with the same values, int64, shape (n,)."""
+    """Equivalence classes of nodes with the same values, int64, shape (n,)."""
     found: Vertices = classes_of_values(PeopleGraph(graph.labels, graph.attributes, {}))
     return found
 
 
 def values(released: Released, source: Source) -> Item:
-    """Whether each node has just the values of the entities that it stands for, or that it shares its values with.
+    """Condition ``values``: each node, or class of nodes with equal values, has exactly the values of its entities.
 
-    Entities that are nodes of their own have the values of all who look like them: then nothing is invented and
-    nothing is lost, whichever clusters made them alike.
-    """
+    If nodes are entities, the values of a class are compared with those of all its entities: nothing is invented or
+    lost, whichever clusters the anonymizer used."""
     graph = released.graph
     clustered = released.strategy in CLUSTERED
     group = np.arange(graph.n) if clustered or not graph.n else classes(graph)
@@ -256,7 +256,7 @@ def values(released: Released, source: Source) -> Item:
 
 
 def _kind(name: str, had: Attribute | None, has: Attribute | None) -> list[str]:
-    """Whether an attribute is of another kind, or was none; one without values may be left out."""
+    """Errors of an attribute's kind; attributes without values may be missing."""
     if has is None:
         return []
     if had is None:
@@ -271,12 +271,12 @@ def _entries(attribute: Attribute | None, group: npt.NDArray[np.int64]) -> set[t
 
 
 def links(released: Released, source: Source, percent: float | None) -> Item:
-    """Whether each observed relation has the links that the strategy leaves.
+    """Condition ``links``: each observed relation has the links that the strategy leaves.
 
     Parameters
     ----------
     percent
-        Of ``"partial"``: how much of each relation must be missing at least; `None`: it is not said.
+        For ``"partial"``: least share of each relation that must be missing; `None`: not checked.
     """
     before, after = source.graph.observed, released.graph.observed
     words = [f"{name}: the original has no such relation" for name in sorted(set(after) - set(before))]
@@ -338,7 +338,7 @@ def _of_clusters(
 
 
 def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Rows:
-    """Links between nodes, ordered, with the mean of their weights: all, or the `largest` number of two entities."""
+    """Links between nodes, ordered, with mean weights; counts, or with `largest` the maximum of an entity pair."""
     a, b, weight, count = _carried(original, mapping)
     pair = numbered(np.column_stack([a, b]))
     many = _sums(pair, count)
@@ -353,9 +353,9 @@ def _between(original: Observations, mapping: Vertices, *, largest: bool) -> Row
 
 
 def _means(group: Vertices, weight: Doubles, count: Vertices) -> Doubles:
-    """Mean weight of each group from an exact sum, within its weights; not a number where weights are too large.
+    """Mean weight of each group from an exact sum, within the range of its weights; NaN where weights are too large.
 
-    A sum that depended on the order of links would leave digits in which something could stand.
+    The exact sum does not depend on the order of links, which would leave digits that carry information.
     """
     rows: dict[int, list[tuple[float, int]]] = {}
     for key, w, c in zip(group.tolist(), weight.tolist(), count.tolist(), strict=True):
@@ -372,7 +372,7 @@ def _means(group: Vertices, weight: Doubles, count: Vertices) -> Doubles:
 
 
 def _carried(original: Observations, mapping: Vertices) -> Rows:
-    """Links of the original between the nodes of the release."""
+    """Links of the original, mapped to nodes of the release."""
     _, _, weight, count = _rows(original)
     a, b = mapping[original.source], mapping[original.target]
     return (np.minimum(a, b), np.maximum(a, b), weight, count) if original.mutual else (a, b, weight, count)
@@ -384,7 +384,7 @@ def _rows(found: Observations) -> Rows:
 
 
 def _surplus(expected: Rows, found: Rows) -> tuple[Rows, Vertices]:
-    """Each pair (and weight) of either, and how many links more are expected than found, int64."""
+    """All pairs (with weights) of both, and the number of expected links less that of found ones, int64."""
     source, target, weight = (np.concatenate([x, y]) for x, y in zip(expected[:3], found[:3], strict=True))
     count = np.concatenate([expected[3], -found[3]])
     group = numbered(np.column_stack([source, target, weight]))
@@ -400,7 +400,7 @@ def _sums(group: Vertices, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
 
 
 def _named(released: Released, rows: Rows, places: Vertices, what: str) -> list[str]:
-    """Pairs of nodes for which something is wrong; after the first few only that there are more."""
+    """Messages for pairs of nodes; only the first `SHOWN` name them."""
     labels = released.graph.labels
     return [
         f"{labels[rows[0][i]]}, {labels[rows[1][i]]}: {what}" if n < SHOWN else what

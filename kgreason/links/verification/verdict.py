@@ -1,4 +1,4 @@
-"""What the checker of releases of links looks at, and what it finds."""
+"""Input and verdict of the checker of link releases."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kgreason.release.verdicts import Examined, Item
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The original of a release, and who is who.
+    """The original of a release and the mapping.
 
     Attributes
     ----------
     graph
         The observed links of the original.
     mapping
-        Entity u is in the released node ``mapping[u]``; int64, shape (n,), -1: in none.
+        Released node of each entity; int64, shape (n,); -1: none.
     """
 
     graph: LinkGraph
@@ -30,18 +30,18 @@ class Source:
 
 @dataclass(frozen=True)
 class Nodes:
-    """The nodes of a release.
+    """Counts of the nodes of a release.
 
     Attributes
     ----------
     number
-        How many there are.
+        Number of nodes.
     entities
-        How many entities they stand for.
+        Number of entities.
     groups
-        Sets of entities that nothing but links tells apart: one node of a cluster, or all nodes with the same values.
+        Number of sets of entities that differ in links only: nodes that are clusters, or nodes with equal values.
     smallest
-        Entities of the smallest of them, 0 if there are none.
+        Entities of the smallest set, 0 if there are none.
     """
 
     number: int
@@ -61,21 +61,21 @@ class Nodes:
 
 @dataclass(frozen=True)
 class LinksVerdict(Examined, Displayed):
-    """Whether a release of links is what its strategy says, and keeps the sensitive relation to itself.
+    """Verdict on a release of links: whether it matches its strategy and omits the sensitive relation.
 
     Attributes
     ----------
     strategy
-        How the release was made.
+        Strategy of the release.
     k
-        Entities that must be told apart by nothing but links; `None` where nobody has asked for any, or nothing else is
+        Least number of entities that differ in links only; `None` if it was not asked for, or nothing but links is
         released.
     items
-        All conditions that were examined.
+        All examined conditions.
     nodes
-        What the release tells of entities besides their links.
+        Counts of nodes and of entities with equal values.
     needs_original
-        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+        Names of the conditions that need the original, if only the release was examined.
     """
 
     strategy: Strategy

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.model import Counts, Links, PeopleGraph, attribute, distinct_links
+from kgreason.people.model import Attribute, Counts, Links, PeopleGraph, attribute, distinct_links
 from kgreason.people.verification.information import degrees, information, values
 from kgreason.release.report.candidate_tables import Seen, as_shown, by_classes
-
-if TYPE_CHECKING:
-    pass
-
-from typing import TYPE_CHECKING
-
-from kgreason.people.model import Attribute
-
-if TYPE_CHECKING:
-    pass
-
 
 STANDS = ", as they stand"
 """What kinds of knowledge end with that are of what a graph shows, be it true or not."""
@@ -167,7 +156,8 @@ class UserAttacks(Displayed):
 
 
 LEGEND = (
-    "smallest, median  users of the graph who fit the knowledge of a user: before -> after the anonymization",
+    "smallest, median  users of the graph who fit the knowledge of a user: before -> after the anonymization;",
+    "                  0 if no user is among the candidates",
     "unique            users who are the only candidate",
     "fewer than k      users who are among fewer candidates than they ask for",
     "risk, average     probability to pick the right candidate, at most and on average",

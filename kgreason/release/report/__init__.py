@@ -1,1 +1,1 @@
-"""The report of a release: data, sections, charts and pages."""
+"""Release reports: data, sections, charts and pages."""

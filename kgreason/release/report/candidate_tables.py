@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgreason.release.report.report_data import Figure, Item, Table
 from kgreason.release.verdicts import NORMAL
-
-if TYPE_CHECKING:
-    pass
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
