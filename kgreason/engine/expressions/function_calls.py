@@ -92,7 +92,7 @@ def _choice(kind: Kind, condition: Function, then: Function, otherwise: Function
         holds = np.broadcast_to(condition(rows), len(rows))
         result = np.empty(len(rows), dtype=dtype(kind))
         for wanted, branch in ((holds, then), (~holds, otherwise)):
-            # each branch is computed only for its own rows, where it must not fail
+            # the other branch may fail for these rows
             chosen = np.flatnonzero(wanted)
             if len(chosen):
                 result[chosen] = branch(rows[chosen])

@@ -24,7 +24,7 @@ class Base:
     stated
         Facts stated in the program.
     ends
-        Number of edge ends at each vertex, by code; `None` for predicates of non-vertices.
+        Number of edge ends at each vertex, by code; `None` if the predicate is not one of vertices.
     """
 
     def __init__(self, data: Store, stated: Rows, ends: npt.NDArray[np.int64] | None) -> None:

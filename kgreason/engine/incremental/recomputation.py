@@ -179,5 +179,5 @@ class Dividing:
             rows = rows[np.isin(rows[:, at], values)]
             found[predicate] = rows[
                 np.argsort(rows[:, at], kind="stable")
-            ]  # grouped by value, like the given facts
+            ]  # sorted by value, the order in which facts are reported
         return found

@@ -4,10 +4,10 @@ In ``reach(X, Z) :- reach(X, Y), edge(Y, Z)`` the first argument of every fact i
 derived from: each value of it is an independent problem, a walk over a graph whose steps ``(Y, Z)`` are the
 same for all values.
 
-A join with few results, because some of its variables are no longer needed, becomes a separate rule: ``p(V,
-O) :- load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes ``j(V, A) :- load(V, P), p(P, A)`` and
-``p(V, O) :- j(V, A), q(A, O)``. Each pair (V, A) is then joined with q once, for any number of values P, and
-new facts of q are joined only with facts of p that are loaded.
+A join with few results, because some of its variables are no longer needed, becomes a separate rule:
+``p(V, O) :- load(V, P), p(P, A), q(A, O)`` with recursive p and q becomes
+``j(V, A) :- load(V, P), p(P, A)`` and ``p(V, O) :- j(V, A), q(A, O)``. Each pair (V, A) is then joined with
+q once, for any number of values P, and new facts of q are joined only with facts of p that are loaded.
 
 References
 ----------
@@ -216,7 +216,7 @@ WIDTH = 2  # largest number of variables of a factored join; more would make it 
 
 
 def factored(program: CheckedProgram) -> CheckedProgram:
-    """Factor such joins into hidden predicates; the program derives the same facts in fewer steps.
+    """Factor joins with few results into hidden predicates; the program derives the same facts in fewer steps.
 
     Examples
     --------

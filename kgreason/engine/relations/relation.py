@@ -119,9 +119,8 @@ SPARE = 16
 class Relation:
     """Distinct rows in the order of insertion.
 
-    Rows form three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen,
-    count)``; `turn` makes recent rows stable and rows to add recent. Joins see only stable and recent
-    rows.
+    Rows form three parts: stable ``[0, stable)``, recent ``[stable, seen)`` and to add ``[seen, count)``; `turn`
+    makes recent rows stable and rows to add recent. Joins see only stable and recent rows.
     """
 
     def __init__(self, arity: int) -> None:

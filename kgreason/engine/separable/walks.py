@@ -16,7 +16,7 @@ from kgreason.engine.relations.rows import Rows
 from kgreason.engine.separable import walk_kernels
 from kgreason.engine.separable.steps import Codes, Find, Graph, States, build
 
-STEPS = 1 << 18  # of a block of walks, so that neither other threads nor a user interrupt wait long
+STEPS = 1 << 18  # per block of walks, so that neither other threads nor a user interrupt wait long
 REACHED = 1 << 17  # states after which a block pauses, for the same reason
 BLOCKS = 32  # minimum per core, because light walks do not predict the cost of later ones
 LEAST = 1 << 16  # states allocated at once
