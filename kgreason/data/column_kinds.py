@@ -33,7 +33,7 @@ from kgreason.language.values import EXACT
 _FEW = 3
 _LONG = re.compile(r"^[+-]?[1-9][0-9]{18,}$")
 _PART = 100  # at most one in so many cells counts as few
-_DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the rule language escapes \$ before a brace; JSON does not allow it
+_DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the rule language escapes \$ before a brace, JSON does not
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 Fresh = Callable[[int], Codes]
@@ -43,8 +43,8 @@ Fresh = Callable[[int], Codes]
 def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
     """Kind of the values at each position over all sources; `None` if no source has a value.
 
-    Integers and doubles combine to doubles; text and anything else, or truth values and numbers, to text. Values next to
-    labelled nulls keep their kinds.
+    Integers and doubles combine to doubles; text and anything else, or truth values and numbers, to text. Values next
+    to labelled nulls keep their kinds.
     """
     found = []
     for position, kind in enumerate(shape.kinds):

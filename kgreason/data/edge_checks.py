@@ -249,7 +249,7 @@ def check_titles(titles: Titles, labels: frozenset[str]) -> None:
         If a name is a vertex or, in a file, a number.
     """
     for name in titles.names:
-        number = not titles.raw.memory and NUMBER.fullmatch(name)  # in-memory tables have numbered columns by default
+        number = not titles.raw.memory and NUMBER.fullmatch(name)  # default names of columns in memory
         what = "a vertex" if name in labels else "a number" if number else None
         if what and titles.raw.title_line is None:
             raise DataError(

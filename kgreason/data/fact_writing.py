@@ -74,6 +74,7 @@ def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[s
     ----------
     names
         Column names; default ``c1, c2, ...``
+
     Raises
     ------
     ReleaseError
@@ -204,7 +205,7 @@ class Converted:
     Attributes
     ----------
     read, written
-        Numbers of rows of the source and of the target; an undirected edge counts twice, equal rows once.
+        Numbers of rows of the source and of the target; in the target an undirected edge counts twice, equal rows once.
     vertices
         Number of vertices without edges, which are also written.
     names
@@ -293,7 +294,6 @@ def predicate_of(path: Path) -> str:
 
 
 def _check_free(target: Target, predicate: str) -> None:
-    """Raise an error if the target exists."""
     there = target.path
     if target.format in DATABASES:
         if existing_columns(target, predicate) is None:

@@ -179,7 +179,6 @@ def _chosen(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, list[int], t
 
 
 def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[str, ...]]:
-    """Append a column of equal weights."""
     if raw.attributes:
         carried, first = ", ".join(map(repr, raw.attributes)), raw.attributes[0]
         cure = f"columns=source,target,{first} takes one"

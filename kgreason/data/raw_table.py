@@ -156,8 +156,8 @@ def open_bytes(path: Path) -> IO[bytes]:
 def arrow_stream(path: Path, encoding: str) -> Any:
     """Open a file as an Arrow stream of UTF-8.
 
-    An Arrow-native stream is required: a thread of Arrow may release the stream during interpreter shutdown, which aborts
-    the process if the stream is a Python object.
+    An Arrow-native stream is required: a thread of Arrow may release the stream during interpreter shutdown, which
+    aborts the process if the stream is a Python object.
 
     Raises
     ------
@@ -320,7 +320,7 @@ def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
     """
     file = str(path)
 
-    def refuse_entity(name: str, *_: object) -> None:  # nested entities expand without bound; no writer uses them
+    def refuse_entity(name: str, *_: object) -> None:  # nested entities expand without bound
         hint = "write its text where the file names it"
         raise DataError(file, f"the file defines an entity {name!r}", parser.CurrentLineNumber, hint=hint)
 

@@ -331,7 +331,7 @@ def filtered(raw: Raw, options: Options) -> Raw:
     mask, places = as_arrow(kept), np.flatnonzero(kept)
 
     def taken(column: Column) -> Column:
-        return column.filter(mask) if hasattr(column, "filter") else column  # else any use of its values is an error
+        return column.filter(mask) if hasattr(column, "filter") else column  # else `Unfit`: an error on use
 
     told = f"{raw.file}: {len(places):,} of {len(kept):,} rows meet where={options.where}"
     return replace(

@@ -174,7 +174,7 @@ def check_plan(
 
 
 def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
-    """Files and tables that an output is written to; each file is opened for writing as a test."""
+    """Files and tables that an output is written to; each file is checked to be writable."""
     if target.server:
         yield place_on_server(target.options, target.table or predicate)
         return
@@ -225,7 +225,6 @@ def check_arity(file: str, predicate: str, arity: int | None, format: str) -> No
 
 
 def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
-    """Files among the sources of a run."""
     for predicate, given in read.items():
         for source in given if isinstance(given, (list, tuple)) else (given,):
             spec = parse_file(source) if isinstance(source, str) else source

@@ -202,8 +202,8 @@ def text(value: Value) -> str:
 def arrow_column(values: Sequence[object]) -> Column:
     """Arrow column of Python values; `None` is a missing cell.
 
-    Integers and doubles combine to doubles; values of any other two types except lists combine to text. Next to labelled
-    nulls values are unchanged.
+    Integers and doubles combine to doubles; values of any other two types except lists combine to text. Next to
+    labelled nulls values are unchanged.
 
     Raises
     ------
@@ -279,9 +279,7 @@ class Gathered:
         types = set(map(type, values)) - {type(None)}
         try:
             made = arrow_column(values) if types else pa.nulls(len(values))
-        except (
-            CastError
-        ):  # possibly unsupported values, which `whole` counts over all pieces
+        except CastError:  # possibly unsupported values, which `whole` counts over all pieces
             made = Objects(values)
         self._pieces.append((made, values if len(types) > 1 or isinstance(made, Objects) else None))
         self._rows += len(values)

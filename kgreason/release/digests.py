@@ -3,8 +3,8 @@
 An imprint is a small function of the files: for each file a digest of its bytes, order-independent digests of its lines
 (all, distinct, without the last field, last fields only), and digests of consecutive blocks of lines. They identify the
 type of a change and its location: the line for files of up to 256 lines. The imprint complements the certificate: of 30
-edits of one row in a release table (examples/ownership, 2,009 lines, KLONE, x = 2; a row removed or its weight changed),
-`verify` detects all with the imprint but only one without it, since no image needs the other rows.
+edits of one row in a release table (examples/ownership, 2,009 lines, KLONE, x = 2; a row removed or its weight
+changed), `verify` detects all with the imprint but only one without it, since no image needs the other rows.
 """
 
 from __future__ import annotations
@@ -302,7 +302,6 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _changed(entry: Entry, file: str, text: str) -> Fault:
-    """Classify the change of a text file."""
     lines, before = _lines(text), int(entry["lines"])
     first, last = _range(entry, lines)
     torn, size = not text.endswith("\n"), _size(before)

@@ -190,7 +190,6 @@ def _strange(folder: Path, contents: Contents) -> Iterator[str]:
 
 
 def _differences(there: Path, made: Path, rows: int) -> Iterator[str]:
-    """Differences of a table file from its rewritten version."""
     if there.name.endswith(".bods.json"):
         _set_date(there, made)
     if cmp(there, made, shallow=False):

@@ -1,6 +1,6 @@
 """Release pipeline: anonymize, write, read back, verify, score, report, certify.
 
-Verification and scores use the files as read back, never the in-memory result of the anonymizer.
+If files are written, verification, scores and report use the files as read back, not the in-memory release.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def version() -> str:
 
 
 Made = TypeVar("Made")  # release in memory
-Read = TypeVar("Read")  # release as read back
+Read = TypeVar("Read")  # release to be verified
 Found = TypeVar("Found", bound=Result)
 
 

@@ -40,7 +40,7 @@ class Folders:
     force
         Replace existing releases at these paths.
     format
-        Format of the published tables: ``"csv"``, ``"parquet"`` or another one of the family; `None`: that of the input.
+        Format of the published tables: ``"csv"``, ``"parquet"`` or another one of the family; `None`: as the input.
     """
 
     release: Path

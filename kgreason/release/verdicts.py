@@ -147,7 +147,6 @@ class Examined:
         }
 
     def __getitem__(self, name: str) -> Item:
-        """Item by name."""
         return next(item for item in self.items if item.name == name)
 
     def __str__(self) -> str:

@@ -142,7 +142,6 @@ def to_arrow(graph: Tabular, relation: str | None = None) -> pa.Table:
 
 
 def _only(names: Mapping[str, object], relation: str | None) -> str:
-    """Name of the requested relation, or of the only one."""
     known = ", ".join(names)
     if relation is not None:
         if relation not in names:
@@ -475,8 +474,8 @@ def _taken_igraph(graph: Any) -> Foreign:
 def from_networkx(graph: nx.Graph[Any], relation: str = "edge") -> KnowledgeGraph:
     """Knowledge graph from a NetworkX graph of any type; undirected edges become edges in both directions.
 
-    Vertex labels are the text of the nodes. Of the edge attributes only ``relation`` and ``weight`` are read, and no node
-    attributes: a release must not contain them.
+    Vertex labels are the text of the nodes. Of the edge attributes only ``relation`` and ``weight`` are read, and no
+    node attributes: a release must not contain them.
 
     Parameters
     ----------
@@ -494,8 +493,8 @@ def from_networkx(graph: nx.Graph[Any], relation: str = "edge") -> KnowledgeGrap
 def from_igraph(graph: igraph.Graph, relation: str = "edge") -> KnowledgeGraph:
     """Knowledge graph from a graph of igraph; undirected edges become edges in both directions.
 
-    Vertex labels are the attribute ``name``, else the indices. Of the edge attributes only ``relation`` and ``weight`` are
-    read: a release must not contain others.
+    Vertex labels are the attribute ``name``, else the indices. Of the edge attributes only ``relation`` and ``weight``
+    are read: a release must not contain others.
 
     Parameters
     ----------

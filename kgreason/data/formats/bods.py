@@ -304,7 +304,8 @@ def write_bods(path: Path, facts: Facts, predicate: str, names: Sequence[str], t
     """Write an array of statements or, if the file name ends with ``.jsonl``, one statement per line.
 
     ``own(a, b, w)`` states that a holds the share w of b. A unary predicate is written as entities, a binary one as
-    relationships without shares. Vertex names are record identifiers; the type of an entity is not known from the facts.
+    relationships without shares. Vertex names are record identifiers; the type of an entity is not known from the
+    facts.
 
     Raises
     ------
@@ -373,7 +374,7 @@ def _written(
         relationship = {"subject": ends[1], "interestedParty": ends[0], "interests": [interest]}
         line = statement("relationship", ends[1], f"{predicate}-{number}", relationship)
         if len(row) == 3:
-            # decimal digits, since a double percentage would not round-trip every share; the replaced text is unambiguous,
-            # since quotation marks within strings are escaped
+            # decimal digits, since a double percentage would not round-trip every share; the replaced text is
+            # unambiguous, since quotation marks within strings are escaped
             line = line.replace(_SHARE, f'"exact": {format(Decimal(repr(row[2])) * 100, "f")}', 1)
         yield line

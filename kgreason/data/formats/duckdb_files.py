@@ -141,7 +141,7 @@ def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
         with closing(_opened(Path())) as connection:
             reads = _reads(connection, query)
             if reads and not allow_files:
-                with suppress(duckdb.CatalogException, duckdb.BinderException):  # its tables do not exist here
+                with suppress(duckdb.CatalogException, duckdb.BinderException):  # its tables are missing
                     connection.execute(f"EXPLAIN {query}")
     except duckdb.PermissionException as error:
         raise _confined(place, query, error) from error

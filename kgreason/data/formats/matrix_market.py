@@ -99,7 +99,7 @@ def _head(path: Path, encoding: str) -> tuple[str, str, int, list[int]]:
 
 
 def write_mtx(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write a general matrix: of weights if the predicate has them, else a pattern; unary predicates give an empty matrix.
+    """Write a general matrix of weights, or a pattern matrix without weights; it is empty for unary predicates.
 
     Raises
     ------

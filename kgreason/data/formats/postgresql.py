@@ -389,8 +389,8 @@ def _typed(type: Sequence[Any], scale: int | None) -> _Typed:
 def write_postgresql(target: Target) -> Iterator[Writer]:
     """Replace tables of a database: all if the block succeeds, else none.
 
-    An existing table with the same columns is emptied and filled, which preserves its privileges, indexes and views. One
-    with other columns is dropped and recreated.
+    An existing table with the same columns is emptied and filled, which preserves its privileges, indexes and views.
+    One with other columns is dropped and recreated.
 
     Raises
     ------

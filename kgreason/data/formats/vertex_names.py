@@ -51,8 +51,8 @@ def normal_spelling(column: Column) -> Column:
     r"""Normalize the spelling of names, for ``names=normalize``.
 
     Letters are converted to their usual width and composed (NFC); white space becomes a single blank, and is removed at
-    the ends and next to letters of scripts without blanks between words; invisible characters are removed. Case and other
-    blanks are kept, since ``AB 1`` and ``AB1``, ``an other`` and ``another`` may be different names.
+    the ends and next to letters of scripts without blanks between words; invisible characters are removed. Case and
+    other blanks are kept, since ``AB 1`` and ``AB1``, ``an other`` and ``another`` may be different names.
 
     Parameters
     ----------

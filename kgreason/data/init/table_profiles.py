@@ -130,7 +130,6 @@ class Column:
         self.other = next((what for what, holds in looks.items() if holds), "")
 
     def __str__(self) -> str:
-        """Position and name, as shown in comments."""
         return f"{self.number} ({' '.join(self.name.split())})"
 
     @property

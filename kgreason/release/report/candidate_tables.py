@@ -1,6 +1,6 @@
-"""What an attacker with some knowledge finds before and after, as rows of the tables of risks.
+"""Re-identification risk tables: candidates of an attacker with given knowledge, before and after anonymization.
 
-Before: the original, its names taken away. After: the release, in which he looks for what he knows of the original.
+Before: the original graph without labels. After: the release, searched with knowledge of the original graph.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Sight:
     Attributes
     ----------
     candidates
-        How many vertices (places) of the graph fit what is known of the target, int64, shape (targets,).
+        Number of vertices or occurrences in the graph that fit the knowledge of the target, int64, shape (targets,).
     right
-        Whether the target is one of them.
+        Whether the target is a candidate, bool, shape (targets,).
     fits
-        The other way round: how many vertices of the original fit what the graph shows of the target, int64, shape
-        (targets,); `None`: not counted.
+        Conversely, number of original vertices that fit what the graph shows of the target, int64, shape (targets,);
+        `None`: not computed.
     shown
-        How many vertices the graph has; synthetic ones can be named as nobody.
+        Number of vertices of the graph, including synthetic ones.
     sampled
-        Whether targets were drawn, so that figures are estimates.
+        Whether targets are a sample, so that the figures are estimates.
     """
 
     candidates: Ints
@@ -52,22 +52,22 @@ class Sight:
 
     @property
     def fewest(self) -> int:
-        """Candidates of the most exposed target that is among them; 0 if none is."""
+        """Smallest candidate set that contains its target; 0 if none does."""
         return int(self.candidates[self.right].min(initial=np.iinfo(np.int64).max)) if self.right.any() else 0
 
     @property
     def median(self) -> float:
-        """Candidates of half of the targets are at most so many."""
+        """Median number of candidates."""
         return float(np.median(self.candidates)) if len(self.candidates) else 0.0
 
     @property
     def unique(self) -> int:
-        """Targets that are the only candidate."""
+        """Number of targets that are the only candidate."""
         return int((self.right & (self.candidates == 1)).sum())
 
     @property
     def highest(self) -> float:
-        """Prosecutor's risk of the most exposed target."""
+        """Highest prosecutor's risk of a target."""
         return 1 / self.fewest if self.fewest else 0.0
 
     @property
@@ -77,51 +77,51 @@ class Sight:
 
     @property
     def average(self) -> float:
-        """Prosecutor's risk of a target drawn at random."""
+        """Average prosecutor's risk."""
         return _mean(self._found)
 
     @property
     def margin(self) -> float:
-        """Half-width of the 95 % confidence interval of `average`, where targets were drawn (normal approximation)."""
+        """Half-width of the 95 % confidence interval of `average` if targets are a sample (normal approximation)."""
         n = len(self.candidates)
         return NORMAL * float(self._found.std(ddof=1)) / n**0.5 if n > 1 else 1.0
 
     def below(self, k: int) -> float:
-        """Share of the targets that are found with a chance above 1/k."""
+        """Share of the targets with prosecutor's risk above 1/k."""
         return _mean(self.right & (self.candidates < k))
 
     @property
     def journalist(self) -> float | None:
-        """Journalist's risk of the most exposed target."""
+        """Highest journalist's risk of a target."""
         if self.fits is None:
             return None
         return 1 / float(self.fits[self.right].min()) if self.right.any() else 0.0
 
     @property
     def marketer(self) -> float | None:
-        """Expected share of the graph's vertices that are named rightly if each is named at random."""
+        """Marketer's risk: expected share of the graph's vertices identified correctly by random matching."""
         if self.fits is None:
             return None
         return float(np.where(self.right, 1 / np.maximum(self.fits, 1), 0.0).sum()) / max(self.shown, 1)
 
     @property
     def misled(self) -> float:
-        """Share of the targets that are not among the candidates."""
+        """Share of the targets that are not among their candidates."""
         return _mean(~self.right)
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What somebody with some knowledge sees.
+    """Candidates found with one kind of attacker knowledge.
 
     Attributes
     ----------
     knowledge
-        What he knows of his target.
+        Attacker's knowledge of the target.
     before, after
-        In the original and in the release; `None`: not looked at.
+        Candidates in the original graph and in the release; `None`: not computed.
     remark
-        Why it was not looked at, or how.
+        Reason for which they were not computed, or how they were computed.
     """
 
     knowledge: str
@@ -131,28 +131,28 @@ class Seen:
 
     @property
     def sampled(self) -> bool:
-        """Whether targets were drawn."""
+        """Whether targets are a sample."""
         return self.after is not None and self.after.sampled
 
     @property
     def of_parts(self) -> bool:
-        """Whether a connected part is known, and not something of one vertex."""
+        """Whether the knowledge concerns an x-subgraph rather than a single vertex."""
         return self.knowledge.startswith("part of")
 
 
 def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) -> Seen:
-    """Candidates where what is known divides vertices into classes.
+    """Candidates for knowledge that partitions vertices into classes.
 
     Parameters
     ----------
     original, released
-        Class of each vertex, numbered alike on both sides.
+        Class of each vertex, with common numbers for both graphs.
     mapping
-        Released vertex of each original one, -1: none.
+        Released vertex of each original vertex, -1: none.
 
     Examples
     --------
-    Two of a kind, one alone; in the release three of a kind, one of which is synthetic, and the other is changed:
+    Classes 1, 1, 2; in the release a synthetic vertex of class 1 is added, and class 2 is changed:
 
     >>> found = by_classes("degree", np.array([1, 1, 2]), np.array([1, 1, 3, 1]), np.array([0, 1, 2]))
     >>> found.before.highest, found.after.highest, round(found.after.misled, 2), found.after.marketer
@@ -172,18 +172,18 @@ def by_classes(knowledge: str, original: Ints, released: Ints, mapping: Ints) ->
 
 
 def as_shown(knowledge: str, original: Ints, released: Ints, mapping: Ints, size: Ints | None = None) -> Seen:
-    """Candidates of somebody who knows of his target what the graph shows of it, be it true or not.
+    """Candidates for knowledge of what the release shows of the target, whether true or not.
 
-    The worst case for a release that changes what it shows. The graph itself is the population.
+    Worst case for a release that changes the attributes it shows. The graph itself is the population.
 
     Parameters
     ----------
     original, released
-        Class of each vertex by what its graph shows; numbered on each side as it comes.
+        Class of each vertex by what its graph shows; numbered independently for each graph.
     mapping
         As for `by_classes`.
     size
-        How many originals each released vertex stands for, int64; `None`: one.
+        Number of original vertices that each released vertex represents, int64; `None`: one.
 
     Examples
     --------
@@ -212,18 +212,18 @@ def risk_items(
     what: tuple[str, str],
     example: Seen | None = None,
 ) -> Iterator[Item]:
-    """Figures and tables of risks: first of what is promised, then of what is not.
+    """Figures and tables of risks, first for knowledge covered by the guarantee, then for other knowledge.
 
     Parameters
     ----------
     promised, others
-        Kinds of knowledge against which something is promised, and all others; both from little knowledge to much.
+        Kinds of knowledge covered and not covered by the guarantee, both in order of increasing knowledge.
     k
         Targets with fewer candidates are at risk.
     what
-        What is looked for: of what is promised, and of the others.
+        Nouns for the targets of `promised` and of `others`.
     example
-        Of the others, which one has figures; by default the last where nothing is promised, else none.
+        Element of `others` shown as figures; by default the last one if `promised` is empty, else none.
     """
     said = ("promised" if others else "", "not promised" if promised else "")
     first = list(_figures(_strongest(promised), said[0], key=True))
@@ -238,12 +238,12 @@ def risk_items(
 
 
 def _strongest(found: Iterable[Seen]) -> Seen | None:
-    """The last that was looked at; they go from little knowledge to much."""
+    """Last kind of knowledge with results; they are in order of increasing knowledge."""
     return next((seen for seen in reversed(list(found)) if seen.before and seen.after), None)
 
 
 def _figures(seen: Seen | None, said: str, *, key: bool = False) -> Iterator[Figure]:
-    """Figures of one kind of knowledge, those that were counted; `said`: whether this is promised."""
+    """Available figures of one kind of knowledge; `said` states whether the guarantee covers it."""
     if seen is None or seen.before is None or seen.after is None:
         return
     drawn = " (of some that were drawn)" if seen.sampled else ""
@@ -297,7 +297,7 @@ def _tables(found: Sequence[Seen], k: int, what: str, middle: str) -> Iterator[T
 def _before_and_after(
     title: str, found: Sequence[Seen], counted: Mapping[str, Callable[[Sight], str]], better: str, term: str
 ) -> Table:
-    """A row for each kind of knowledge that was looked at; what was counted for none of them has no column."""
+    """Table with a row per kind of knowledge with results; measures without any value have no column."""
     looked = [(seen.knowledge, (seen.before, seen.after)) for seen in found if seen.before and seen.after]
     columns = [
         (f"{name}, {side}", [shown(sights[i]) for _, sights in looked])
@@ -320,7 +320,7 @@ def _before_and_after(
 
 
 def _kinds(names: Sequence[str]) -> str:
-    """Names of some kinds of knowledge; those of parts, of which there may be many, as one."""
+    """Names of some kinds of knowledge; x-subgraphs, of which there may be many, are joined to one."""
     parts = [name for name in names if name.startswith("part of")]
     others = [name for name in names if name not in parts]
     return ", ".join([*others, *(["parts"] if len(parts) > 1 else parts)])
@@ -348,4 +348,4 @@ FIGURES: Mapping[str, tuple[str, str, str, Callable[[Any], str]]] = {
 """What is better, term, attribute of `Sight` and text of each figure."""
 
 
-# --- what `kgreason risk` and `kgreason attack` find ---
+# --- results of `kgreason risk` and `kgreason attack` ---

@@ -1,4 +1,4 @@
-"""Geometry of bar charts (bins, shares, bars and labels) and of pictures of graphs; templates draw them."""
+"""Layout of bar charts and graph pictures, in drawing units for the templates."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ import numpy.typing as npt
 from kgreason.release.report.report_data import Chart, Picture
 
 G = TypeVar("G")
-SINGLE = 15  # up to here each number has a bin of its own
+SINGLE = 15  # largest number with a bin of its own
 BINS = 10
-WIDE = 1_000.0  # ratio of the largest to the least positive value from which bins grow with the values
+WIDE = 1_000.0  # ratio of largest to smallest positive value above which bins grow with the values
 
 WIDTH, LEFT, RIGHT, TOP, PLOT = 460, 50, 6, 34, 190
 """Units of the drawing: its width, the margins left and right and above, and the height of the bars' field."""
-LETTER = 7.3  # mean width of a letter of a label
-LONGEST = 16  # letters of a label
+LETTER = 7.3  # mean character width of a label
+LONGEST = 16  # maximum characters of a label
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
 MOST_TICKS = 5
 
 
 class Series(NamedTuple):
-    """Numbers whose distribution a chart shows, what they are, what is counted, and the term that explains them."""
+    """Numbers of a chart, with their axis title, the counted objects, and a glossary term."""
 
     axis: str
     numbers: npt.NDArray[Any]
@@ -39,7 +39,7 @@ class Series(NamedTuple):
 def series_charts(
     series: Callable[[G], Mapping[str, Series]], released: G, original: G | None
 ) -> Iterator[Chart]:
-    """A chart by title of the series of a graph: bins of counts for whole numbers, bins of values for others."""
+    """Charts by title for the series of a graph: count bins for integers, value bins for other numbers."""
     first = {} if original is None else series(original)
     for title, (axis, after, counted, term) in series(released).items():
         before = first[title].numbers if title in first else None
@@ -55,13 +55,13 @@ def counts_chart(
     counted: str = "vertices",
     term: str = "",
 ) -> Chart:
-    """Shares of vertices by a whole number, such as a degree, in bins that double where numbers are large.
+    """Shares of vertices by an integer such as a degree, with bins that double for large numbers.
 
     Parameters
     ----------
     after, before
-        The numbers in the release and in the original, at least 0; without the latter the chart is of the release
-        alone, its bins too.
+        Nonnegative numbers in the release and in the original graph; without the latter, chart and bins are of the
+        release only.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def values_chart(
     counted: str = "edges",
     term: str = "weight",
 ) -> Chart:
-    """Shares of edges by weight: ten bins between 0 and 1 if all lie there, else ten between the least and the largest.
+    """Shares of edges by weight: ten bins between 0 and 1 if all weights are in this range, else between the extremes.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def _shares(side: npt.NDArray[np.generic] | None, edges: npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of the series ``before`` or ``after``, and what it stands for."""
+    """A bar of the series ``before`` or ``after``, and its description."""
 
     x: float
     y: float
@@ -130,20 +130,20 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class DrawnChart:
-    """A chart as a template draws it.
+    """A chart in drawing units.
 
     Attributes
     ----------
     bars
         In the order of the bins.
     ticks
-        Height and label of each.
+        Height and label of each tick.
     labels
-        Middle and text of the bins that have one: of many bins, not each.
+        Center and text of the labelled bins; with many bins not all are labelled.
     turned
-        Whether labels are too long to stand side by side, and are turned.
+        Whether labels are rotated, since they are too long to be placed side by side.
     base, height
-        Height of the zero line, and of all.
+        Heights of the zero line and of the drawing.
     """
 
     bars: tuple[Bar, ...]
@@ -155,7 +155,7 @@ class DrawnChart:
 
 
 def drawn_chart(chart: Chart) -> DrawnChart:
-    """Place the bars of a chart."""
+    """Layout of a chart."""
     base, highest = float(TOP + PLOT), max((*chart.before, *chart.after), default=0.0)
     step = next((step for step in STEPS if highest / step <= MOST_TICKS), STEPS[-1])
     count = max(1, -int(-highest / step // 1))
@@ -193,7 +193,7 @@ def _bars(chart: Chart, each: float, base: float, scale: float) -> Iterator[Bar]
 
 
 def percent(share: float) -> str:
-    r"""Share as a percentage, with as many digits as it takes to see it.
+    r"""Format a share as a percentage, with as many digits as are needed for a nonzero value.
 
     Examples
     --------
@@ -219,7 +219,7 @@ SHORT = 28
 
 @dataclass(frozen=True, slots=True)
 class DrawnEdge:
-    """An edge: its ends, its line (the ``d`` of a path), class of its width from 1, and what it is."""
+    """An edge: its ends, its line (the ``d`` of a path), 1-based width class, and description."""
 
     source: int
     target: int
@@ -231,7 +231,7 @@ class DrawnEdge:
 
 @dataclass(frozen=True, slots=True)
 class DrawnPicture:
-    """Places and labels of vertices, edges, and whether widths tell weights."""
+    """Positions and labels of vertices, edges, and whether widths represent weights."""
 
     vertices: tuple[tuple[int, int, str], ...]
     edges: tuple[DrawnEdge, ...]
@@ -239,7 +239,7 @@ class DrawnPicture:
 
 
 def drawn_picture(picture: Picture) -> DrawnPicture:
-    """Place the vertices and edges of a picture."""
+    """Layout of a picture."""
     x, y = ([round(MARGIN + (SIZE - 2 * MARGIN) * at) for at in ats] for ats in (picture.x, picture.y))
     weights = [_number(weight) for _, _, _, weight, _ in picture.edges]
     largest = max((abs(w) for w in weights), default=0.0)
@@ -257,7 +257,7 @@ def drawn_picture(picture: Picture) -> DrawnPicture:
 
 
 def short(label: str) -> str:
-    """Label as far as it is drawn.
+    """Shorten a label for drawing.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def short(label: str) -> str:
 
 
 def _number(weight: str) -> float:
-    """A weight; 0 where the text is no finite number."""
+    """A weight; 0 if the text is not a finite number."""
     try:
         value = float(weight.replace(",", ""))
     except ValueError:
@@ -281,6 +281,6 @@ def _line(x1: int, y1: int, x2: int, y2: int, bend: float, loop: bool) -> str:
         return f"M{x1} {y1}C{x1 - 45} {y1 - 50} {x1 + 45} {y1 - 50} {x1} {y1}"
     if not bend:
         return f"M{x1} {y1}L{x2} {y2}"
-    # aside to the left of its direction, so that there and back bend apart
+    # control point to the left of the direction, so that opposite edges bend apart
     middle = (x1 + x2) / 2 + bend * (y2 - y1), (y1 + y2) / 2 - bend * (x2 - x1)
     return f"M{x1} {y1}Q{middle[0]:.0f} {middle[1]:.0f} {x2} {y2}"

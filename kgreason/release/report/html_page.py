@@ -1,7 +1,7 @@
-"""A report as one HTML page that needs nothing else: no network, no other file, and no script to be read.
+"""Self-contained HTML page of a report, without network access or other files, readable without scripts.
 
-Labels of a graph may be anything. Whatever is not part of the templates is escaped; the page's own style and script are
-the only ones that its Content-Security-Policy admits, by their hashes.
+Graph labels are untrusted. Everything outside the templates is escaped, and the Content-Security-Policy admits only the
+style and script of the page, by their hashes.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ _NUMBER = re.compile(r"(?:at least |about |[≥≤<>~] ?)?[+−–-]?\d(?:[\d,.'
 _NOTHING = frozenset({"", "-", "–", "—"})
 _PAIR = re.compile(r"(.+), (before|after)")
 
-# What no HTML document may hold: control characters, half a surrogate pair, characters that are none; and line
-# separators, which scripts and text tools take for ends of lines.
+# Characters not allowed in HTML: control characters, unpaired surrogates, noncharacters; and line separators, which
+# scripts and text tools interpret as line ends.
 _IMPOSSIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _CODE = re.compile("`([^`]+)`")
 
 
 def page(report: Report) -> str:
-    """Write a report as an HTML page.
+    """Render a report as an HTML page.
 
     Parameters
     ----------
     report
-        What the page shows.
+        Report to render.
 
     Returns
     -------
     str
-        An HTML document, to be encoded in UTF-8; the same for the same report.
+        HTML document, to be encoded in UTF-8; deterministic.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _hash(text: str) -> str:
 
 
 def blocks(items: Iterable[object], kinds: Mapping[type, str] = KINDS) -> list[tuple[str, list[Any]]]:
-    """Items of one kind that follow each other, with the name of their kind."""
+    """Consecutive items of one kind, with the name of the kind."""
     return [(kind, list(some)) for kind, some in groupby(items, lambda item: kinds[type(item)])]
 
 
@@ -100,13 +100,13 @@ def _key_figures(report: Report) -> list[Figure]:
 
 
 def _used(report: Report) -> list[Term]:
-    """Terms that the items name, by name."""
+    """Glossary terms of the items, sorted by name."""
     named = {getattr(item, "term", "") for s in report.sections for item in s.items} - {""}
     return sorted((TERMS[name] for name in named), key=lambda term: term.name.casefold())
 
 
 def _flat(parameters: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Names and values; what is nested gets the names above it before its own."""
+    """Flattened names and values; nested names are prefixed by the outer ones."""
     for name, value in parameters.items():
         full = f"{above} {name}".strip()
         if isinstance(value, Mapping):
@@ -123,7 +123,7 @@ def _flat(parameters: Mapping[str, Any], above: str = "") -> Iterator[tuple[str,
 
 
 def possible(text: str) -> str:
-    r"""Text whose characters that a document cannot hold are U+FFFD.
+    r"""Replace characters that a document cannot contain by U+FFFD.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def possible(text: str) -> str:
 
 
 def parts(value: str) -> tuple[str, str]:
-    """Divide a value from what stands in brackets behind it.
+    """Split a value from a trailing text in brackets.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def parts(value: str) -> tuple[str, str]:
 
 
 def prose(text: str) -> Markup:
-    """Text whose commands, in backquotes, are set as such.
+    """Markup of a text with commands in backquotes.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def prose(text: str) -> Markup:
 
 
 def shown(value: object, width: int = 100) -> str:
-    r"""Text of a value in a notebook: cut where it is long, with what cannot be seen written out.
+    r"""Text of a value in a notebook: long values are truncated, invisible characters are escaped.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def shown(value: object, width: int = 100) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A head of a table: its text, the columns that it is of, and the rows of heads that it fills."""
+    """A table head cell: its text, column span and row span."""
 
     text: str
     columns: int
@@ -183,7 +183,7 @@ class Head:
 
 
 def numeric(table: Table) -> list[bool]:
-    """Whether all cells of each column that hold anything hold a number.
+    """Whether all non-empty cells of each column are numbers.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def numeric(table: Table) -> list[bool]:
 
 
 def heads(table: Table) -> list[list[Head]]:
-    """Rows of heads: columns ``x, before`` and ``x, after`` that follow each other share the head ``x``."""
+    """Rows of head cells: consecutive columns ``x, before`` and ``x, after`` share the head ``x``."""
     columns, numbers = table.columns, numeric(table)
     stems = [match[1] if (match := _PAIR.fullmatch(column)) else "" for column in columns]
     groups = [list(group) for _, group in groupby(range(len(columns)), lambda i: stems[i] or i)]
@@ -213,12 +213,12 @@ def heads(table: Table) -> list[list[Head]]:
 
 
 def long(text: str) -> bool:
-    """Whether a text has a word that is broken where it does not fit."""
+    """Whether a text contains a word that may need to be broken."""
     return max(map(len, text.split()), default=0) > LONG
 
 
 def noted(figures: list[Figure]) -> list[tuple[str, list[Figure]]]:
-    """Figures in groups that share a note, which then stands once; a note of one figure alone stays with it.
+    """Group consecutive figures with a common note, which is shown once; other figures keep their note.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def noted(figures: list[Figure]) -> list[tuple[str, list[Figure]]]:
 
 @cache
 def templates() -> Environment:
-    """The templates of pages and of notebooks, which escape what is put into them."""
+    """Templates of pages and notebooks, with automatic escaping."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

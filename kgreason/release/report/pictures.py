@@ -1,4 +1,4 @@
-"""Pictures of a graph before and after: which part is shown, what of it is synthetic, and where each vertex stands."""
+"""Pictures of a graph before and after anonymization: sampling, marking of synthetic elements, and layout."""
 
 from __future__ import annotations
 
@@ -45,27 +45,28 @@ def pictures(
     rng: np.random.Generator,
     most: int = MOST,
 ) -> tuple[Picture, Picture]:
-    """Draw a graph and its release, or a sample of both; a vertex and its image stand at the same place.
+    """Pictures of a graph and its release, or of a sample of both; a vertex and its image have the same position.
 
     Parameters
     ----------
     original, released
         The graphs.
     mapping
-        Number in the release of each vertex of the original, int64, shape (n_original,); below 0: it is not released.
+        Released vertex of each original vertex, int64, shape (n_original,); negative: not released.
     rng
-        Source of the sample and of the layout.
+        Random generator for the sample and the layout.
     most
-        Vertices of the original and synthetic ones, together, at most.
+        Maximum number of original and synthetic vertices in total.
 
     Returns
     -------
     tuple of Picture
-        The original, and the release. Vertices that are in both have the same numbers; they come first.
+        The original graph and the release. Vertices in both have the same numbers and come first.
 
     Notes
     -----
-    An edge between images is synthetic if the release has more edges of its relation there than the original has; of
+    An edge between images is synthetic if the release has more edges of its relation there than the original graph; of
+    parallel edges, whose weights have changed, the last ones count as synthetic.
     parallel edges, whose weights have changed, the last ones count as synthetic.
 
     Examples
@@ -80,14 +81,14 @@ def pictures(
     own = own[np.argsort(mapping[own] < 0, kind="stable")]
     kept = own[mapping[own] >= 0]
     images = np.concatenate([mapping[kept], made])
-    # numbers of the drawing: what both have, what only the original has, what only the release has
+    # drawing numbers: vertices in both graphs, then those in the original only, then those in the release only
     n, first = len(own) + len(made), len(own)
     here, there = np.arange(first), np.concatenate([np.arange(len(kept)), np.arange(first, n)])
     before = list(_edges(original, own, here, Counter()))
     after = list(_edges(released, images, there, Counter(edge[:3] for edge in before)))
     before = [(*edge[:4], False) for edge in before]
     x, y = _placed([*before, *after], n, first, rng)
-    order = rng.random((n, n))  # which edges are drawn where they are too many: the same in both
+    order = rng.random((n, n))  # random priority of edges for truncation, the same in both pictures
     how = ""
     if first < original.n or n < released.n:
         beside = f", and {len(made):,} synthetic vertices that have an edge to these, chosen at random"
@@ -125,7 +126,7 @@ def pictures(
 def _edges(
     graph: KnowledgeGraph, members: Vertices, numbers: Vertices, left: Counter[tuple[int, int, str]]
 ) -> Iterator[Edge]:
-    """Edges between `members`, in their `numbers` of the drawing; those that are not `left` are synthetic."""
+    """Edges between `members`, with drawing numbers `numbers`; those not in `left` are synthetic."""
     number = np.full(graph.n, -1, dtype=np.int64)
     number[members] = numbers
     for name, relation in graph.relations.items():
@@ -142,8 +143,8 @@ def _edges(
 def _sample(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, most: int, rng: np.random.Generator
 ) -> tuple[Vertices, Vertices]:
-    """Vertices of the original by a snowball, and synthetic ones of the release that have an edge to them."""
-    # There are `most` of both at most; all, if there are no more.
+    """Original vertices sampled by a snowball, and adjacent synthetic vertices of the release."""
+    # At most `most` in total; all, if there are no more.
     synthetic = np.ones(released.n, dtype=np.bool_)
     synthetic[mapping[mapping >= 0]] = False
     if original.n + int(synthetic.sum()) <= most:
@@ -160,19 +161,19 @@ def _sample(
 
 
 def snowball(graph: KnowledgeGraph, most: int, rng: np.random.Generator) -> Vertices:
-    """Vertices in the order in which a snowball meets them: neighbours of a random vertex, their neighbours, and so on.
+    """Snowball sample: vertices in breadth-first order from a random vertex.
 
-    Directions do not count. It takes up to `BRANCHES` neighbours of each vertex, comes back for the others when there
-    is nothing else to take, and begins anew from another vertex when a component is exhausted.
+    Directions are ignored. Up to `BRANCHES` neighbours of a vertex are taken at first; the others are taken when no
+    further vertices are queued, and a new start vertex is drawn when a component is exhausted.
 
     Parameters
     ----------
     graph
         The graph.
     most
-        Vertices to take at most.
+        Maximum number of vertices.
     rng
-        Source of the choices.
+        Random generator.
 
     Returns
     -------
@@ -229,10 +230,10 @@ def _placed(edges: list[Edge], n: int, own: int, rng: np.random.Generator) -> tu
 def places(
     n: int, source: Vertices, target: Vertices, length: Matrix, rng: np.random.Generator
 ) -> tuple[Matrix, Matrix]:
-    """Place vertices in the unit square, such that their distances are like those along edges.
+    """Layout in the unit square with distances close to path lengths.
 
-    networkx's layout of the same stress (Kamada and Kawai's) takes 4 to 10 seconds for 400 vertices, this one less than
-    a second; scikit-learn's SMACOF takes as long, and another second to import.
+    networkx's layout with the same stress (Kamada and Kawai's) takes 4 to 10 seconds for 400 vertices, this one less
+    than a second; scikit-learn's SMACOF takes as long, and another second to import.
 
     Parameters
     ----------
@@ -241,19 +242,19 @@ def places(
     source, target
         int64, shape (m,): the edges.
     length
-        Of each edge, shape (m,); above 0.
+        Length of each edge, shape (m,); above 0.
     rng
-        Source of what is arbitrary in the first places.
+        Random generator for the initial positions.
 
     Returns
     -------
     tuple of Matrix
-        float64, shape (n,): both coordinates of each vertex, of three digits.
+        float64, shape (n,): both coordinates of each vertex, rounded to three digits.
 
     References
     ----------
-    Gansner, E., Koren, Y., North, S.: Graph drawing by stress majorization. Graph Drawing 2004, section 2. The first
-    places are by classical scaling.
+    Gansner, E., Koren, Y., North, S.: Graph drawing by stress majorization. Graph Drawing 2004, section 2. The initial
+    positions are by classical scaling.
 
     Examples
     --------
@@ -271,13 +272,13 @@ def places(
     scaled = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
     at = _majorized(distance, scaled + rng.normal(scale=JITTER, size=(n, 2)))
     spans = np.ptp(at, axis=0)
-    span = max(float(spans.max()), 1e-9)  # one for both, so that angles stay
+    span = max(float(spans.max()), 1e-9)  # common to both axes, to preserve angles
     fitted = np.round((at - at.min(axis=0)) / span + (1 - spans / span) / 2, 3)
     return fitted[:, 0], fitted[:, 1]
 
 
 def _distances(n: int, source: Vertices, target: Vertices, length: Matrix) -> Matrix:
-    """Lengths of shortest ways between all vertices, shape (n, n), all finite."""
+    """Shortest path lengths between all vertices, shape (n, n), all finite."""
     from scipy.sparse.csgraph import shortest_path
 
     direct = np.full((n, n), np.inf)
@@ -289,7 +290,7 @@ def _distances(n: int, source: Vertices, target: Vertices, length: Matrix) -> Ma
 
 
 def _majorized(distance: Matrix, at: Matrix) -> Matrix:
-    """Places of less stress, the sum of the squared errors of all distances, each as a share of the distance."""
+    """Positions of lower stress, the sum of squared errors of all distances relative to the distance."""
     from scipy.spatial.distance import cdist
 
     n = len(at)

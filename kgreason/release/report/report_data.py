@@ -1,7 +1,7 @@
-"""What a report says, before anything says how it looks; its JSON has a version.
+"""Data model of reports, independent of their presentation; serialized as versioned JSON.
 
-A report is a list of sections, and a section a list of figures, tables, charts, pictures and witnesses. The families of
-methods fill it (`report.py` of each family); one template shows them all (`html_page.py`).
+A report is a list of sections, and a section a list of figures, tables, charts, pictures and findings. Each family of
+methods creates its report (`report.py` of the family); one template renders them all (`html_page.py`).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ State = Literal["holds", "given up", "fails", "undecided"]
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure and what it means.
+    """One figure and its interpretation.
 
     Attributes
     ----------
     name, value
-        As shown: ``"δ-anonymity"``, ``"1.000 (1,850 of 1,850, exact)"``.
+        As displayed: ``"δ-anonymity"``, ``"1.000 (1,850 of 1,850, exact)"``.
     better
-        What it should be: ``"better is 1"``; empty where nothing is better.
+        Preferred value: ``"better is 1"``; empty if there is none.
     term
-        Name in `kgreason.release.report.words.TERMS`, whose definition is shown and linked to; empty: none.
+        Name in `kgreason.release.report.words.TERMS`, whose definition is shown and linked; empty: none.
     before
-        The same of the original, where the figure is of a graph; `None`: there is none.
+        The same figure of the original graph, for figures of graphs; `None`: not available.
     number
-        The value for programs; `None`: it is no number.
+        The value for programs; `None`: not a number.
     note
-        What limits the figure, for instance that it is an estimate; beside key figures the first clause stands alone.
+        Qualification of the figure, such as that it is an estimate; with key figures only the first clause is shown.
     key
-        Whether it is one of the few that matter most, which stand on top of the page.
+        Whether it is one of the key figures at the top of the page.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text; cells that are numbers are aligned as such."""
+    """Rows of text; numeric cells are aligned as numbers."""
 
     title: str
     columns: tuple[str, ...]
@@ -69,13 +69,13 @@ class Chart:
     Attributes
     ----------
     axis
-        What the bins are of, with its unit: ``"number of incoming edges"``.
+        Quantity of the bins, with its unit: ``"number of incoming edges"``.
     labels
-        Of the bins: ``("0", "1", "2", "3 to 4", ...)``.
+        Bin labels: ``("0", "1", "2", "3 to 4", ...)``.
     before, after
-        Share of the vertices (edges, ...) in each bin, summing to 1; `before` is empty in a public report.
+        Share of the vertices (edges, ...) in each bin, with sum 1; `before` is empty in a public report.
     counted
-        What is counted: ``"share of vertices"``.
+        Quantity of the bars: ``"share of vertices"``.
     """
 
     title: str
@@ -90,22 +90,22 @@ class Chart:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn graph, or a sample of one.
+    """A drawing of a graph or of a sample of it.
 
     Attributes
     ----------
     title
-        ``"before"`` or ``"after"``, with what is shown: ``"after: 300 of 12,000 vertices"``.
+        ``"before"`` or ``"after"``, and the number of vertices: ``"after: 300 of 12,000 vertices"``.
     x, y
-        Place of each vertex within the unit square, two digits are enough.
+        Position of each vertex in the unit square; two digits suffice.
     labels
-        Of the vertices.
+        Vertex labels.
     synthetic
         Whether each vertex is synthetic.
     edges
-        Source, target (numbers of vertices), relation, weight as text or empty, whether synthetic.
+        Source, target (vertex numbers), relation, weight as text or empty, whether synthetic.
     note
-        How the sample was taken.
+        Sampling method.
     """
 
     title: str
@@ -119,7 +119,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Finding:
-    """A condition that was checked: its state, what was found, and witnesses where it does not hold."""
+    """A condition that was checked: its state, the finding, and witnesses if it does not hold."""
 
     name: str
     state: State
@@ -133,7 +133,7 @@ Item = Figure | Table | Chart | Picture | Finding
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report: a title, a lead in plain words, and items."""
+    """A section of a report: a title, an introduction, and items."""
 
     title: str
     lead: str
@@ -142,26 +142,26 @@ class Section:
 
 @dataclass(frozen=True)
 class Report(Displayed):
-    """All that a page shows.
+    """Content of a report page.
 
     Attributes
     ----------
     title
-        For instance ``"Release of own.csv"``; of a public report nothing that names the original.
+        For instance ``"Release of own.csv"``; in a public report without names of the original data.
     secret
-        Whether it tells of the original, so that it must not be published.
+        Whether it contains information on the original graph, so that it must not be published.
     state
-        Of the verdict.
+        State of the verdict.
     verdict
         A few words: ``"(3,4)-isomorphism holds"``.
     done, safe
-        Two sentences in plain words: what was done, and why it is safe (or that it is not).
+        Two sentences: what was done, and why the release is safe or not.
     warnings
-        Such as a fixed seed.
+        For instance on a fixed seed.
     sections
         In order: guarantee, risk, utility, distributions, picture, run.
     parameters
-        All that repeats the run, and the versions that made it.
+        Parameters and versions that reproduce the run.
     """
 
     title: str

@@ -1,6 +1,6 @@
-"""Reports as plain data for JSON and back, strictly: what is read is what was written, or an error says why not.
+"""Serialization of reports as JSON, and strict parsing with error messages.
 
-``report.html`` is for reading, and can be made again from ``report.json``.
+``report.html`` can be generated again from ``report.json``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HINT = "take the report.json of the folder as anonymize wrote it, or anonymize a
 
 
 def as_dict(report: Report) -> dict[str, Any]:
-    """Plain data for JSON; ``format`` is the version of this layout.
+    """Convert a report to plain data for JSON; ``format`` is the version of this layout.
 
     Examples
     --------
@@ -62,19 +62,19 @@ def _plain(value: Any) -> Any:
 
 
 def from_dict(data: object, file: str = "report") -> Report:
-    """Read what `as_dict` makes.
+    """Parse the output of `as_dict`.
 
     Parameters
     ----------
     data
-        What JSON holds.
+        Parsed JSON.
     file
-        Where it stands, for messages.
+        File name, for messages.
 
     Raises
     ------
     ReleaseError
-        If it is of another format, or no report.
+        If the data have another format, or are not a report.
     """
     if not isinstance(data, Mapping) or "format" not in data:
         raise ReleaseError(f"{file}: is no report: the entry 'format' is missing", hint=HINT)
@@ -91,12 +91,12 @@ def from_dict(data: object, file: str = "report") -> Report:
 
 
 def read_report(path: Path) -> Report:
-    """Read the page of a ``report.json``: that of a private folder, or of a release.
+    """Read the report in a ``report.json`` of a private or release folder.
 
     Raises
     ------
     ReleaseError
-        If the file cannot be read, holds no page, or one of another format.
+        If the file cannot be read, or contains no report or one of another format.
     """
     data = parsed_json(path, "report", HINT)
     if not isinstance(data, Mapping):
@@ -107,18 +107,18 @@ def read_report(path: Path) -> Report:
     found = from_dict(data[PAGE], str(path))
     for number, section in enumerate(found.sections):
         for i, item in enumerate(section.items):
-            if wrong := _lacks(item):  # no page can be made of it
+            if wrong := _lacks(item):  # cannot be rendered
                 where = f"report.sections[{number}].items[{i}]"
                 raise ReleaseError(f"{path}: is no report: {where} {wrong}", hint=HINT)
     return found
 
 
 class _Wrong(Exception):
-    """What is wrong with data, and where."""
+    """Error in report data, with its location."""
 
 
 def _lacks(item: Item) -> str:
-    """What is wrong with an item; empty: nothing."""
+    """Error in an item; empty if it is valid."""
     if not isinstance(item, Picture) and item.term and item.term not in TERMS:
         return f"names the term {item.term!r}, which is unknown"
     if isinstance(item, Table) and any(len(row) != len(item.columns) for row in item.rows):
@@ -154,7 +154,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
-    """A value of a type, from JSON."""
+    """Value of the type `hint` from JSON."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return value
@@ -194,7 +194,7 @@ FILES = (HTML, JSON)
 
 
 def texts(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> dict[str, bytes]:
-    """The files of a report by name; `data` is what else stands in the JSON, besides digests of the folder's files."""
+    """Report files by name; `data` are further JSON entries, besides digests of the files in the folder."""
     shown = page(report).encode()
     files = {**digests(folder), HTML: sha256(shown).hexdigest()}
     whole = {"format": 1, **(data or {}), PAGE: as_dict(report)}
@@ -202,13 +202,13 @@ def texts(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -
 
 
 def write_report(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> None:
-    """Write both files into an existing folder, in which all others stand already."""
+    """Write both files into an existing folder that already contains all others."""
     for name, text in texts(folder, report, data).items():
         (folder / name).write_bytes(text)
 
 
 def write_page(path: Path, report: Report) -> None:
-    """Write the page alone, whole or not at all; one that is secret can be read by its owner alone."""
+    """Write the page only, atomically; a private report is readable by its owner only."""
     with replacing(path) as temporary:
         temporary.touch(mode=0o600 if report.secret else 0o644)
         temporary.write_bytes(page(report).encode())

@@ -1,4 +1,4 @@
-"""Sections and items that the reports of all families share: conditions, shapes of graphs, pictures, files, the run."""
+"""Report sections common to all families: conditions, distributions, pictures, files and the run."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ FRESH = "none: drawn by the operating system"
 
 @dataclass(frozen=True)
 class Run:
-    """How an anonymization was called.
+    """Parameters of an anonymization call.
 
     Attributes
     ----------
     parameters
-        By name, ready for JSON.
+        Parameters by name, as plain data for JSON.
     seed
-        What the generator began with; `None`: the operating system chose.
+        Seed of the generator; `None`: seeded by the operating system.
     program
-        The rules, where there are some.
+        The rules, if any.
     sampling
-        Draws what a report samples; it draws the same each time. `None`: nothing is sampled.
+        Generator for samples in reports; copied, so that samples are repeatable. `None`: no samples.
     """
 
     parameters: Mapping[str, Any]
@@ -57,12 +57,12 @@ class Run:
 
 
 def rule_files(program: CheckedProgram) -> list[str]:
-    """Names of the files that rules were read from, without folders."""
+    """Names of the rule files, without folders."""
     return [Path(name).name for name in program.sources if Path(name).suffix]
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a result depends on, and the machine's kind."""
+    """Versions of dependencies that affect results, and the machine type."""
     from importlib.metadata import version
 
     return {
@@ -79,7 +79,7 @@ ORDER: list[State] = ["fails", "undecided", "given up", "holds"]
 
 
 def findings(verdict: Examined) -> tuple[Finding, ...]:
-    """All conditions: first those that fail, then those that are not decided or given up, then those that hold."""
+    """Findings of all conditions, in order: failed, undecided or given up, holding."""
     items = sorted(verdict.items, key=lambda item: ORDER.index(item.state))
     alone = (what.partition(": ") for what in verdict.needs_original)
     return (
@@ -92,7 +92,7 @@ def findings(verdict: Examined) -> tuple[Finding, ...]:
 
 
 def distributions(released: KnowledgeGraph, original: KnowledgeGraph | None = None) -> Section:
-    """Degrees and weights, of the release and, if it is given, of the original."""
+    """Distributions of degrees and weights in the release and, if given, in the original graph."""
     lead = (
         "How many edges the vertices of the release have, and what their weights are."
         if original is None
@@ -119,7 +119,7 @@ def _series(graph: KnowledgeGraph) -> dict[str, Series]:
 def drawn(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, rng: np.random.Generator | None
 ) -> tuple[Section, ...]:
-    """The section with a picture before and after; none if nothing may be drawn at random."""
+    """Section with pictures before and after; empty without a random generator or vertices."""
     from kgreason.release.report.pictures import pictures
 
     if rng is None or not original.n:
@@ -132,7 +132,7 @@ def drawn(
 
 
 def files_section(names: Iterable[str], known: Mapping[str, str]) -> Section:
-    """A row for each file of a release, by its whole name or by that before its first dot."""
+    """Section with a description of each release file, found by its full name or its table name."""
     said = {**known, **FILES["shared"]}
     rows = tuple(
         (name, said.get(name) or said.get(table_of(name), "a table of the release")) for name in sorted(names)
@@ -141,12 +141,12 @@ def files_section(names: Iterable[str], known: Mapping[str, str]) -> Section:
 
 
 def limits_section(limits: Iterable[tuple[str, str]]) -> Section:
-    """What is not promised: a row for each subject."""
+    """Section on what the guarantee does not cover, one row per subject."""
     return Section("Limits", SHARED["limits"], (Table("Limits", ("what", "how far"), tuple(limits)),))
 
 
 def run_section(seconds: Mapping[str, float], done: Mapping[str, object]) -> Section:
-    """Seconds by stage, and figures that the algorithm tells of its work."""
+    """Section with seconds per stage and statistics of the algorithm."""
     times = tuple((stage, f"{s:.2f}") for stage, s in seconds.items())
     items = [Table("Time", ("stage", "seconds"), times, note="of the machine that made the release")]
     if done:
@@ -175,6 +175,6 @@ def published(
     seeded: bool,
     warnings: Sequence[str] = (),
 ) -> Report:
-    """A report that is published: its parameters are the version that made it, and nothing of the machine."""
+    """Public report, whose only parameter is the version of kgreason, without information on the machine."""
     told = (*([SHARED["seeded_public"]] if seeded else []), *warnings)
     return Report(title, False, state, verdict, done, safe, tuple(sections), {"kgreason": VERSION}, told)

@@ -1,6 +1,6 @@
-"""Words of reports: leads, limits, what each term means, and two sentences about a release (what was done, how safe).
+"""Texts of reports: introductions, limits, term definitions, and sentences on what was done and how safe a release is.
 
-A page shows a definition itself (it has no network); `Term.link` is the page of the documentation that says more.
+Definitions are shown on the page itself; `Term.link` is the page of the documentation with details.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ DOCUMENTATION = "docs/"
 
 @dataclass(frozen=True)
 class Term:
-    """A word of the reports.
+    """A glossary term of the reports.
 
     Attributes
     ----------
     name
-        As reports write it.
+        As written in reports.
     definition
         One or two sentences.
     link
@@ -55,7 +55,7 @@ class Term:
 
 
 def _joined(found: Any) -> Any:
-    """Texts in whose file line ends are blanks."""
+    """Texts with line ends replaced by blanks, recursively."""
     if isinstance(found, str):
         return " ".join(found.split())
     return {name: _joined(value) for name, value in found.items()}
@@ -73,7 +73,7 @@ TERMS: Mapping[str, Term] = MappingProxyType(
 
 
 def term_of(condition: str) -> str:
-    """Name in `TERMS` of a condition that a verdict names; empty if there is none.
+    """Name in `TERMS` of a condition of a verdict; empty if there is none.
 
     Examples
     --------
@@ -94,21 +94,21 @@ STATES = {
 
 
 def state_words(verdict: Examined) -> str:
-    """What was found, in a few words."""
+    """Result of a verdict in a few words."""
     if verdict.nothing_against and not verdict.as_promised:
         return "was not refuted by a sample, which is no proof"
     return STATES[verdict.state]
 
 
 def safe_for_owner(verdict: Examined, kept: str, undecided: str, *, seeded: bool, refuted: str = "") -> str:
-    """Why a release is safe, or that it is not, in one sentence.
+    """Sentence for the owner on why a release is safe or not.
 
     Parameters
     ----------
     kept
-        The sentence where all is as promised.
+        Sentence for the case that the guarantee holds.
     undecided
-        Why the check, the subject of a sentence, was not decided.
+        Reason for which the check was not decided, as the subject of a sentence.
     refuted
         What does not hold; empty: the names of the conditions.
     """
@@ -118,7 +118,7 @@ def safe_for_owner(verdict: Examined, kept: str, undecided: str, *, seeded: bool
 
 
 def safe_for_everybody(kept: str, *, confirmed: bool, seeded: bool) -> str:
-    """`kept`, or why a release is not safe, for those who receive it."""
+    """Sentence for recipients: `kept`, or why a release is not safe."""
     if seeded:
         return SHARED["not_public"]
     if confirmed:
@@ -127,7 +127,7 @@ def safe_for_everybody(kept: str, *, confirmed: bool, seeded: bool) -> str:
 
 
 def said(name: str, /, **values: object) -> str:
-    """A sentence of the templates, with its values."""
+    """Sentence from a template, with its values."""
     return plain(getattr(_sentences(), name)(**values))
 
 
@@ -141,5 +141,5 @@ def _sentences() -> TemplateModule:
 
 
 def plain(text: str) -> str:
-    """Words of a text that is broken into lines, in one line."""
+    """Join the lines of a text into one."""
     return " ".join(text.split())
