@@ -1,8 +1,7 @@
-"""Public names of a package that are imported on first use, so that ``import kgreason`` stays quick."""
+"""Lazy import of the public names of a package, which keeps ``import kgreason`` fast."""
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -12,20 +11,22 @@ from typing import Any
 
 
 def lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make ``__getattr__`` and ``__dir__`` of a package from the imports in the stub beside it.
+    """Make ``__getattr__`` and ``__dir__`` of a package from the imports in its stub file.
 
-    Type checkers read the same stub: each public name and its origin are written once.
+    Type checkers read the same stub: each public name and its module are written once.
 
     Parameters
     ----------
     package
         Name of the package.
     file
-        Its ``__init__.py``; the stub is the ``__init__.pyi`` in the same folder.
+        Its ``__init__.py``; the stub is ``__init__.pyi`` in the same folder.
     """
 
     @cache
     def origins() -> dict[str, tuple[str, str]]:
+        import ast  # takes 15 ms, which `import kgreason` need not wait for
+
         stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
         found = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
         return {

@@ -19,7 +19,7 @@ from typer import BadParameter
 from typer.testing import CliRunner, Result
 
 from kgreason.base import atomic_files
-from kgreason.cli import app
+from kgreason.cli import COMMANDS, LazyCommands, _summary, app
 from kgreason.cli.options import Format
 from kgreason.cli.options import sizes as sizes_of
 from kgreason.data.targets import FORMATS
@@ -967,3 +967,8 @@ def test_verify_says_which_of_its_words_are_missing(ownership: Path, anywhere: P
     gone = run("verify", "relaese", *rules)
     assert gone.exit_code == 2
     assert "relaese: there is no such file or folder" in gone.output
+
+
+def test_the_help_of_the_program_has_the_words_of_each_command() -> None:
+    for name, place in COMMANDS.items():
+        assert _summary(place) == LazyCommands(COMMANDS)[name].help
