@@ -396,7 +396,7 @@ def risk(
     x
         Sizes of the x-subgraphs that an attacker may know; default: 2 to 6.
     max_subgraphs
-        Above this number of x-subgraphs, a random subgraph of the graph is measured.
+        Above this number of x-subgraphs, only a random part of them is examined.
     allow_files
         As for `kgreason.load`.
 
@@ -409,7 +409,7 @@ def risk(
 
     Examples
     --------
-    The middle of a chain of three is unique by its in- and out-degree:
+    Every vertex of a chain of three is unique by its in- and out-degree, none by subgraphs of two vertices:
 
     >>> found = risk('@edge("own").', {"own": [("a", "b"), ("b", "c")]}, k=2, x=2)
     >>> found["in- and out-degree"].unique, found["part of 2 vertices, ground edges"].unique

@@ -151,7 +151,7 @@ def _changed(written: Sequence[Mapping[str, Any]], files: Files) -> tuple[Fault,
 
 
 def _recorded(public: Mapping[str, Any], table: str) -> str:
-    """Name of the recorded file of a table: its own, else the database, else CSV."""
+    """Name of the recorded file of a table: its own if recorded, else the database, else CSV."""
     own = (name for name in public if table_of(name) == table)
     return next(own, next((name for name in public if table_of(name) == DATABASE), f"{table}.csv"))
 

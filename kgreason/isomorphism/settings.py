@@ -16,7 +16,7 @@ Model = Literal["kx-isomorphism", "k-iso"]
 MAX_SUBGRAPHS = 1_000_000_000  # default limit of x-subgraphs, each of which takes time
 MAX_STORED = 10_000_000  # default limit where x-subgraphs are stored
 MAX_VERTICES = 20_000_000  # larger releases are refused: 64 or more bytes per vertex would fill the memory
-MAX_EXAMINED = 20_000_000  # above this number of x-subgraphs, risk is measured on a random subgraph
+MAX_EXAMINED = 20_000_000  # above this number of x-subgraphs, risk is measured on a random part of them
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""KLONE, KGUARD, k-Iso, and their parts."""
+"""Anonymizers of graphs under rules: KLONE, KGUARD, k-Iso, and their components."""

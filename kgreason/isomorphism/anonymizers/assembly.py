@@ -1,4 +1,4 @@
-"""The augmented graph put together, and the graph that is published: nothing tells original from synthetic."""
+"""Assembly of augmented graphs, and their publication with random labels and row order."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Pairs = tuple[Vertices, Vertices]
 
 
 def is_symmetric(graph: KnowledgeGraph) -> bool:
-    """Tell whether every edge but loops has its reverse in the same relation, and there is such an edge.
+    """Whether every edge except loops has its reverse in the same relation, and there is such an edge.
 
-    A one-way edge would stand out in such a graph, so its synthetic edges have to run both ways, too.
+    One-way edges would be recognizable in such a graph, so its synthetic edges have to be symmetric, too.
 
     Examples
     --------
@@ -44,12 +44,12 @@ def is_symmetric(graph: KnowledgeGraph) -> bool:
 
 
 def both_ways(edges: Pairs) -> Pairs:
-    """Add the reverse of every edge."""
+    """Append the reverse of every edge."""
     return np.concatenate(edges), np.concatenate(edges[::-1])
 
 
 def synthetic_labels(graph: KnowledgeGraph, count: int) -> list[str]:
-    """Labels for new vertices, for internal use only: `publish` replaces all labels."""
+    """Internal labels of new vertices; `publish` replaces all labels."""
     present = set(graph.labels.tolist())
     mark = "new"
     while any(label.startswith(mark) for label in present):
@@ -68,29 +68,29 @@ def assemble(
 ) -> tuple[KnowledgeGraph, dict[str, int]]:
     """Add vertices, copied edges and synthetic edges.
 
-    Each synthetic edge joins a relation at random, in proportion to the relations' sizes; its weight is still
-    to be drawn (0 until then).
+    Each synthetic edge is assigned to a random relation, in proportion to the sizes of the relations; its weight is 0
+    until it is drawn.
 
     Parameters
     ----------
     n
-        Number of vertices afterwards.
+        Number of vertices of the result.
     copies
-        By relation.
+        Copied edges by relation.
     synthetic
-        Sources and targets.
+        Sources and targets of the synthetic edges.
     symmetric
         Whether to add the reverse of each synthetic edge to the same relation.
 
     Returns
     -------
     graph, fixed
-        The augmented graph, and for each relation how many of its leading edges are originals or copies.
+        The augmented graph, and for each relation the number of leading edges that are originals or copies.
 
     Raises
     ------
     AnonymizationError
-        If there are synthetic edges but no relation that could hold them.
+        If there are synthetic edges but no relation.
     """
     names, (source, target) = list(graph.relations), synthetic
     if len(source) and not names:
@@ -135,16 +135,16 @@ def _joined(relation: Relation, parts: list[Relation | Edges]) -> Relation:
 def publish(
     augmented: Augmented, avoid_labels: Collection[str] | None, rng: np.random.Generator | None
 ) -> Release:
-    """Permute vertices and rows at random, give opaque labels, drop attributes.
+    """Permute vertices and rows at random, assign random labels, drop attributes.
 
     Parameters
     ----------
     avoid_labels
-        Labels that must not occur: those of the original graph. `None`: the labels are the numbers 1 to n, given at
-        random whatever the original labels are.
+        Labels that must not occur: those of the original graph. `None`: the labels are the numbers 1 to n, assigned at
+        random regardless of the original labels.
     rng
-        For experiments. `None`: the operating system's source, since labels are seen and could betray the state of
-        a generator that is not made for secrets, and with it the permutation.
+        For experiments. `None`: the random source of the operating system, as published labels could reveal the state
+        of a generator that is not cryptographic, and with it the permutation.
 
     References
     ----------

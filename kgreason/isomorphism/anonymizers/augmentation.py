@@ -1,4 +1,4 @@
-"""The augmented graph: synthetic vertices and edges, and copies of subgraphs with weights of their own."""
+"""Augmentation of a graph by synthetic vertices, edges, and copies of subgraphs with new weights."""
 
 from __future__ import annotations
 
@@ -24,38 +24,39 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 
 
-_FULL = 0.97  # part of a bound on incoming weights that edges of images may use up
+_FULL = 0.97  # share of a bound on incoming weights that edges of images may use
 
 
 _TRIES = 1_000
 
 
 class Draft:
-    """Grows by vertices and edges that change no subgraph of the original graph and no image made before.
+    """Augmentation in progress, which changes no original x-subgraph and no image made before.
 
-    An edge between two original vertices is safe if they are at least x apart, so that no connected set of x
-    vertices holds both, and not tied. An edge with a new vertex always is. Neither may lie inside a piece.
+    An edge between two original vertices is safe if they are at least x apart, so that no connected set of x vertices
+    contains both, and not yet tied. An edge with a new vertex is always safe. No edge may be added inside a *piece*,
+    the vertex set of a made image.
 
     Attributes
     ----------
     graph
-        The original one.
+        Original graph.
     n
-        Vertices by now; those from ``graph.n`` on are new.
+        Current number of vertices; those from ``graph.n`` on are new.
     inner, outer
-        In- and out-degree of each vertex.
+        Current in- and out-degree of each vertex.
     loops
-        Which original vertices have an edge with themselves.
+        Whether each original vertex has a loop.
     symmetric
-        Whether each synthetic edge also runs back.
+        Whether the reverse of each synthetic edge is added.
     open
-        Vertices that were promised an edge in, and those that were promised one out; each as often.
+        Vertices with a promised incoming edge, and vertices with a promised outgoing edge, with repetitions.
     standing
-        Where original vertices stand in subgraphs that rely on images, if there are such.
+        Positions of original vertices in subgraphs that rely on made images, or `None`.
     apart
         Whether original vertices keep their degrees from now on.
     bounds
-        Of the incoming weights of a vertex, by relation.
+        Bounds on the incoming weights of a vertex, by relation.
     """
 
     def __init__(
@@ -93,18 +94,18 @@ class Draft:
 
     @property
     def ties(self) -> Pairs:
-        """Synthetic edges that stand in no copy, in one direction only if the graph is symmetric."""
+        """Synthetic edges outside copies, in one direction only if the graph is symmetric."""
         return np.array(self._source, dtype=np.int64), np.array(self._target, dtype=np.int64)
 
     @property
     def added(self) -> int:
-        """Synthetic vertices and edges."""
+        """Number of synthetic vertices and edges."""
         ways = 2 if self.symmetric else 1
         ties = ways * len(self._source) + max(map(len, self.open))
         return self.n - self.graph.n + ties + sum(map(len, self._edges.values()))
 
     def new(self, count: int) -> Vertices:
-        """Add vertices."""
+        """Add vertices and return their numbers."""
         check_vertices(self.n + count)
         made = np.arange(self.n, self.n + count, dtype=np.int64)
         self.n += count
@@ -114,7 +115,7 @@ class Draft:
         return made
 
     def room(self, relation: str, vertices: Ints | int) -> npt.NDArray[np.float64]:
-        """What more weights into vertices may sum to; some is left for edges that only raise their degree."""
+        """Remaining sum of weights into vertices; a reserve is kept for edges that only raise degrees."""
         if relation not in self._incoming:
             return np.full(np.shape(vertices), np.inf)
         found: npt.NDArray[np.float64] = np.asarray(
@@ -123,30 +124,30 @@ class Draft:
         return found
 
     def piece(self, vertices: Sequence[int]) -> None:
-        """Bar edges among these vertices from now on."""
+        """Register a piece: no edges are added between these vertices from now on."""
         for v in vertices:
             self._mates.setdefault(v, set()).update(vertices)
 
     def mates(self, vertex: int) -> set[int]:
-        """Vertices with which a vertex shares a piece."""
+        """Vertices that share a piece with a vertex."""
         return self._mates.get(vertex, set())
 
     def serving(self, vertices: Ints) -> npt.NDArray[np.bool_]:
-        """Which vertices are in an image that was made."""
+        """Whether vertices are in a made image."""
         return np.isin(vertices, list(self._mates))
 
     def may(self, vertex: int, inner: int, outer: int) -> bool:
-        """Whether an original vertex may get other degrees: no image that was made gets worse by that."""
+        """Whether an original vertex may get these degrees without invalidating a made image."""
         if vertex in self._mates:
             return False
         return self.standing is None or not self.standing.hurts(vertex, (inner, outer))
 
     def around(self, vertex: int) -> set[int]:
-        """Vertices that may not stand in a piece with a vertex: nearer than x, tied to it, or in a piece with it."""
+        """Vertices that may not share a piece with a vertex: nearer than x, tied to it, or in a piece with it."""
         return self.ball(vertex) | self.mates(vertex) | self.beside(vertex)
 
     def ball(self, vertex: int) -> set[int]:
-        """Original vertices nearer than x to an original one, itself and its neighbours included."""
+        """Original vertices nearer than x to an original vertex, itself included."""
         if vertex >= self.graph.n:
             return {vertex}
         if vertex not in self._balls:
@@ -155,7 +156,7 @@ class Draft:
         return self._balls[vertex]
 
     def fits(self, source: int, target: int) -> bool:
-        """Whether an edge between two vertices is safe, and the first between them."""
+        """Whether an edge between two vertices is safe and the first synthetic one between them."""
         return not any(target in near(source) for near in (self.beside, self.mates, self.ball))
 
     def tie(self, source: int, target: int) -> None:
@@ -175,7 +176,7 @@ class Draft:
         self._beside.setdefault(v, set()).add(u)
 
     def edge(self, relation: str, source: int, target: int, weight: float) -> None:
-        """Add an edge of a relation with the weight that its place in a class needs."""
+        """Add an edge of a relation with a weight required by its position in a class."""
         self._edges[relation].append((source, target, weight))
         if relation in self._incoming:
             self._incoming[relation][target] += weight
@@ -184,7 +185,7 @@ class Draft:
         self._meet(source, target)
 
     def edges(self) -> dict[str, Edges]:
-        """Edges with weights, by relation."""
+        """Weighted edges by relation."""
         found = {}
         for name, rows in self._edges.items():
             source, target = (np.array([r[i] for r in rows], dtype=np.int64) for i in (0, 1))
@@ -193,24 +194,24 @@ class Draft:
         return found
 
     def beside(self, vertex: int) -> set[int]:
-        """Vertices with which a vertex has synthetic edges."""
+        """Vertices with a synthetic edge to or from a vertex."""
         return self._beside.get(vertex, set())
 
     def promise(self, vertices: Ints, lack_in: Ints, lack_out: Ints) -> None:
-        """Count in edges that vertices will get; `settle` adds them."""
+        """Add promised edges to the degrees of vertices; `settle` adds the edges themselves."""
         for ends, degree, lack in ((self.open[0], self.inner, lack_in), (self.open[1], self.outer, lack_out)):
             more = np.maximum(lack, 0)
             degree[vertices] += more
             ends += np.repeat(vertices, more).tolist()
 
     def settle(self) -> None:
-        """Add the edges that were promised.
+        """Add the promised edges.
 
-        Vertices that lack edges are tied to each other as far as that is safe, the ends that are left to partners.
+        Vertices that lack edges are tied to each other where that is safe; the remaining ends are tied to partners.
         """
         targets, sources = (self._rng.permutation(np.array(e, dtype=np.int64)).tolist() for e in self.open)
         self.open = [], []
-        if self.symmetric:  # an end stands for both
+        if self.symmetric:  # an edge supplies both of its ends with an incoming and an outgoing edge
             half = len(sources) // 2
             sources, targets = sources[:half], sources[half:]
         sources, targets = self._paired(sources, targets)
@@ -220,7 +221,7 @@ class Draft:
             self.tie_to_partner(v, incoming=True, promised=True)
 
     def _paired(self, sources: list[int], targets: list[int]) -> tuple[list[int], list[int]]:
-        """Tie sources to targets where that is safe; returns those without partner."""
+        """Tie sources to targets where that is safe; returns the ends without partner."""
         left = []
         for u in sources:
             at = next((i for i, v in enumerate(targets) if self.fits(u, v)), None)
@@ -231,7 +232,7 @@ class Draft:
         return left, targets
 
     def tie_to_partner(self, vertex: int, *, incoming: bool, promised: bool = False) -> None:
-        """Tie a vertex to one that serves as no image: original, the likelier the higher its degree, or spare."""
+        """Tie a vertex to one outside images: an original one, drawn in proportion to its degree, or a spare one."""
         partner = self._spare(vertex) if self.apart else self._original(vertex, incoming=incoming)
         self.tie(*((partner, vertex) if incoming else (vertex, partner)))
         if promised:
@@ -250,7 +251,7 @@ class Draft:
         return self._spare(vertex)
 
     def _spare(self, vertex: int) -> int:
-        """A new vertex in no piece; the first of them is tied to an original one of high degree."""
+        """New vertex outside pieces; the first of them is tied to an original vertex of high degree."""
         for found in self._spares:
             if self.fits(vertex, found):
                 return found
@@ -270,7 +271,7 @@ _ATTEMPTS = 20
 
 
 def copied_edges(relation: Relation, n: int, copied: Copied) -> Edges:
-    """The edges of a relation inside each model, parallel ones and loops too, with ends renamed."""
+    """Edges of a relation inside each model, including parallel edges and loops, with renamed ends."""
     between = Between.within(relation, n)
     sources, targets, rows = [], [], []
     for model, copy in copied:
@@ -293,17 +294,17 @@ def reweighed(
     noising: WeightNoising,
     rng: np.random.Generator,
 ) -> dict[str, Edges]:
-    """Draw new weights for the edges of copies, since equal ones would show which subgraphs are copies.
+    """Draw new weights for the edges of copies, as weights equal to those of the models would reveal the copies.
 
-    A draw is kept for those copies from which the rules derive what they derive from the model; the others are
-    drawn again, and keep the weights of the model if no draw will do.
+    A draw is accepted for the copies from which the rules derive the same as from the model; the others are redrawn,
+    and keep the weights of the model if no draw is accepted.
 
     Parameters
     ----------
     graph
-        Holds the models.
+        Graph that contains the models.
     edges
-        Of the copies, as `copied_edges` gives them.
+        Edges of the copies, from `copied_edges`.
     """
     weighted = [name for name, e in edges.items() if e.weight is not None]
     n = max((int(copy.max(initial=-1)) + 1 for _, copy in copied), default=graph.n)

@@ -1,4 +1,4 @@
-"""Parts of about equal size with few edges between them, by recursive bisection.
+"""Partition of a graph into parts of about equal size with few edges between them, by recursive bisection.
 
 References
 ----------
@@ -18,19 +18,19 @@ from kgreason.graph.subgraphs.ordered_adjacency import undirected
 
 
 def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
-    """Divide a graph; the same graph is always divided alike.
+    """Partition a graph, deterministically.
 
     Parameters
     ----------
     size
-        Wanted number of vertices of a part.
+        Target number of vertices of a part.
     least
-        Number of vertices that every part has to have; components with fewer are not divided.
+        Minimum number of vertices of a part; smaller components are not divided.
 
     Returns
     -------
     ndarray
-        int64, shape (n,): the part of each vertex, from 0, none left out.
+        int64, shape (n,): the part of each vertex, numbered from 0 without gaps.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def partition(graph: KnowledgeGraph, size: int, least: int) -> Vertices:
 
 
 def _whole(graph: KnowledgeGraph, parts: Vertices, least: int) -> Vertices:
-    """Components of fewer than `least` vertices, which are attacked as a whole, go to the part of their first one."""
+    """Assign components of fewer than `least` vertices, which are attacked as a whole, to the part of one vertex."""
     _, component = graph.components()
     small = np.bincount(component)[component] < least
     _, first = np.unique(component, return_index=True)
@@ -75,7 +75,7 @@ def _whole(graph: KnowledgeGraph, parts: Vertices, least: int) -> Vertices:
 
 
 def _with_least(parts: Vertices, least: int) -> Vertices:
-    """Number parts from 0; those with too few vertices join the smallest of the others."""
+    """Number parts from 0; parts with too few vertices are merged with the smallest other part."""
     while True:
         parts = np.unique(parts, return_inverse=True)[1].reshape(-1).astype(np.int64)
         sizes = np.bincount(parts)
@@ -87,14 +87,14 @@ def _with_least(parts: Vertices, least: int) -> Vertices:
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """The rows of a relation by ordered pair of vertices.
+    """Index of the rows of a relation by ordered pair of vertices.
 
     Attributes
     ----------
     relation
         The relation.
     order, keys
-        Its rows by pair, and the pair u n + v of each.
+        Row numbers sorted by pair, and the key u n + v of each.
     n
         Number of vertices.
 
@@ -113,12 +113,12 @@ class Between:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> dict[str, Between]:
-        """Look-up of each relation."""
+        """Index of each relation."""
         return {name: cls.within(relation, graph.n) for name, relation in graph.relations.items()}
 
     @classmethod
     def within(cls, relation: Relation, n: int) -> Between:
-        """Look-up of a relation among n vertices."""
+        """Index of a relation among n vertices."""
         keys = relation.source * n + relation.target
         order = np.argsort(keys, kind="stable")
         return cls(relation, order, keys[order], n)

@@ -1,4 +1,4 @@
-"""Degrees to draw: distributions fitted to the original ones, and synthetic edges that match out- with in-degrees."""
+"""Random degrees of synthetic edges: fitted distributions, and edges that match missing out- with in-degrees."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class DegreeDistribution:
     mean, variance
         Moments of the observed degrees.
     bound
-        Draws above it are cut to it: the greatest observed degree, so that no drawn one stands out, but
-        at least 1 and at most the number of vertices.
+        Upper limit of draws: the greatest observed degree, so that no drawn degree is conspicuous, but at least 1 and
+        at most the number of vertices.
 
     References
     ----------
@@ -45,7 +45,7 @@ class DegreeDistribution:
 
     @classmethod
     def fit(cls, degrees: Degrees) -> DegreeDistribution:
-        """Fit by moments."""
+        """Fit by the method of moments."""
         if not len(degrees):
             return cls(0.0, 0.0, 1)
         bound = max(1, min(int(degrees.max()), len(degrees)))
@@ -64,11 +64,11 @@ class DegreeDistribution:
 def choose_across(
     degrees: Degrees, fitted: DegreeDistribution, rng: np.random.Generator, *, fixed: bool = False
 ) -> Degrees:
-    """Raise degrees so that those in each row differ.
+    """Raise degrees so that the degrees in each row differ.
 
     In each row a random entry (the first, if `fixed`) keeps its degree; every other one keeps it if it is free, else
-    takes max(degree + 1, draw) until free. Who keeps its degree is random, because an original that always had the
-    least degree of its copies would be known by that.
+    takes max(degree + 1, draw) until free. The entry that keeps its degree is random, because an original that always
+    had the smallest degree of its copies would be recognizable.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ def choose_apart(
     degrees
         Current degrees, shape (n,).
     order
-        Vertices to settle, in this order.
+        Vertices to process, in this order.
     apart
-        For each vertex those whose degree must differ from its own; symmetric.
+        Per vertex the vertices whose degree must differ; symmetric.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def match_between(
     *,
     undirected: bool = False,
 ) -> tuple[Vertices, Vertices, Vertices, Vertices]:
-    """Draw random edges that give vertices their missing degrees, none inside a copy and no two parallel.
+    """Draw random edges that supply missing degrees, without edges inside a copy and without parallel edges.
 
     Vertex i of copy j has number ``j * n + i``.
 
@@ -161,16 +161,16 @@ def match_between(
     out_missing, in_missing
         Missing degrees, shape (n, k).
     barred
-        Sources and targets of edges that must not be repeated.
+        Sources and targets of existing edges, which must not be repeated.
     undirected
-        Whether an edge back counts as a repetition.
+        Whether the reverse of an edge counts as a repetition.
 
     Returns
     -------
     source, target
         The edges.
     sources_left, targets_left
-        Ends that found no partner, each vertex as often as it still needs one.
+        Ends without partner, each vertex as often as it still needs one.
     """
     n, k = out_missing.shape
     quotas = between_copies(out_missing.sum(axis=0), in_missing.sum(axis=0))
@@ -188,7 +188,7 @@ def match_between(
 
 
 def between_copies(out_totals: Counts, in_totals: Counts) -> Counts:
-    """How many edges to draw from each copy to each other one, so that few ends are left over.
+    """Numbers of edges to draw between each ordered pair of copies, such that few ends remain.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def between_copies(out_totals: Counts, in_totals: Counts) -> Counts:
 def _dealt(
     missing: Counts, quotas: Counts, rng: np.random.Generator, transposed: bool = False
 ) -> tuple[Vertices, Vertices]:
-    """Shuffle the open ends of each copy and deal them to the copies they go to; blocks row by row."""
+    """Shuffle the open ends of each copy and distribute them over the other copies; blocks row by row."""
     n, k = missing.shape
     blocks: list[list[Vertices]] = [[] for _ in range(k)]
     left = []
@@ -249,7 +249,7 @@ def _separate(
     keys: Callable[[Vertices, Vertices], Vertices],
     rng: np.random.Generator,
 ) -> npt.NDArray[np.bool_]:
-    """Swap targets within blocks until edges differ; tells which ones still clash after that."""
+    """Swap targets within blocks until edges differ; returns which edges still clash."""
     for _ in range(_ROUNDS):
         clash = _clashes(keys(source, target), barred)
         if not clash.any():

@@ -1,4 +1,4 @@
-"""Synthetic edges that give different degrees to vertices of one place, or make a graph weakly connected.
+"""Synthetic edges for degree diversity of images and for weak connectivity.
 
 References
 ----------
@@ -25,10 +25,10 @@ IN, OUT = 0, 1
 
 
 def images(buckets: Buckets, n: int) -> list[set[int]]:
-    """For each vertex, itself and those that an isomorphism maps it onto; empty if it is not chosen.
+    """For each vertex, itself and its images under isomorphisms of chosen subgraphs; empty if it is in none.
 
-    The relation is not closed transitively: what item 4 of Definition 4.1 needs is that images of one vertex
-    differ, and the closure can make one huge class with as many different degrees.
+    The relation is not closed transitively: item 4 of Definition 4.1 requires that images of one vertex differ, and the
+    transitive closure can be a huge class that would need as many different degrees.
 
     Parameters
     ----------
@@ -68,19 +68,19 @@ class Diversifier:
     degrees
         Current in- and out-degree of originals and copies, `ties` included.
     ties
-        Sources and targets of the synthetic edges there are already.
+        Sources and targets of the existing synthetic edges.
     x
-        Edges between original vertices nearer than this change attacked subgraphs and are avoided.
+        Edges between original vertices nearer than this change attacked subgraphs and are avoided where possible.
     symmetric
-        Whether the reverse of every tie and of every edge added will be added, too. In- and out-degrees are
-        one then, so that all is done when the in-degrees are.
+        Whether the reverse of every tie and of every added edge will be added, too. In- and out-degrees are then
+        equal, so only in-degrees are processed.
 
     Attributes
     ----------
     n
-        Number of vertices, grows by the new ones.
+        Number of vertices, including new ones.
     source, target
-        The synthetic edges added.
+        Added synthetic edges.
     """
 
     def __init__(
@@ -110,10 +110,10 @@ class Diversifier:
             order = [chosen[i] for i in rng.permutation(len(chosen))]
             fitted = DegreeDistribution.fit(reals[phi])
             missing.append(choose_apart(degrees[phi], order, apart, fitted, rng) - degrees[phi])
-        # all vertices can share the new ones, so no more of them are needed than the most that one misses
+        # new vertices can be shared by all vertices, so the maximum number of missing edges suffices
         most = max((int(m.max(initial=0)) for m in missing), default=0)
         padded = [np.concatenate([m, np.zeros(2 * most, dtype=np.int64)]) for m in missing]
-        self._missing = (padded[0], padded[-1])  # one and the same in a symmetric graph
+        self._missing = (padded[0], padded[-1])  # the same array in a symmetric graph
         self._outside = np.ones(self.n + 2 * most, dtype=np.bool_)
         self._outside[chosen] = False
         self._added: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
@@ -145,7 +145,7 @@ class Diversifier:
         self._missing[phi][v] = 0
 
     def _partners(self, v: int, phi: int, wanted: int) -> list[int]:
-        """Up to `wanted` ends for edges of v: far before near, needing ones before those outside."""
+        """Up to `wanted` partners of v: vertices that need edges, then unchosen ones; those at distance >= x first."""
         allowed = np.ones(self.n, dtype=np.bool_)
         allowed[list(self._companions[v]) if v < len(self._companions) else v] = False
         allowed[self._phi_neighbours(v, phi)] = False
@@ -173,7 +173,7 @@ class Diversifier:
 
 
 def _grouped_ends(graph: KnowledgeGraph, phi: int) -> tuple[Vertices, Vertices]:
-    """Compressed rows of the in- (phi = IN) or out-neighbours of each vertex."""
+    """CSR lists of the in- (phi = IN) or out-neighbours of each vertex."""
     source, target = graph.ends
     own, other = (target, source) if phi == IN else (source, target)
     indptr = np.zeros(graph.n + 1, dtype=np.int64)
@@ -182,7 +182,7 @@ def _grouped_ends(graph: KnowledgeGraph, phi: int) -> tuple[Vertices, Vertices]:
 
 
 def ball(indptr: Vertices, neighbours: Vertices, v: int, radius: int) -> Mask:
-    """Tell which vertices lie within `radius` steps of v.
+    """Vertices within `radius` steps of v.
 
     Examples
     --------
@@ -206,21 +206,21 @@ def ball(indptr: Vertices, neighbours: Vertices, v: int, radius: int) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class Apart:
-    """Which vertices must stay different in degree: those of a part, and those of a row.
+    """Vertices that must differ in degree: those of a part, and those of a row.
 
     Attributes
     ----------
     part
-        Part of each vertex; -1: of none.
+        Part of each vertex; -1 for none.
     rows
-        Vertices and, row by row, the copies of each; int64, shape (any, k).
+        Vertices with their copies, one row each; int64, shape (any, k).
     """
 
     part: Vertices
     rows: Vertices
 
     def others(self, v: int) -> Vertices:
-        """Vertices from which v must stay apart."""
+        """Vertices from which v must differ in degree."""
         part = np.flatnonzero(self.part == self.part[v]) if self.part[v] >= 0 else self.rows[:0, 0]
         row = self.rows[(self.rows == v).any(axis=1)].ravel()
         found: Vertices = np.union1d(part, row)
@@ -236,11 +236,11 @@ def ties(
     *,
     symmetric: bool = False,
 ) -> tuple[Pairs, int]:
-    """Choose edges that join the components.
+    """Choose edges that connect the components.
 
-    They end at vertices that nothing keeps apart from others. A component without such a vertex gets a new one, tied
-    to a vertex of it by an edge, or by edges to further new ones until its degree is one that none of those has from
-    which it must stay apart.
+    Their ends are vertices without degree constraints. A component without such a vertex gets a new one, tied to a
+    vertex of the component by an edge, or by edges via further new vertices until the degree of that vertex differs
+    from all from which it must differ.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def ties(
     Returns
     -------
     edges, n
-        Sources and targets, and the number of vertices afterwards.
+        Sources and targets, and the new number of vertices.
     """
     count = int(component.max(initial=-1)) + 1
     if count < 2:
@@ -283,13 +283,13 @@ def ties(
     return (chosen[:, 0].copy(), chosen[:, 1].copy()), n
 
 
-_TRIED = 20  # vertices of a component that are looked at
+_TRIED = 20  # vertices of a component that are tried
 
 
 def _least(
     members: Vertices, degrees: Sequence[Degrees], apart: Apart, symmetric: bool
 ) -> tuple[int, int, int]:
-    """Vertex, direction and number of edges by which its degree becomes free, the fewest found."""
+    """Vertex, direction and number of edges that make the degree of the vertex free; the fewest found."""
     found = []
     for v in members.tolist():
         others = apart.others(v)

@@ -19,27 +19,27 @@ Key = tuple[int, int]
 """Size and class."""
 
 
-_DEGREES = 64, 8_192  # degrees that are told apart: above the highest, and at most
+_DEGREES = 64, 8_192  # number of distinguished degrees above the highest one, and in total at most
 
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """What bars degrees and hosts, for the classes that lack images or have made ones.
+    """Degrees and host vertices that would invalidate an image, for classes that lack images or have made ones.
 
-    Each position of each class is a *place*; places of a class have successive numbers.
+    Each position of each class is a *place*; the places of a class have consecutive numbers.
 
     Attributes
     ----------
     first
-        Number of the first place of each class.
+        First place of each class.
     lacking, images
-        Which in- and out-degrees subgraphs that lack images, and made images, have at each place; the last column
-        tells of all higher degrees. Shape (2, places, top).
+        Degrees that occur at each place in subgraphs that lack images, and in made images; the last column stands for
+        all higher degrees. Shape (2, places, top).
     vertex, place
-        Pairs, ascending: which of some vertices stand at which places in subgraphs that rely on made images. A
-        vertex is its number among those that were given to `of`.
+        Pairs of a vertex and its place in subgraphs that rely on made images, ascending. A vertex is its index among
+        the vertices given to `of`.
     within
-        Which of these vertices are in subgraphs of a class that lack images.
+        Per class, the vertices in subgraphs that lack images.
     """
 
     first: dict[Key, int]
@@ -53,7 +53,7 @@ class Standing:
     def of(
         cls, degrees: Sequence[Vertices], lacks: Sequence[tuple[Cover, Lack]], vertices: Vertices
     ) -> Standing:
-        """Look where some vertices stand; the covers know already that the lacking subgraphs will rely on images."""
+        """Create for some vertices; the covers must already list the lacking subgraphs as relying on images."""
         highest = max(int(d.max(initial=0)) for d in degrees)
         above, most = _DEGREES
         top = min(2 * highest + above, most)
@@ -83,27 +83,27 @@ class Standing:
         return cls(first, kinds[0], kinds[1], vertex, stands, within)
 
     def copy(self) -> Standing:
-        """One that may be changed."""
+        """Return an independent copy."""
         return replace(self, lacking=self.lacking.copy(), images=self.images.copy())
 
     def after(self, phi: int, places: Ints) -> Ints:
-        """For each degree the least one from it on that an image may have that stands at some places at once.
+        """For each degree the smallest degree not below it that an image may have at all given places.
 
-        The last one stands for all that are higher; it serves where no other does.
+        The last index stands for all higher degrees; it is the result where no other degree is free.
         """
         free = ~(self.lacking[phi, places] | self.images[phi, places]).any(axis=0)
         at = np.where(free, np.arange(len(free)), len(free) - 1)
         return np.minimum.accumulate(at[::-1])[::-1].astype(np.int64)
 
     def harmless(self, degrees: Sequence[Vertices]) -> Flags:
-        """Which vertices may get these in- and out-degrees: no image has them where the vertex stands."""
+        """Whether each vertex may get these in- and out-degrees without equalling an image at a place of the vertex."""
         bad = np.zeros(len(degrees[0]), dtype=np.bool_)
         for phi in range(2):
             bad[self.vertex[self.images[phi, self.place, degrees[phi][self.vertex]]]] = True
         return ~bad
 
     def hurts(self, vertex: int, degrees: Iterable[int]) -> bool:
-        """Whether a vertex must not get these in- and out-degrees: an image has them where it stands."""
+        """Whether these in- and out-degrees of a vertex would equal those of an image at a place of the vertex."""
         low, high = np.searchsorted(self.vertex, [vertex, vertex + 1])
         top = self.images.shape[2] - 1
         return any(
@@ -112,7 +112,7 @@ class Standing:
         )
 
     def change(self, vertex: int, degrees: Iterable[int]) -> None:
-        """Give a vertex, by its number, other degrees."""
+        """Record new degrees of a vertex, given by its index."""
         low, high = np.searchsorted(self.vertex, [vertex, vertex + 1])
         for phi, degree in enumerate(degrees):
             self.lacking[phi, self.place[low:high], degree] = True

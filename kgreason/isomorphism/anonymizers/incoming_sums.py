@@ -1,4 +1,4 @@
-"""Sums of the weights of edges into one vertex: their bound, and on which sides of what rules ask for they lie."""
+"""Sums of the weights of edges into one vertex: bounds, and sides of the thresholds in rules."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import Vertices, Weights
 from kgreason.isomorphism.anonymizers.weight_density import GRID, Cuts, Units, floored, nearest
 
-_SUBSETS = 10  # edges into a vertex up to which each subset of them is summed
+_SUBSETS = 10  # maximum in-degree for which all subsets of the edges are summed
 _AT_ONCE = 1 << 20
 _TIE = 1e-9
-_HEADROOM = (1.2, 1.5)  # Beta law of what original edges leave of a bound at least, as a share of the most
+_HEADROOM = (1.2, 1.5)  # beta distribution of the share of the maximum head room that is left below a bound
 _MOST = 0.4
-_LEAST = 0.002  # share of a bound that is left where there is less head room than usual
-_FEW = 1 / 3  # share of the different usual weights that have to fit for one of them to be drawn
+_LEAST = 0.002  # minimum share of a bound that is left if less than the usual head room is requested
+_FEW = 1 / 3  # minimum share of the distinct usual weights that must fit for one of them to be drawn
 Flags = npt.NDArray[np.bool_]
 
 
 def sides_kept(target: Vertices, old: Weights, new: Units, cuts: Cuts) -> Flags:
-    """Whether sums of new weights lie where those of the old ones do, for all edges into the same vertex.
+    """Whether sums of new weights lie on the sides of the old sums, per edge, for all edges into the same vertex.
 
-    All sums of subsets where there are at most 10 edges; else of all edges, and of all but one.
+    Examined are the sums of all subsets of up to 10 edges; otherwise of all edges, and of all but one.
 
     Parameters
     ----------
     target
-        Of each edge, shape (m,).
+        Target of each edge, shape (m,).
     old
-        Weights, shape (m,).
+        Old weights, shape (m,).
     new
-        The same in grid units; none of their sums may equal a cut, which rounding could move to either side.
+        New weights in grid units; a sum equal to a cut is rejected, as rounding could move it to either side.
 
     Returns
     -------
@@ -59,16 +59,16 @@ def sides_kept(target: Vertices, old: Weights, new: Units, cuts: Cuts) -> Flags:
 
 
 def room_below(target: Vertices, weights: Units, n: int, cuts: Cuts) -> npt.NDArray[np.float64]:
-    """How much weight edges may add to each vertex before any sum of some of its edges comes to another side.
+    """Weight that edges may add to each vertex before the sum of any subset of its edges changes sides.
 
     Parameters
     ----------
     target, weights
-        Of the edges that are there, shape (m,); weights in grid units.
+        Targets and weights of the existing edges, shape (m,); weights in grid units.
 
     Returns
     -------
-    float64, shape (n,), in grid units; 0 for more than 10 edges that are together above a cut.
+    float64, shape (n,), in grid units; 0 for more than 10 edges whose sum is above a cut.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def room_below(target: Vertices, weights: Units, n: int, cuts: Cuts) -> npt.NDAr
         for value in values.tolist():
             left = value - sums
             least = np.where(left > 0, left, np.inf).min(axis=1)
-            if rows.shape[1] > _SUBSETS:  # some sum between those known may be anywhere below the cut
+            if rows.shape[1] > _SUBSETS:  # the sums of some subsets are unknown and may be just below the cut
                 least = np.where(left.min(axis=1) > 0, least, 0.0)
             room[here] = np.minimum(room[here], least)
     return room
@@ -116,14 +116,14 @@ def fitted_sums(
     rng: np.random.Generator,
     share: float = 1.0,
 ) -> Units:
-    """Scale weights down where the incoming ones of a vertex would leave no head room under the bound.
+    """Scale weights down where the sum into a vertex would leave no head room under the bound.
 
-    How much is left is random without a limit, or any sum beyond the limit would tell of a synthetic edge.
+    The head room is random without a fixed minimum; otherwise any sum beyond the minimum would reveal a synthetic edge.
 
     Parameters
     ----------
     share
-        Of the usual head room; less of it lets weights stay nearer to what they are.
+        Share of the usual head room; with less, weights stay nearer to their values.
     """
     vertex, number = np.unique(target, return_inverse=True)
     total = np.bincount(number, weights=units, minlength=len(vertex))
@@ -147,10 +147,10 @@ def fitted_room(
     rng: np.random.Generator,
     alike: int = 1,
 ) -> Units:
-    """Replace weights where they are together more than the room at their target, shape (n,).
+    """Replace weights whose sum exceeds the room at their target, shape (n,).
 
-    One edge after another gets one of the usual weights that fit into what room is left. Where few different ones do,
-    it gets any level that fits: else so many edges would get the least usual weights that these would tell them.
+    Edge by edge, a usual weight that fits into the remaining room is drawn. If few distinct usual weights fit, any
+    level that fits is drawn: otherwise the smallest usual weights would become so frequent as to reveal these edges.
 
     Parameters
     ----------
@@ -159,13 +159,13 @@ def fitted_room(
     levels
         Weights that may be released, ascending.
     alike
-        Number of edges that get each level drawn, as far as possible.
+        Number of edges that get each drawn level, as far as possible.
     """
     n, usual = len(room), usual if len(usual) else levels
     different = np.unique(usual)
-    # of levels that stand several times fewer are drawn
+    # drawn levels occur `alike` times, so fewer distinct weights need to fit
     least = max(1, int(_FEW * len(different)) // alike)
-    room = room - np.bincount(target, minlength=n)  # a unit for each edge is kept back
+    room = room - np.bincount(target, minlength=n)  # reserve one unit for each edge
     full = np.flatnonzero((np.bincount(target, weights=units, minlength=n) > room)[target])
     full = rng.permutation(full)
     full = full[np.argsort(target[full], kind="stable")]
@@ -175,7 +175,7 @@ def fitted_room(
     for number in range(int(rank.max(initial=-1)) + 1):
         now = rank == number
         rows, left = full[now], np.maximum(room[target[full[now]]], 0.0)
-        part = left / np.sqrt(after[now])  # the next ones need some, too
+        part = left / np.sqrt(after[now])  # leave room for the following edges
         order = np.argsort(part, kind="stable")
         rows, left, part = rows[order], left[order], part[order]
         group = np.arange(len(rows)) // alike
@@ -189,7 +189,7 @@ def fitted_room(
 
 
 def check_sums(units: Units, target: Vertices, bound: int, name: str) -> None:
-    """Refuse sums beyond the bound.
+    """Check that sums do not exceed the bound.
 
     Raises
     ------
@@ -206,29 +206,29 @@ def check_sums(units: Units, target: Vertices, bound: int, name: str) -> None:
         )
 
 
-_ROUNDS = 100  # of lowering weights to such that are common, and as many to any
+_ROUNDS = 100  # rounds of lowering weights to common values, and as many to any value
 
 
 def lowered(
     pair: Vertices, units: Units, taken: Vertices, levels: Units, rng: np.random.Generator, name: str
 ) -> Units:
-    """Lower weights that are taken at their pair of vertices, or stand there twice; rather to common ones.
+    """Lower weights that are taken at their pair of vertices or occur there twice, preferably to common values.
 
     Parameters
     ----------
     pair
         Number of the pair of vertices of each edge, shape (m,).
     taken
-        Weights that no edge may have, as ``pair * (GRID + 1) + weight``.
+        Weights that are not allowed, as ``pair * (GRID + 1) + weight``.
     levels
-        The common weights, ascending.
+        Common weights, ascending.
     name
-        Of the relation, for messages.
+        Name of the relation for messages.
 
     Raises
     ------
     AnonymizationError
-        If there are not enough different weights below.
+        If there are not enough different smaller weights.
     """
     units = units.copy()
     for attempt in range(2 * _ROUNDS):

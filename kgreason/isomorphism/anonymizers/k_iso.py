@@ -1,4 +1,4 @@
-"""k-Iso, the baseline: k isomorphic blocks without edges between them, whatever the rules derive.
+"""k-Iso, the baseline: k isomorphic blocks without edges between them, regardless of the rules.
 
 References
 ----------
@@ -25,12 +25,12 @@ from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
 
-ELSEWHERE = 8  # of so many attempts without an example one goes to a random row
+ELSEWHERE = 8  # without an example, one in this number of attempts moves to a random row
 
 
 @kernel
 def _count(begin: Ints, key: Ints, count: Ints, v: int, wanted: int) -> int:
-    """Number of arcs of a vertex with a key."""
+    """Number of edges of the arc of v with key `wanted`."""
     low, high = begin[v], begin[v + 1]
     while low < high:
         middle = (low + high) // 2
@@ -46,7 +46,7 @@ def _count(begin: Ints, key: Ints, count: Ints, v: int, wanted: int) -> int:
 
 @kernel
 def _common(begin: Ints, key: Ints, count: Ints, place: Ints, at: Ints, k: int, v: int, skip: int) -> int:
-    """Edges at a vertex that its block has in common with others, but for what another vertex has part in."""
+    """Number of edges at v that other blocks also have at these places, except those that involve vertex `skip`."""
     n = len(place)
     block, row, total = place[v] % k, place[v] // k, 0
     for arc in range(begin[v], begin[v + 1]):
@@ -63,7 +63,7 @@ def _common(begin: Ints, key: Ints, count: Ints, place: Ints, at: Ints, k: int, 
 
 @kernel
 def _both(begin: Ints, key: Ints, count: Ints, place: Ints, at: Ints, k: int, u: int, v: int) -> int:
-    """Edges in common that one of two vertices has part in."""
+    """Number of common edges that involve u or v."""
     found: int = _common(begin, key, count, place, at, k, u, -1)
     found += _common(begin, key, count, place, at, k, v, u)
     return found
@@ -92,30 +92,30 @@ def _exchange(place: Ints, at: Ints, u: int, v: int) -> None:
 def align(
     begin: Ints, key: Ints, count: Ints, place: Ints, at: Ints, k: int, heat: float, dice: Doubles, work: int
 ) -> int:
-    """Exchange the places of vertices, again and again, where this brings edges in common.
+    """Exchange the places of vertices repeatedly where this increases the number of edges in common.
 
-    A vertex z goes to where it has with a neighbour w the edge that another block has there: into the block of w, and
-    into the row of a neighbour of whoever stands in the row of w there. Where that has none, a random row is tried
-    sometimes.
+    A vertex z with a neighbour w is moved so that the edge coincides with one of another block: into the block of w,
+    and into the row of a neighbour of the vertex that occupies the row of w in the other block. If that vertex has no
+    such neighbour, a random row is occasionally tried.
 
     Parameters
     ----------
     begin, key, count
-        Arcs of each vertex v, from ``begin[v]`` on: ``kind * n + w``, ascending, and how many edges that are. The
-        kind is twice the relation for edges from v to w, one more for those from w to v.
+        Arcs of each vertex v, from ``begin[v]`` on: keys ``kind * n + w``, ascending, with numbers of edges. The kind
+        is twice the relation for edges from v to w, plus one for those from w to v.
     place, at
-        Place of each vertex, ``row * k + block``, and the vertex at each place; they are changed.
+        Place of each vertex, ``row * k + block``, and the vertex at each place; modified in place.
     heat
-        Temperature: the mean loss that is accepted now and then.
+        Temperature of simulated annealing, in edges in common.
     dice
         Five random numbers in [0, 1) for each attempt.
     work
-        Arcs of exchanged vertices after which no more is tried.
+        Budget: number of arcs of exchanged vertices.
 
     Returns
     -------
     int
-        What was gained: edges in common, of all pairs of blocks.
+        Increase of the number of edges in common, over all pairs of blocks.
     """
     n, gained = len(place), 0
     for roll in range(0, len(dice) - 4, 5):
@@ -151,18 +151,18 @@ def align(
 
 
 _ROUNDS = 50
-_COLD = 10  # rounds at the end in which nothing is lost
-_HEAT = 1.0  # at the beginning, in edges in common
-_SWEEPS = 40  # attempts per arc in a round at most, ...
-_ATTEMPTS = 1 << 17  # in a round at most, ...
+_COLD = 10  # final rounds without accepted losses
+_HEAT = 1.0  # initial temperature, in edges in common
+_SWEEPS = 40  # maximum number of attempts per arc in a round
+_ATTEMPTS = 1 << 17  # maximum number of attempts in a round
 _WORK = (
     1 << 19
-)  # and arcs of the vertices exchanged then, so that hubs take no longer: all together some seconds
+)  # maximum number of arcs of exchanged vertices in a round, which bounds the time for hubs: some seconds in total
 
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """The edges as each end sees them; arcs of vertex v are those from ``begin[v]`` to ``begin[v + 1]``.
+    """Edges as seen from each end; the arcs of vertex v are those from ``begin[v]`` to ``begin[v + 1]``.
 
     Attributes
     ----------
@@ -170,9 +170,9 @@ class Arcs:
         int64, shape (n + 1,).
     key
         ``kind * n + w``, ascending for each vertex; the kind is twice the number of the relation for edges from v to w,
-        one more for those from w to v; loops go out only. int64.
+        plus one for those from w to v; loops are outgoing only. int64.
     count
-        Edges of this kind, int64.
+        Number of edges of each arc, int64.
     """
 
     begin: Vertices
@@ -181,7 +181,7 @@ class Arcs:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, n: int) -> Arcs:
-        """List the arcs of a graph to which vertices are added until there are n.
+        """List the arcs of a graph that is padded to n vertices.
 
         Examples
         --------
@@ -205,10 +205,9 @@ class Arcs:
 
 def _arranged(graph: KnowledgeGraph, k: int, rng: np.random.Generator, progress: Progress) -> Vertices:
     """Divide the vertices into k blocks of equal size and align these, so that they have many edges in common."""
-    # Vertices of like degree begin in the same row; then places are exchanged by simulated annealing (S.
-    # Kirkpatrick, C. Gelatt, M. Vecchi, 1983). An edge is in common where two blocks have one between the
-    # same rows. Returns ``row * k + block`` of each vertex; n is rounded up to a multiple of k by new
-    # vertices.
+    # Initially vertices of similar degree share a row; then places are exchanged by simulated annealing (S.
+    # Kirkpatrick, C. Gelatt, M. Vecchi, 1983). An edge is in common if two blocks have one between the same rows.
+    # Returns ``row * k + block`` of each vertex; n is rounded up to a multiple of k by new vertices.
     n = -(-graph.n // k) * k
     degree = np.zeros(n, dtype=np.int64)
     degree[: graph.n] = graph.in_degree() + graph.out_degree()
@@ -228,7 +227,7 @@ def _arranged(graph: KnowledgeGraph, k: int, rng: np.random.Generator, progress:
 
 @dataclass(frozen=True)
 class KIso:
-    """The anonymizer that makes k isomorphic blocks of a graph, by edges deleted and inserted.
+    """Anonymizer that makes a graph k isomorphic blocks by deletion and insertion of edges.
 
     Attributes
     ----------
@@ -274,14 +273,14 @@ class KIso:
 
 @dataclass(frozen=True, eq=False)
 class Agreed:
-    """A relation after its blocks agree.
+    """Relation with equal blocks.
 
     Attributes
     ----------
     relation
-        First the original edges that are left, in their order, then those that are inserted, of weight 0.
+        Remaining original edges in their order, then inserted edges of weight 0.
     kept
-        Number of the former.
+        Number of remaining original edges.
     """
 
     relation: Relation
@@ -289,10 +288,10 @@ class Agreed:
 
 
 def agreed(relation: Relation, place: Vertices, k: int, rng: np.random.Generator) -> Agreed:
-    """Delete and insert as few edges as possible, given the places of vertices, so that all blocks are alike.
+    """Delete and insert as few edges as possible, for given places of vertices, so that all blocks are isomorphic.
 
-    Edges between blocks go. Between two rows all blocks get the median of the numbers of edges that they have there,
-    which changes least; of two medians it is the greater. Which of several parallel edges go is random.
+    Edges between blocks are deleted. Between two rows all blocks get the median of their numbers of edges, which
+    minimizes the changes; of two medians the greater. The deleted ones of parallel edges are chosen at random.
 
     Parameters
     ----------
@@ -301,7 +300,7 @@ def agreed(relation: Relation, place: Vertices, k: int, rng: np.random.Generator
 
     Examples
     --------
-    Of three blocks with one row for two vertices each, two have the edge:
+    Of three blocks with two rows and one vertex per row, two have the edge:
 
     >>> ends = np.array([0, 2, 4]), np.array([1, 3, 2])
     >>> place = np.array([0, 3, 1, 4, 2, 5])
@@ -345,7 +344,7 @@ def _ranks(group: Vertices, rng: np.random.Generator) -> Vertices:
 def _told_apart(
     graph: KnowledgeGraph, kept: Mapping[str, int], noising: WeightNoising, rng: np.random.Generator
 ) -> KnowledgeGraph:
-    """Lower weights of inserted edges where a parallel one has the same, since two equal rows are one edge."""
+    """Lower weights of inserted edges that equal that of a parallel edge, as two equal rows are one edge."""
     weights = {}
     for name, density in noising.densities.items():
         relation, old, first = graph.relations[name], noising.graph.relations[name], kept[name]

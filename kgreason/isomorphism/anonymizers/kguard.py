@@ -1,8 +1,8 @@
-"""KGUARD, exact: every attacked subgraph gets its images, most of them without any addition.
+"""KGUARD, exact mode: every attacked subgraph gets its images, most of them without any addition.
 
-Nearly all subgraphs have k - 1 images in the graph itself (*natural cover*). For the others members of their classes
-are made, by copies of a template that holds them all. What an addition breaks is looked for and mended, until nothing
-lacks.
+Nearly all subgraphs have k - 1 images in the graph itself (*natural cover*). For the others, members of their classes
+are made by copies of a template that contains them all. Images invalidated by an addition are detected and repaired
+until no subgraph lacks images.
 
 References
 ----------
@@ -32,16 +32,16 @@ from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 from kgreason.isomorphism.definition import Augmented, Guarantee
 from kgreason.language.check.checked_program import CheckedProgram
 
-_ATTEMPTS = 4  # at adding little, if there is time
-_LITTLE = 24  # vertices and edges that are not worth another attempt
-_FREE, _ROUNDS = 6, 16  # of mending, in the first of which original vertices may get edges
+_ATTEMPTS = 4  # attempts to find small additions, if there is time
+_LITTLE = 24  # number of added vertices and edges that is not worth another attempt
+_FREE, _ROUNDS = 6, 16  # repair rounds in which original vertices may get edges, and in total
 
 Lacks = Sequence[tuple[Cover, Lack]]
 
 
 @dataclass(frozen=True, eq=False)
 class _Mending:
-    """A graph with its new weights, and the subgraphs (`covers`, by size) that need k images, themselves included."""
+    """Search for additions to a graph with new weights; `covers` are its subgraphs, by size, that need images."""
 
     noising: WeightNoising
     graph: KnowledgeGraph
@@ -52,7 +52,7 @@ class _Mending:
     progress: Progress
 
     def least(self, attempts: int) -> Draft | None:
-        """Try some times and take what adds least; `None` if KLONE adds less."""
+        """Smallest additions of some attempts; `None` if KLONE adds less."""
         best: Draft | None = None
         attempts = max(1, min(_ATTEMPTS, attempts))
         ties = ties_to_largest(self.graph, (), self.rng)
@@ -80,7 +80,7 @@ class _Mending:
         return [(cover, cover.lack(degrees, self.progress)) for cover in self.covers]
 
     def _attempt(self, draft: Draft, lacks: Lacks, best: Draft | None) -> Draft | None:
-        """Additions after which nothing lacks; `None` if they are more than the best so far, or than KLONE's."""
+        """Additions after which no images lack; `None` if they exceed the best so far, or those of KLONE."""
         graph = self.graph
         pieces = Pieces(self.noising, graph, self.reasoner, draft, self.rng)
         most = (self.k - 1) * (graph.n + graph.m) if best is None else best.added
@@ -104,20 +104,20 @@ class _Mending:
         return None
 
 
-_EFFORT = 8_000_000  # subgraphs to look at in all attempts together
-_VERTEX_EFFORT = 50  # as which a vertex counts
+_EFFORT = 8_000_000  # subgraphs to examine in all attempts together
+_VERTEX_EFFORT = 50  # cost of a vertex, in subgraphs
 
 
 @dataclass(frozen=True)
 class Kguard:
-    """The anonymizer for the subgraphs of given sizes.
+    """Anonymizer for the subgraphs of given sizes.
 
     Attributes
     ----------
     k
-        Images of each attacked subgraph, itself included.
+        Number of occurrences of each attacked subgraph, itself included.
     sizes
-        Numbers of vertices of the attacked subgraphs, at most 6; a smaller component counts as a whole.
+        Sizes of the attacked subgraphs, at most 6; smaller components are attacked as a whole.
     trials
         Number M of weight draws, the best of which is kept.
     max_subgraphs
@@ -154,7 +154,7 @@ class Kguard:
         augmented, fixed = assemble(
             noised, draft.n, draft.edges(), draft.ties, rng, symmetric=draft.symmetric
         )
-        # the images were found for these degrees
+        # the images are valid for these degrees only
         if (augmented.in_degree() != draft.inner).any() or (augmented.out_degree() != draft.outer).any():
             raise RuntimeError("KGUARD lost count of degrees")
         figures = {
@@ -185,7 +185,6 @@ class Kguard:
     def _covers(
         self, graph: KnowledgeGraph, reasoner: InducedReasoner, rng: np.random.Generator, progress: Progress
     ) -> list[Cover]:
-        """One for each size, and for components that are smaller."""
         need, covers = self.k - 1, []
         whole = {rows.shape[1]: rows for rows in small_components(graph, max(self.sizes))}
         for x in sorted({*self.sizes, *whole}):

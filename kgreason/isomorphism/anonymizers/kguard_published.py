@@ -1,8 +1,8 @@
-"""KGUARD as published: use the isomorphic subgraphs that the graph has, copy only where they are too few.
+"""KGUARD, published mode: use the isomorphic subgraphs of the graph, and add copies only where there are too few.
 
-It arranges for k chosen members of each bucket only, so item 4 of Definition 4.1 may fail for other members;
-the verifier tells for how many. Line 11 is read lightly: vertices at the same position of chosen members differ in
-degree, not all that some chain of isomorphisms maps onto each other (`diversify.images`).
+It provides images for k chosen members of each bucket only, so item 4 of Definition 4.1 may fail for other members; the
+checker reports how many. Line 11 is read in its weaker form: vertices at the same position of chosen members differ in
+degree, not all vertices related by a chain of isomorphisms (`degree_diversity.images`).
 
 References
 ----------
@@ -40,14 +40,14 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PublishedKguard:
-    """The anonymizer for one x, in its published mode.
+    """Anonymizer for one x, in published mode.
 
     Attributes
     ----------
     k
-        Number of disjoint isomorphic subgraphs to arrange for.
+        Number of disjoint isomorphic subgraphs to provide.
     x
-        Number of vertices of an attacked subgraph, at most 6; a smaller component counts as a whole.
+        Number of vertices of an attacked subgraph, at most 6; smaller components are attacked as a whole.
     trials
         Number M of weight draws, the best of which is kept.
     max_subgraphs
@@ -108,7 +108,7 @@ class PublishedKguard:
 
 @dataclass(eq=False)
 class _Build:
-    """The chosen subgraphs, with copies where a bucket has too few disjoint members."""
+    """Chosen subgraphs, with copies where a bucket has too few disjoint members."""
 
     graph: KnowledgeGraph
     k: int

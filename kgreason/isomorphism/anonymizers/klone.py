@@ -1,4 +1,4 @@
-"""KLONE: k copies of the graph, tied together so that the copies of a vertex differ in degree.
+"""KLONE: k copies of the graph, connected by synthetic edges that give the copies of a vertex different degrees.
 
 References
 ----------
@@ -34,12 +34,12 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Klone:
-    """The anonymizer that is correct for every x at once.
+    """Anonymizer that protects every x at once.
 
     Attributes
     ----------
     k
-        Number of copies, the original one included.
+        Number of copies, the original included.
     trials
         Number M of weight draws, the best of which is kept.
     """
@@ -84,8 +84,8 @@ class Klone:
         self, graph: KnowledgeGraph, symmetric: bool, rng: np.random.Generator
     ) -> tuple[Pairs, int]:
         """Sources and targets of the synthetic edges, and the number of new vertices they need."""
-        # In a symmetric graph their reverses are still to be added: there a vertex has one degree, and each
-        # edge it lacks goes forth or back at random.
+        # In a symmetric graph the reverses are added later: a vertex then has one degree, and each edge it lacks is
+        # directed at random.
         n, k = graph.n, self.k
         tied = tie_pieces(graph, k, rng)
         missing = (
@@ -97,7 +97,7 @@ class Klone:
     def _missing_degrees(
         self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
     ) -> tuple[Degrees, Degrees]:
-        """What copies of vertices lack of their chosen out- and in-degrees, shape (n, k); equal in total."""
+        """Missing out- and in-degrees of the copies of vertices, shape (n, k), with equal totals."""
         out_chosen, out_missing = self._chosen(graph.out_degree(), tied[0], rng)
         in_chosen, in_missing = self._chosen(graph.in_degree(), tied[1], rng)
         surplus = int(out_missing.sum() - in_missing.sum())
@@ -108,13 +108,13 @@ class Klone:
     def _missing_halves(
         self, graph: KnowledgeGraph, tied: Pairs, rng: np.random.Generator
     ) -> tuple[Degrees, Degrees]:
-        """What copies of vertices lack of their chosen degrees, divided at random into equal totals."""
+        """Missing degrees of the copies of vertices, divided at random into equal totals."""
         chosen, missing = self._chosen(graph.out_degree(), both_ways(tied)[0], rng)
         _raise_greatest(chosen, missing, int(missing.sum()) % 2, rng)
         return halves(missing, rng)
 
     def _chosen(self, real: Degrees, ends: Vertices, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
-        """Choose degrees of the copies, and what they lack of them, given the ends of the ties."""
+        """Chosen degrees of the copies, and the missing degrees, given the ends of the ties."""
         ties = np.bincount(ends, minlength=len(real) * self.k).reshape(self.k, len(real)).T
         current = real[:, None] + ties
         chosen = choose_across(current, DegreeDistribution.fit(real), rng)
@@ -122,18 +122,18 @@ class Klone:
 
 
 def check_k(k: int) -> None:
-    """Refuse a k that protects nothing."""
+    """Check that k is at least 2."""
     if k < 2:
         raise AnonymizationError(f"k must be at least 2, not {k}", hint="k = 3 is usual")
 
 
 def check_x(x: int, graph: KnowledgeGraph | None = None) -> None:
-    """Refuse an x that KGUARD cannot handle.
+    """Check that KGUARD can handle x.
 
     Raises
     ------
     AnonymizationError
-        If it is out of range, or greater than the number of vertices of the graph.
+        If x is out of range or greater than the number of vertices of the graph.
     """
     if not 1 <= x <= LARGEST:
         raise AnonymizationError(
@@ -147,7 +147,7 @@ def check_x(x: int, graph: KnowledgeGraph | None = None) -> None:
 
 
 def check_vertices(count: int) -> None:
-    """Refuse a release that would not fit into memory.
+    """Check that the release fits into memory.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def check_vertices(count: int) -> None:
 
 
 def tie_pieces(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs:
-    """Random edges that make one tree of the components of all copies, each edge between different copies."""
+    """Random edges between different copies that connect the components of all copies into one tree."""
     n = graph.n
     count, component = graph.components()
     sizes = np.bincount(component, minlength=count)
@@ -174,7 +174,7 @@ def tie_pieces(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs
     own, copy = piece // k, piece % k
     size = start[own + 1] - start[own]
     inner = ordered[start[own] + rng.integers(0, np.maximum(size, 1))]
-    # a random vertex of the pieces before: whole components in all copies, then this one in earlier copies
+    # a random vertex of the earlier components: those in all copies, then this one in earlier copies
     at = rng.integers(0, start[own] * k + copy * size)
     before = at < start[own] * k
     within = np.where(before, 0, at - start[own] * k)
@@ -188,10 +188,10 @@ def tie_pieces(graph: KnowledgeGraph, k: int, rng: np.random.Generator) -> Pairs
 
 
 def exchanged(edges: Pairs, n: int, k: int, rng: np.random.Generator) -> Pairs:
-    """Permute the copies at random in synthetic edges; vertices from n k on keep their numbers.
+    """Permute the copies of the ends of synthetic edges at random; vertices from n k on keep their numbers.
 
-    The copies are alike but for these edges, and the ways to choose them favour copies by number. Without
-    the exchange the true copy would be the one that they favour least.
+    The copies differ only in these edges, whose choice favours copies by number. Without the permutation the original
+    would be the least favoured copy.
 
     Examples
     --------
@@ -207,8 +207,8 @@ def exchanged(edges: Pairs, n: int, k: int, rng: np.random.Generator) -> Pairs:
 
 
 def _raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.random.Generator) -> None:
-    """Raise degrees by `surplus` in all: evenly, and what remains at the greatest of random rows."""
-    # Rows stay free of repeats, since all of a row rises alike or its greatest alone.
+    """Raise degrees by `surplus` in total: evenly, and by the remainder at the greatest entries of random rows."""
+    # Rows stay free of repeats, as either all entries of a row rise equally or only the greatest does.
     rows, k = chosen.shape
     if not rows:
         return
@@ -222,7 +222,7 @@ def _raise_greatest(chosen: Degrees, missing: Degrees, surplus: int, rng: np.ran
 
 
 def halves(missing: Degrees, rng: np.random.Generator) -> tuple[Degrees, Degrees]:
-    """Divide missing degrees at random into those of edges that go forth and of edges that go back."""
+    """Divide missing degrees at random into out- and in-degrees."""
     owner = rng.permutation(np.repeat(np.arange(missing.size), missing.ravel()))
     forth = np.bincount(owner[::2], minlength=missing.size).reshape(missing.shape).astype(np.int64)
     return forth, missing - forth
@@ -236,18 +236,18 @@ def partnered(
     *,
     symmetric: bool,
 ) -> tuple[Pairs, int]:
-    """Edges between copies that give vertices their missing degrees, with new vertices for who finds no partner.
+    """Edges between copies that supply missing degrees, with new vertices for ends without partner.
 
     Parameters
     ----------
     missing
-        Out- and in-degrees, shape (n, k); vertex i of copy j has number ``j * n + i``, new ones follow.
+        Out- and in-degrees, shape (n, k); vertex i of copy j has number ``j * n + i``; new vertices follow.
     barred
-        Edges that must not be repeated.
+        Existing edges, which must not be repeated.
     degree
         Usual degree of a vertex.
     symmetric
-        Whether an edge back counts as a repetition.
+        Whether the reverse of an edge counts as a repetition.
 
     Returns
     -------
@@ -265,14 +265,14 @@ def partnered(
 def to_new_vertices(
     sources: Vertices, targets: Vertices, first: int, degree: float, rng: np.random.Generator
 ) -> tuple[Pairs, Pairs, int]:
-    """Tie open ends to as few new vertices as avoid parallel edges and give them about the usual degree."""
+    """Tie open ends to the fewest new vertices that avoid parallel edges and have about the usual degree."""
     most = max((int(np.bincount(e).max()) for e in (sources, targets) if len(e)), default=0)
     usual = int(np.ceil(max(len(sources), len(targets)) / max(1.0, np.ceil(degree))))
     new = max(most, min(usual, first + 1))
     if not new:
         empty = np.empty(0, dtype=np.int64)
         return (empty, empty), (empty, empty), 0
-    # ends of one vertex follow one another, so they meet different new vertices
+    # the ends of one vertex are consecutive, so they meet different new vertices
     rank = rng.permutation(first)
     sources, targets = (ends[np.argsort(rank[ends])] for ends in (sources, targets))
     outgoing = (sources, first + np.arange(len(sources)) % new)
@@ -291,17 +291,17 @@ def _copies(graph: KnowledgeGraph, name: str, k: int) -> Edges:
 
 
 def check_diversity(graph: KnowledgeGraph, buckets: Iterable[Rows]) -> None:
-    """Postcondition: images are disjoint and differ in in- and in out-degree.
+    """Check the postcondition that images are disjoint and differ in in- and in out-degree.
 
     Parameters
     ----------
     buckets
-        Images of one another, each of shape (k, vertices), position by position.
+        Sets of mutual images, each of shape (k, vertices), position by position.
 
     Raises
     ------
     RuntimeError
-        If they do not: a defect of the algorithm.
+        If the condition fails, which is a defect of the algorithm.
     """
     for degree in (graph.in_degree(), graph.out_degree(), np.arange(graph.n)):
         for bucket in buckets:
@@ -311,7 +311,7 @@ def check_diversity(graph: KnowledgeGraph, buckets: Iterable[Rows]) -> None:
 
 
 def ties_to_largest(graph: KnowledgeGraph, more: Iterable[Rows], rng: np.random.Generator) -> Pairs:
-    """Random edges that tie every other component, and a random vertex of each of `more`'s rows, to the largest."""
+    """Random edges that tie every other component, and a random vertex of each row of `more`, to the largest one."""
     count, component = graph.components()
     if not count:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)

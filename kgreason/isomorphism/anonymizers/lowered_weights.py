@@ -1,8 +1,8 @@
-"""Lower weights where the original ones exceed an incoming sum, and the query answers that new weights lose.
+"""Lowering of weights whose incoming sums exceed a bound, with few lost query answers.
 
-Of two owners who hold more than half of a company each, one at most can do so where shares sum to 1. Which of them
-loses it is chosen: at first who has the fewest such stakes keeps them, since those answers need the fewest; then
-others are tried at many vertices at once, and kept where answers nearby come back.
+If shares must sum to 1, at most one of two owners of more than half of a company can keep the majority. Initially the
+owners with the fewest such edges keep them, as their answers depend on the fewest edges; then other choices are tried
+at many vertices at once, and kept where answers nearby are regained.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Answers = Mapping[str, npt.NDArray[np.int64]]
 
 
 def query_answers(graph: KnowledgeGraph, program: CheckedProgram) -> Answers:
-    """Answer the ``@query`` predicates; `program` holds what they need."""
+    """Answer the ``@query`` predicates; `program` holds the rules that they need."""
     from kgreason.graph.facts import answers
 
     return answers(graph, program)
 
 
 def symmetric_loss(original: Answers, changed: Answers) -> float:
-    """U△: the mean over the queries of size of a △ b / size of a ∪ b, 0 for a query without any answer.
+    """U△: mean over the queries of size of a △ b / size of a ∪ b; 0 for a query without answers.
 
     References
     ----------
@@ -56,7 +56,7 @@ def _jaccard_distance(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> flo
 
 
 def missing(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Rows of b that a lacks; those of each are distinct."""
+    """Rows of b that a lacks; the rows of each are distinct."""
     if not a.shape[1]:
         return b[len(a) :]
     both = np.concatenate([a, b])
@@ -65,7 +65,7 @@ def missing(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]) -> npt.NDArray[n
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A graph, its answers, and their U△."""
+    """Graph with its query answers and their U△."""
 
     graph: KnowledgeGraph
     answers: Answers
@@ -74,7 +74,7 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Compares the answers of graphs with those of the original one.
+    """Comparison of the query answers of graphs with those of the original.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Judge:
 
     @cached_property
     def queries(self) -> tuple[str, ...]:
-        """Queries by whose answers it judges: those that depend on weights."""
+        """Queries that are compared: those that depend on weights."""
         return tuple(query for query in self.program.queries if self._weighed(query))
 
     def _weighed(self, query: str) -> bool:
@@ -98,7 +98,7 @@ class Judge:
 
     @cached_property
     def needed(self) -> CheckedProgram:
-        """The rules that they need."""
+        """Rules that these queries need."""
         return restricted(self.program, self.queries)
 
     @cached_property
@@ -107,17 +107,17 @@ class Judge:
         return query_answers(self.graph, self.needed)
 
     def judged(self, graph: KnowledgeGraph) -> Judged:
-        """Judge a graph that has the original vertices, and perhaps more."""
+        """Evaluate a graph that contains the original vertices."""
         return self.all_judged(graph)[0]
 
     def all_judged(self, *graphs: KnowledgeGraph) -> list[Judged]:
-        """Judge graphs side by side, for much of the work on one is not shared by cores."""
-        reference = self.reference  # made here, once, and not by each
+        """Evaluate graphs in parallel, as much of the work on one graph uses a single core."""
+        reference = self.reference  # computed once, before the threads start
         found = each(lambda graph: query_answers(graph, self.needed), graphs)
         return [Judged(g, a, symmetric_loss(reference, a)) for g, a in zip(graphs, found, strict=True)]
 
     def lost(self, answers: Answers) -> npt.NDArray[np.float64]:
-        """Share of the original answers that are lost, summed over queries, at the vertices of these; shape (n,)."""
+        """Share of lost original answers, summed over queries, at each vertex of these answers; shape (n,)."""
         lost = np.zeros(self.graph.n)
         for query, rows in self.reference.items():
             gone = missing(answers[query], rows)
@@ -131,7 +131,7 @@ class Judge:
         return vertex_positions(self.program)
 
     def differing(self, a: Answers, b: Answers, n: int) -> npt.NDArray[np.bool_]:
-        """Mark the vertices of answers that only one of the two holds, shape (n,); all for answers without any."""
+        """Vertices of answers that only one of two sets has, shape (n,); all vertices for answers without vertices."""
         marked = np.zeros(n, dtype=np.bool_)
         for query in a:
             rows: Vertices = np.concatenate([missing(a[query], b[query]), missing(b[query], a[query])])
@@ -143,31 +143,31 @@ class Judge:
         return marked
 
 
-_SPARE = 0.04  # share of a bound that is kept free where weights sum to more than the bound
-_BEYOND = 0.03  # share of a bound that lies between a cut and a weight above it there
+_SPARE = 0.04  # share of a bound that is kept free where weights exceed the bound
+_BEYOND = 0.03  # distance of a weight above a cut from the cut, as a share of the bound
 _TINY = 1e-9
-_ROUNDS = 4  # for each trial
-_TRIED = 0.3  # share of the lowered edges that are tried at once; in vain: half as many, one at least
-_PATIENCE = 10  # rounds in vain after which the search ends
-_FAR = 3  # edges between a vertex where others are tried and the answers that are taken for a consequence
+_ROUNDS = 4  # per trial
+_TRIED = 0.3  # initial share of the lowered edges that are raised in a round; halved after a failure, at least one edge
+_PATIENCE = 10  # consecutive failures that end the search
+_FAR = 3  # maximum number of edges between a changed vertex and the answers attributed to the change
 
 Numbers = dict[str, npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
 class Excess:
-    """Lowers weights to bounds of incoming sums.
+    """Lowers weights to the bounds of incoming sums.
 
     Attributes
     ----------
     judge
-        Tells which answers are lost.
+        Evaluates the lost answers.
     bounds
-        Of incoming sums, by relation.
+        Bounds of incoming sums, by relation.
     cuts
-        Of single weights, by relation.
+        Cuts of single weights, by relation.
     rng
-        Source of randomness.
+        Random generator.
     """
 
     judge: Judge
@@ -176,7 +176,7 @@ class Excess:
     rng: np.random.Generator
 
     def lowered(self, trials: int, progress: Progress) -> Judged:
-        """The graph of the judge with weights within the bounds, of which few answers are lost."""
+        """Original graph with weights lowered to the bounds such that few answers are lost."""
         graph, cuts = self.judge.graph, self.cuts
         first = self._few_first()
         best = self._with(first)
@@ -211,7 +211,7 @@ class Excess:
         return best
 
     def _few_first(self) -> Numbers:
-        """Number edges: the fewer of them that see a cut their source has, the less; in the end who is in no answer."""
+        """Priority of edges: sources with few edges above a cut first, sources in no answer last."""
         graph, first = self.judge.graph, {}
         answering = self.judge.lost({query: rows[:0] for query, rows in self.judge.reference.items()}) > 0
         for name, bound in self.bounds.items():
@@ -232,7 +232,7 @@ class Excess:
         return self.judge.judged(self.judge.graph.with_weights(weights))
 
     def _gain(self, near: Vertices, gain: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Sum gains of vertices for the marked one nearest to each, against the direction of edges."""
+        """Sum the gains of vertices at the nearest marked vertex, against the direction of edges."""
         source, target = self.judge.graph.ends
         for _ in range(_FAR):
             reached = (near[target] >= 0) & (near[source] < 0)
@@ -243,12 +243,12 @@ class Excess:
 def within_bound(
     weights: Weights, target: Vertices, first: npt.NDArray[np.float64], bound: float, cuts: Cuts
 ) -> Weights:
-    """Lower weights where they sum to more than a bound; as many as fit stay on their sides of the cuts.
+    """Lower weights whose sum exceeds a bound; as many as fit stay on their sides of the cuts.
 
     Parameters
     ----------
     first
-        Which edges into a vertex stay on their sides rather than others: those of the least numbers.
+        Priority of the edges into a vertex for staying on their sides; the smallest numbers first.
 
     Examples
     --------

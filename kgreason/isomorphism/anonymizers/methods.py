@@ -1,4 +1,4 @@
-"""The algorithms by name."""
+"""Selection of the anonymizer by name, and its application to parts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from kgreason.isomorphism.settings import MAX_STORED, MAX_SUBGRAPHS, Settings
 
 
 def choose(settings: Settings, sizes: tuple[int, ...]) -> Anonymizer:
-    """Choose the algorithm by its name.
+    """Return the anonymizer of the settings.
 
     Parameters
     ----------
     sizes
-        Numbers of vertices of the attacked subgraphs, ascending.
+        Sizes of the attacked subgraphs, ascending.
 
     Raises
     ------
     AnonymizationError
-        If there is none of this name, or it has no such mode.
+        If there is no method of this name, or it has no such mode.
     """
     method, mode, k, trials = settings.method, settings.mode, settings.k, settings.trials
     if method in ("klone", "k-iso") and mode != "exact":
@@ -58,17 +58,17 @@ def divide(
     *,
     keep_cuts: bool,
 ) -> tuple[Anonymizer, KnowledgeGraph]:
-    """Use an algorithm on parts of about `size` vertices.
+    """Apply an anonymizer to parts of about `size` vertices.
 
     Returns
     -------
     algorithm, graph
-        The algorithm for the whole, and the graph whose subgraphs it protects.
+        Anonymizer of the whole graph, and the graph whose subgraphs it protects.
 
     Raises
     ------
     AnonymizationError
-        If parts are too small, or the library that divides graphs is not installed.
+        If parts are too small, or the library that partitions graphs is not installed.
     """
     if isinstance(algorithm, KIso):
         raise AnonymizationError("k-Iso divides the graph itself", hint="leave --split out, or the method")

@@ -1,4 +1,4 @@
-"""Which attacked subgraphs lack images, by natural members of their classes and by those that were made.
+"""Natural cover: attacked subgraphs that lack images among the natural and the made members of their classes.
 
 References
 ----------
@@ -25,27 +25,27 @@ from kgreason.graph.subgraphs.patterns import Catalogue, Classes
 
 Ints = npt.NDArray[np.int64]
 
-SAMPLE = 2_048  # members of a class that are kept at hand
-_WHOLLY = 0.2  # share of a sample without images from which on the class is mended before all are visited
-_COSTLY = 5_000_000  # subgraphs of which not all are visited as long as some at hand lack images
-_CLOSELY = 512  # subgraphs of a class that are looked at closely, ...
-_TAKEN = 4_096  # ... and that are taken up ...
-_HARDLY = 0.1  # if at most this part of those finds images
+SAMPLE = 2_048  # sampled members of a class
+_WHOLLY = 0.2  # share of the sample without images above which a class is repaired before a full visit
+_COSTLY = 5_000_000  # number of subgraphs above which all are visited only after no sampled one lacks images
+_CLOSELY = 512  # subgraphs of a class whose images are searched
+_TAKEN = 4_096  # subgraphs of a class that may count as lacking ...
+_HARDLY = 0.1  # ... if at most this share of the searched ones finds images
 _BUDGET = 1 << 15  # steps of the search for the images of one subgraph
-_PLACES = (64, 4_096)  # members that one subgraph may have for images, at first and then
+_PLACES = (64, 4_096)  # maximum number of candidate members per subgraph, in the first and the second attempt
 _BLOCK = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
 class Lack:
-    """Subgraphs without images, of each class some at least if there are such.
+    """Subgraphs without images; at least some of each class that has any.
 
     Attributes
     ----------
     members, classes
-        In canonical order, by class; int64, shape (N, x) and (N,).
+        Vertices in canonical order and classes; int64, shape (N, x) and (N,).
     missing
-        How many images each lacks, shape (N,).
+        Number of missing images of each, shape (N,).
     """
 
     members: Ints
@@ -53,20 +53,20 @@ class Lack:
     missing: Ints
 
     def beyond(self, served: int) -> Lack:
-        """Those that lack more than so many images."""
+        """Subgraphs that lack more than `served` images."""
         more = self.missing > served
         return Lack(self.members[more], self.classes[more], self.missing[more])
 
 
 class Cover:
-    """The attacked subgraphs of one size and where their images are.
+    """Attacked subgraphs of one size with their images.
 
     Parameters
     ----------
     targets
-        The attacked subgraphs if they are not all connected ones with x vertices; shape (T, x).
+        Attacked subgraphs, shape (T, x), if they are not all connected ones with x vertices.
     need
-        Images of each, k - 1.
+        Number of images of each, k - 1.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Cover:
         return self.catalogue.census.total if self._targets is None else len(self._targets)
 
     def _draw(self) -> None:
-        """Keep some random members of each class at hand."""
+        """Sample members of each class."""
         counts = self.catalogue.class_counts()
         threshold = np.minimum(2.0**31, 2.0**31 * SAMPLE / np.maximum(counts, 1)).astype(np.int64)
         draw = np.full(len(counts), DRAW, dtype=np.uint8)
@@ -109,23 +109,23 @@ class Cover:
         self.turns = self.catalogue.forms.turns()
 
     def forget(self) -> None:
-        """Let go of all members that were made."""
+        """Remove all made members."""
         none = np.empty((0, self.x), dtype=np.int64), np.empty(0, dtype=np.int64)
         self.made = self.relying = none
 
     def rely(self, lack: Lack) -> None:
-        """Keep in mind which subgraphs rely on members that are made."""
+        """Record subgraphs that rely on made members."""
         self.relying = (
             np.concatenate([self.relying[0], lack.members]),
             np.concatenate([self.relying[1], lack.classes]),
         )
 
     def add(self, members: Ints, classes: Ints) -> None:
-        """Take in members that were made, in canonical order."""
+        """Add made members in canonical order."""
         self.made = np.concatenate([members, self.made[0]]), np.concatenate([classes, self.made[1]])
 
     def candidates(self) -> tuple[Ints, Ints]:
-        """All members at hand by class, those that were made first."""
+        """Sampled and made members by class, made ones first."""
         members = np.concatenate([self.made[0], self.members])
         classes = np.concatenate([self.made[1], self.classes])
         order = np.argsort(classes, kind="stable")
@@ -143,7 +143,7 @@ class Cover:
         size = np.maximum(np.bincount(self.classes, minlength=count), 1)
         share = np.bincount(self.classes[poor], minlength=count) / size
         wholly = (share > _WHOLLY) & (self._counts > _CLOSELY)
-        if self._counts.sum() > _COSTLY and poor.any():  # first those at hand, then all
+        if self._counts.sum() > _COSTLY and poor.any():  # first the sampled members, then all
             some = self._still(pools, self.members[poor], self.classes[poor])
             if len(some.members):
                 return some
@@ -151,7 +151,7 @@ class Cover:
         members, kinds = visit_all(catalogue, wanted, pools, self.need, advance=progress.advance)
         classes = catalogue.class_of[kinds].astype(np.int64)
         members = catalogue.ordered(members, kinds)
-        if len(catalogue.forms) > count:  # rare classes that the sample had missed
+        if len(catalogue.forms) > count:  # rare classes that the sample missed
             self._learn(members[classes >= count], classes[classes >= count])
             return self.lack(degrees, progress)
         rest = poor & wholly[self.classes]
@@ -166,8 +166,8 @@ class Cover:
         self.turns = self.catalogue.forms.turns()
 
     def _still(self, pools: Pools, members: Ints, classes: Ints) -> Lack:
-        """Those that find no images among all members at hand."""
-        # Of a large class a sample is searched; if hardly any of it finds images, more count as lacking.
+        """Subgraphs without images among all candidates."""
+        # Of a large class only a sample is searched; if hardly any of it finds images, more count as lacking.
         order = np.lexsort((self._rng.random(len(classes)), classes))
         rank = np.arange(len(order)) - np.searchsorted(classes[order], classes[order])
         order, rank = order[rank < _TAKEN], rank[rank < _TAKEN]
@@ -180,7 +180,7 @@ class Cover:
         return Lack(members[open_], classes[open_], missing[open_])
 
     def missing(self, members: Ints, classes: Ints, ranks: Shorts) -> Ints:
-        """How many images subgraphs lack, in canonical order, that search them among all members at hand."""
+        """Number of images that each subgraph, in canonical order, lacks among all candidates."""
         missing = np.zeros(len(members), dtype=np.int64)
         rows = np.arange(len(members))
         for need in range(self.need, 0, -1):
@@ -189,7 +189,7 @@ class Cover:
         return missing
 
     def search(self, members: Ints, classes: Ints, ranks: Shorts, need: int) -> npt.NDArray[np.bool_]:
-        """Which subgraphs, in canonical order, find so many images among all members at hand."""
+        """Whether each subgraph, in canonical order, finds `need` images among all candidates."""
         from kgreason.graph.subgraphs.member_pools import search
 
         others, of = self.candidates()
@@ -222,12 +222,12 @@ def choose_disjoint(
     Parameters
     ----------
     degrees
-        In- and out-degree of each vertex. Of the members disjoint from those chosen before, one is taken
-        whose vertices differ from theirs, position by position, in as many degrees as possible.
+        In- and out-degree of each vertex. Among the members disjoint from those already chosen, one is chosen whose
+        vertices differ from theirs, position by position, in as many degrees as possible.
 
     Returns
     -------
-    Per class an array of 1 .. k rows: members in canonical order. Fewer than k rows mean that no k disjoint
+    Per class an array of 1 .. k rows: members in canonical order. With fewer than k rows, no k disjoint
     members were found; the search is greedy with restarts.
 
     Examples

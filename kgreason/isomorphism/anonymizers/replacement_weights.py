@@ -1,4 +1,4 @@
-"""New weights for edges whose targets get no others: if possible the rules cannot tell them from the old ones."""
+"""Replacement weights for edges, where possible on the same side of every rule threshold as the old weights."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ from kgreason.isomorphism.anonymizers.weight_density import GRID, Sample, Sight,
 Flags = npt.NDArray[np.bool_]
 
 _ROUNDS = 240
-_FREE = 20  # draws after which weights come nearer to the old ones, ...
+_FREE = 20  # draws after which weights approach the old ones, ...
 NEAR = 100
 """Draws after which they are as near as they can be, ..."""
-_BESIDE = 0.04  # share of an old weight that the new one is away from it then
-_FORCED = 160  # ... and after which they only have to differ
-_PATIENCE = 5  # draws before weights that repeat are moved by force
+_BESIDE = 0.04  # relative distance from the old weight at that point
+_FORCED = 160  # draws after which weights only have to differ
+_PATIENCE = 5  # draws before repeated weights are shifted
 
 
 class Drawing:
-    """Draws for the edges of one relation.
+    """Draws of weights for the edges of one relation.
 
     Parameters
     ----------
     name, relation
-        Its weights are the old ones, on whose sides new ones should lie.
+        Relation with the old weights, on whose sides new ones should lie.
     density
-        Where weights are drawn from.
+        Distribution of the weights.
     bound
-        Of incoming sums, in grid units; `None`: there is none.
+        Bound of incoming sums, in grid units; `None`: unbounded.
     sight
-        On which sides of its cuts weights and their sums should stay.
+        Cuts whose sides weights and their sums should keep.
     rng
-        Source of randomness.
+        Random generator.
     barred
-        Weights of the edges, shape (m,), of which a new weight may equal none of its pair of vertices; `None`: any.
+        Weights of the edges, shape (m,); a new weight may equal none of those of its pair of vertices. `None`: no
+        restriction.
     """
 
     def __init__(
@@ -67,14 +68,14 @@ class Drawing:
         self.spread = 2 * int(np.bincount(self.pair).max(initial=0)) + 2
 
     def run(self, units: Units | None = None, rows: Flags | None = None, attempt: int = 0) -> Units:
-        """Draw until all weights are as they should be, or differ at least.
+        """Draw until all weights satisfy the conditions, or at least differ.
 
         Parameters
         ----------
         units, rows
-            Weights to start from, and which of them to draw anew: with one edge all others into its target.
+            Initial weights, and the ones to redraw: with an edge all others into its target.
         attempt
-            Number of draws that were in vain before; many make weights come nearer to the old ones.
+            Number of earlier failed draws; with more of them weights approach the old ones.
 
         Raises
         ------
@@ -109,14 +110,14 @@ class Drawing:
         return units
 
     def again(self, size: int, redraws: Sequence[tuple[Flags, int]]) -> Units:
-        """Weights of further draws, for each edge as often as for any other: they follow the law of the first.
+        """Weights of independent further draws, equally many for each edge, with the distribution of the first draw.
 
-        Whole draws come first, in the order of the edges; of the last one as many random edges as are left.
+        Whole draws come first, in the order of the edges; the last one is a random selection of edges.
 
         Parameters
         ----------
         redraws
-            Which weights were drawn anew, and with what `attempt`, one time after another.
+            Marked weights that were redrawn, with the `attempt`, in order.
         """
         if not size:
             return np.empty(0, dtype=np.int64)
@@ -132,7 +133,7 @@ class Drawing:
         return units[chosen]
 
     def _repeated(self, times: int) -> Drawing:
-        """The same edges so many times, each time between vertices of their own: all are drawn in the same rounds."""
+        """Copies of all edges, each copy between vertices of its own, so that all are drawn in the same rounds."""
         many = copy(self)
         number = np.repeat(np.arange(times), len(self.old))
         pairs = int(self.pair.max()) + 1
@@ -146,7 +147,7 @@ class Drawing:
         return many
 
     def _drawn(self, rows: Vertices, attempt: int) -> Units:
-        """Draw weights on the sides of the old ones, the nearer to them the more attempts there were."""
+        """Draw weights on the sides of the old ones, nearer to them with more attempts."""
         near = min(max(attempt - _FREE, 0) / (NEAR - _FREE), 1.0)
         units = np.empty(len(rows), dtype=np.int64)
         for side, levels in enumerate(self.levels):
@@ -162,7 +163,7 @@ class Drawing:
         return units
 
     def _clashing(self, rows: Vertices, units: Units) -> Flags:
-        """Mark weights that are an old one of their pair of vertices, or stand there before; pairs are whole."""
+        """Weights equal to an old weight or an earlier new weight of their pair of vertices; pairs are complete."""
         key = self.pair[rows] * (GRID + 1) + units[rows]
         at = np.minimum(np.searchsorted(self.taken, key), len(self.taken) - 1)
         clash: Flags = np.ones(len(key), dtype=np.bool_)
@@ -171,14 +172,14 @@ class Drawing:
         return clash
 
     def _strayed(self, rows: Vertices, units: Units) -> Flags:
-        """Mark weights on another side than the old ones, and those of sums on another side."""
+        """Weights on another side than the old ones, or with sums on another side."""
         moved: Flags = self.sight.single.side(units[rows] / GRID) != self.side[rows]
         if len(self.sight.added):
             moved |= ~sides_kept(self.target[rows], self.old[rows], units[rows], self.sight.added)
         return moved
 
     def _shifted(self, rows: Vertices, units: Units, attempt: int) -> Units:
-        """Move weights by some levels of their side, the farther the more attempts; in the end by any levels."""
+        """Shift weights by some levels of their side, further with more attempts; finally by any levels."""
         if attempt >= _FORCED:
             return self._moved(units[rows], self.density.levels, attempt - _FORCED)
         moved = np.empty(len(rows), dtype=np.int64)
@@ -188,7 +189,7 @@ class Drawing:
         return moved
 
     def _moved(self, units: Units, levels: Units, attempt: int) -> Units:
-        """Move weights by some levels; the least ones to any low level."""
+        """Shift weights by some levels; the smallest ones to any low level."""
         rng = self.rng
         at = np.searchsorted(levels, units)
         up = (rng.random(len(units)) < 0.5) & (self.bound is None)
@@ -200,14 +201,14 @@ class Drawing:
 
 
 def _by_side(levels: Units, sight: Sight) -> list[Units]:
-    """The levels on each side of the cuts; all of them for a side without any."""
+    """Levels on each side of the cuts; all levels for a side without any."""
     side = sight.single.side(levels / GRID)
     found = [levels[side == s] for s in range(len(sight.single) + 1)]
     return [some if len(some) else levels for some in found]
 
 
 def pair_numbers(relation: Relation) -> Vertices:
-    """Number the pair of vertices of each edge, shape (m,)."""
+    """Number of the pair of vertices of each edge, shape (m,)."""
     n = int(max(relation.source.max(initial=0), relation.target.max(initial=0))) + 1
     keys: Vertices = relation.source * n + relation.target
     pair: Vertices = np.unique(keys, return_inverse=True)[1].astype(np.int64)
@@ -215,7 +216,7 @@ def pair_numbers(relation: Relation) -> Vertices:
 
 
 def constant_beside(old: float, density: WeightDensity, sight: Sight, rng: np.random.Generator) -> float:
-    """A weight for all edges of a relation whose weights are all `old`, on the side of this if there is one."""
+    """New weight for all edges of a relation with constant weight `old`, on the same side if possible."""
     constants = density.constants / GRID
     same = sight.single.side(constants) == sight.single.side(np.array(old))
     return float(rng.choice(constants[same] if same.any() else constants))

@@ -1,9 +1,8 @@
-"""Split & merge without loss: edges between parts stay, and copies protect the subgraphs that cross them.
+"""Split & merge without loss: edges between parts are kept, and copies protect the subgraphs that cross parts.
 
-Parts are anonymized with stubs for the edges that lead out of them (module `stubs`), so that their
-vertices have their true degrees. Subgraphs with an edge between parts lie in the seam
-(`seam`), of which k - 1 copies are made. No copy is tied to an original vertex, so that
-the parts' images stay different in degree.
+Parts are anonymized with stubs for the edges that leave them (module `stubs`), so that their vertices have their true
+degrees. Subgraphs with an edge between parts lie in the seam (`seam`), of which k - 1 copies are made. No copy is tied
+to an original vertex, so that the degree diversity of the images within parts is kept.
 
 References
 ----------
@@ -35,7 +34,7 @@ from kgreason.language.check.checked_program import CheckedProgram
 
 
 def seam(graph: KnowledgeGraph, parts: Vertices, x: int) -> Vertices:
-    """Vertices of connected subgraphs of x >= 2 vertices in which an edge between parts runs.
+    """Vertices of connected subgraphs of x >= 2 vertices that contain an edge between parts.
 
     Examples
     --------
@@ -57,7 +56,7 @@ def seam(graph: KnowledgeGraph, parts: Vertices, x: int) -> Vertices:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """k - 1 copies of a region, whose vertices differ in degree from their originals and from each other.
+    """k - 1 copies of a region whose vertices differ in degree from their originals and from each other.
 
     Attributes
     ----------
@@ -66,7 +65,7 @@ class Copies:
     synthetic
         Sources and targets of edges between copies and to new vertices; in a symmetric graph without their reverses.
     n
-        Number of vertices afterwards: the graph, copy after copy, new vertices.
+        Number of vertices of the result: the graph, the copies in order, new vertices.
     """
 
     edges: dict[str, Edges]
@@ -77,12 +76,12 @@ class Copies:
 def copies(
     graph: KnowledgeGraph, region: Vertices, k: int, rng: np.random.Generator, *, symmetric: bool
 ) -> Copies:
-    """Copy what a region induces k - 1 times; no edge is added to a vertex of the graph, nor inside a copy.
+    """Copy the induced subgraph of a region k - 1 times; no edge is added to a vertex of the graph or inside a copy.
 
     Parameters
     ----------
     graph
-        With the weights and degrees that the region is to have.
+        Graph with the final weights and degrees of the region.
     region
         Vertices, ascending.
     """
@@ -113,16 +112,16 @@ def copies(
 
 @dataclass(frozen=True, eq=False)
 class SplitKeep:
-    """The anonymizer of large graphs that keeps all edges.
+    """Anonymizer of large graphs that keeps all edges.
 
     Attributes
     ----------
     inner
-        Anonymizes the parts; must protect subgraphs of x vertices, and put no edge inside one.
+        Anonymizer of the parts; must protect subgraphs of x vertices, and add no edge inside one.
     parts
-        Part of each vertex, from 0, none left out; components of fewer than x vertices are whole.
+        Part of each vertex, numbered from 0 without gaps; components of fewer than x vertices are not divided.
     k, x
-        As of `inner`.
+        Parameters of `inner`.
     """
 
     inner: Anonymizer
@@ -133,12 +132,12 @@ class SplitKeep:
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Augment the parts, each with its own random numbers, then copy the seam.
+        """Augment the parts, each with its own random generator, then copy the seam.
 
         Raises
         ------
         AnonymizationError
-            If a part admits no anonymization, or x is 1: then there is nothing to cross a cut.
+            If a part admits no anonymization, or x is 1, as no subgraph of one vertex crosses parts.
         """
         if self.x < 2:
             raise AnonymizationError(
@@ -185,7 +184,7 @@ class SplitKeep:
         symmetric: bool,
         rng: np.random.Generator,
     ) -> tuple[KnowledgeGraph, dict[str, int], dict[str, float]]:
-        """Add the copies of the seam, and edges that make all weakly connected."""
+        """Add the copies of the seam, and edges that make the graph weakly connected."""
         symmetric = symmetric and is_symmetric(graph)
         copied = copies(graph, region, self.k, rng, symmetric=symmetric)
         more, fixed = assemble(graph, copied.n, copied.edges, copied.synthetic, rng, symmetric=symmetric)
@@ -204,7 +203,7 @@ class SplitKeep:
 def _told_apart(
     graph: KnowledgeGraph, drawn: KnowledgeGraph, parts: Vertices, glued: Glued, rng: np.random.Generator
 ) -> KnowledgeGraph:
-    """Lower weights of edges between parts that are real ones of their pair, or stand there twice (item 3)."""
+    """Lower weights of edges between parts that equal a real weight of their pair, or occur there twice (item 3)."""
     weights = {}
     for name, r in graph.relations.items():
         weight = drawn.relations[name].weight

@@ -1,7 +1,6 @@
-"""Split & merge: parts of a graph are anonymized in parallel, and put together without the edges between them.
+"""Split & merge: parts of a graph are anonymized in parallel, and merged without the edges between them.
 
-What this gives up is named: the edges between parts are lost (item 1 of Definition 4.1), and what holds holds for the
-graph without them.
+The edges between parts are lost (item 1 of Definition 4.1), and the guarantee refers to the graph without them.
 
 References
 ----------
@@ -52,19 +51,19 @@ def joints(
     *,
     symmetric: bool = False,
 ) -> Pairs:
-    """Choose random edges that make a tree of the parts and leave images different in degree.
+    """Choose random edges that connect the parts in a tree and keep the degree diversity of images.
 
-    A degree is raised by one only where no vertex of the part has the degree that it becomes: vertices of a part that
-    differ in degree before differ then, too.
+    A degree is raised by one only if no vertex of the part has the new degree: vertices of a part that differed in
+    degree still differ.
 
     Parameters
     ----------
     part
-        Part of each vertex, from 0, none left out; each part is weakly connected.
+        Part of each vertex, numbered from 0 without gaps; each part is weakly connected.
     barred
         Edges that must not be chosen, as ``source * n + target``, ascending.
     full
-        Vertices that take no further incoming edge if others do.
+        Vertices that get a further incoming edge only if no others can.
     symmetric
         Whether the reverse of each edge will be added, too.
 
@@ -104,7 +103,7 @@ def joints(
 
 
 def _free(members: Vertices, degrees: Sequence[Vertices]) -> Vertices:
-    """Members of which no other has any of the degrees that they get by one more edge."""
+    """Members whose degrees after one more edge differ from those of all other members."""
     free = np.ones(len(members), dtype=np.bool_)
     for degree in degrees:
         mine = degree[members]
@@ -130,7 +129,7 @@ def total(found: Sequence[Augmented]) -> dict[str, float]:
 
 
 def with_one_constant(graph: KnowledgeGraph, noising: WeightNoising) -> KnowledgeGraph:
-    """Where all edges of a relation had one weight, every part has drawn its own; take that of the first."""
+    """Unify the constant weights of relations, which each part has drawn separately: take that of the first."""
     weights = {}
     for name, density in noising.densities.items():
         weight = graph.relations[name].weight
@@ -146,7 +145,7 @@ def augmented(
     rng: np.random.Generator,
     progress: Progress,
 ) -> list[Augmented]:
-    """Augment parts side by side, each with its own random numbers."""
+    """Augment parts in parallel, each with its own random generator."""
     progress.step("Anonymizing parts", len(graphs), "parts")
 
     def work(task: tuple[KnowledgeGraph, np.random.Generator]) -> Augmented:
@@ -155,19 +154,19 @@ def augmented(
     return in_processes(work, list(zip(graphs, rng.spawn(len(graphs)), strict=True)), progress.advance)
 
 
-_ROOM = 0.99  # of a bound: vertices whose incoming weights sum to more take no joint if others can
+_ROOM = 0.99  # share of a bound: vertices with a higher incoming sum get no joint if others can
 
 
 @dataclass(frozen=True, eq=False)
 class SplitMerge:
-    """The anonymizer of graphs that are too large or too dense as a whole.
+    """Anonymizer of graphs that are too large or too dense as a whole.
 
     Attributes
     ----------
     inner
-        Anonymizes the parts.
+        Anonymizer of the parts.
     parts
-        Part of each vertex, from 0, none left out (`kgreason.isomorphism.anonymizers.bisection`); int64, shape (n,).
+        Part of each vertex, numbered from 0 without gaps (module `bisection`); int64, shape (n,).
     """
 
     inner: Anonymizer
@@ -176,7 +175,7 @@ class SplitMerge:
     def augment(
         self, graph: KnowledgeGraph, rules: CheckedProgram, rng: np.random.Generator, progress: Progress
     ) -> Augmented:
-        """Augment the parts, each with its own random numbers, and join them; edges between parts are left out.
+        """Augment the parts, each with its own random generator, and join them without the edges between parts.
 
         Raises
         ------
@@ -221,7 +220,7 @@ class SplitMerge:
 
 
 def _copies(found: Sequence[Augmented], numbers: Sequence[Vertices], n: int) -> Vertices | None:
-    """The copies of all vertices, if every part was copied as a whole."""
+    """Copies of all vertices if every part was copied as a whole, else `None`."""
     copied = [a.copies for a in found if a.copies is not None]
     if len(copied) < len(found):
         return None
@@ -232,7 +231,7 @@ def _copies(found: Sequence[Augmented], numbers: Sequence[Vertices], n: int) -> 
 
 
 def _between(graph: KnowledgeGraph, parts: Vertices, n: int) -> Vertices:
-    """Edges between parts, either way, as ``source * n + target``, ascending."""
+    """Edges between parts in both directions, as ``source * n + target``, ascending."""
     source, target = graph.ends
     cut = parts[source] != parts[target]
     source, target = source[cut], target[cut]
@@ -254,13 +253,13 @@ R = TypeVar("R")
 
 
 def in_processes(work: Callable[[T], R], items: Sequence[T], done: Callable[[], None]) -> list[R]:
-    """Do work on all items, each in one of as many processes as there are cores.
+    """Process items in parallel, in one process per core.
 
     Parameters
     ----------
     work
-        Must not depend on what it did before. Where processes are forked (Linux) it may be any function, elsewhere one
-        that can be pickled; its results can be in any case.
+        Stateless function. Where processes are forked (Linux) it may be any function, elsewhere it must be picklable;
+        results must be picklable.
     done
         Called after each item.
 
@@ -272,8 +271,8 @@ def in_processes(work: Callable[[T], R], items: Sequence[T], done: Callable[[], 
     Raises
     ------
     MemoryError
-        If the system ends a process. What `work` raises is raised here; either ends all processes, and so does an
-        interruption by the user.
+        If the system ends a process. Exceptions of `work` are raised here; these, as well as an interruption by the
+        user, end all processes.
 
     Examples
     --------
@@ -293,7 +292,7 @@ def in_processes(work: Callable[[T], R], items: Sequence[T], done: Callable[[], 
         last.callback(pool.shutdown, cancel_futures=True)
         otherwise.callback(_end, before)
         with deferred(), warnings.catch_warnings():
-            # other threads: neither the progress bar's nor idle ones do harm
+            # other threads are only the progress bar's and idle ones, which are harmless
             warnings.simplefilter("ignore", DeprecationWarning)
             running = [pool.submit(_one, item) for item in items]
         try:
@@ -314,7 +313,7 @@ _work: Callable[[Any], Any]  # of a process that was begun for it
 
 
 def _begin(work: Callable[[Any], Any], places: SimpleQueue[int]) -> None:
-    """Prepare a process: it has one core, and leaves interruptions to the one that began it."""
+    """Initialize a worker process: it uses one core, and ignores interruptions, which the parent handles."""
     global _work
     _work = work
     for name in ("SIGINT", "SIGHUP"):

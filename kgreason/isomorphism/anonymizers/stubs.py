@@ -1,8 +1,8 @@
-"""Parts that know the edges that lead out of them: each ends at a stub, a vertex that stands for the other end.
+"""Parts with stubs: every edge that leaves a part ends at a stub, a vertex that represents the other end.
 
-Whoever anonymizes such a part sees the true degrees of its vertices. Edges to stubs are of a relation of their own and
-every stub has a loop of it. So a subgraph with a stub is isomorphic to none without, and stubs serve as images of stubs
-alone: afterwards they may go, and the edges to them become the edges that they stood for.
+An anonymizer of such a part sees the true degrees of its vertices. Edges to stubs belong to a separate relation, in
+which every stub has a loop. So no subgraph with a stub is isomorphic to one without, and stubs are images of stubs
+only: afterwards they can be removed, and the edges to them replaced by the edges that they represent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgreason.language.check.checked_program import CheckedProgram
 
 @dataclass(frozen=True, eq=False)
 class Glued:
-    """Augmented parts with the edges between them in place again.
+    """Augmented parts with the edges between them restored.
 
     Attributes
     ----------
@@ -28,11 +28,11 @@ class Glued:
         Vertices of the original graph, then the synthetic ones. In each relation: original edges inside parts,
         synthetic ones, original edges between parts, and synthetic ones that led to stubs.
     weighed
-        How many leading edges of each relation have their weights; the others are still to be drawn.
+        Number of leading edges of each relation with final weights; the others are drawn later.
     part
         Part of each vertex; -1 for former stubs, which are in no image.
     numbers
-        What number each vertex of an augmented part has now; -1: it is gone.
+        New number of each vertex of an augmented part; -1 if it was removed.
     """
 
     graph: KnowledgeGraph
@@ -42,7 +42,7 @@ class Glued:
 
 
 def stub_relation(graph: KnowledgeGraph, rules: CheckedProgram) -> str:
-    """Name for the relation of edges to stubs that neither the graph nor the rules use."""
+    """Name of the relation of edges to stubs, used neither by the graph nor by the rules."""
     name = "stub"
     while name in graph.relations or name in rules.arities:
         name += "_"
@@ -52,7 +52,7 @@ def stub_relation(graph: KnowledgeGraph, rules: CheckedProgram) -> str:
 def with_stubs(
     graph: KnowledgeGraph, parts: Vertices, divided: Sequence[Piece], name: str
 ) -> list[KnowledgeGraph]:
-    """Give each piece a stub for every edge between parts; an edge and its reverse share one.
+    """Add a stub to the pieces for every edge between parts; an edge and its reverse share one.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def with_stubs(
     source, target = source[cut], target[cut]
     own, other = np.concatenate([source, target]), np.concatenate([target, source])
     leaves = np.arange(len(own)) < len(source)
-    number = _numbered((own * graph.n + other) * 2 + leaves)  # parallel edges have stubs of their own
+    number = _numbered((own * graph.n + other) * 2 + leaves)  # parallel edges have separate stubs
     key = (own * graph.n + other) * (number.max(initial=0) + 1) + number
     local = np.empty(graph.n, dtype=np.int64)
     found = []
@@ -104,10 +104,10 @@ def without_stubs(
     augmented: Sequence[KnowledgeGraph],
     name: str | None = None,
 ) -> Glued:
-    """Put augmented pieces together, with the original edges between them, if there are any, instead of those to stubs.
+    """Merge augmented pieces, and replace edges to stubs by the original edges between pieces, if any.
 
-    Stubs with further edges stay, as synthetic vertices. Synthetic edges of the stubs' relation become ones of the
-    largest relation: no image holds both of their ends.
+    Stubs with further edges stay as synthetic vertices. Synthetic edges of the relation of stubs are assigned to the
+    largest relation: no image contains both of their ends.
     """
     n, part, added, numbers = graph.n, [np.empty(graph.n, dtype=np.int64)], [], []
     for i, (piece, before, after) in enumerate(zip(divided, stubbed, augmented, strict=True)):
@@ -138,7 +138,7 @@ Added = tuple[Vertices, Vertices, Weights | None]
 
 
 def _added(before: KnowledgeGraph, after: KnowledgeGraph, name: str | None) -> dict[str, Added]:
-    """Synthetic edges of each relation, but loops of copied stubs."""
+    """Synthetic edges of each relation, without loops of copied stubs."""
     found: dict[str, Added] = {}
     for r, relation in after.relations.items():
         new = np.arange(len(relation)) >= len(before.relations[r])

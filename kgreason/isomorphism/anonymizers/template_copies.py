@@ -1,4 +1,4 @@
-"""Copies of templates: their host vertices, the degrees of these, and the images that they make."""
+"""Copies of templates that serve as images: choice of host vertices and their degrees, and construction."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from kgreason.isomorphism.anonymizers.natural_cover import Cover, Lack
 from kgreason.isomorphism.anonymizers.templates import Example, Template
 from kgreason.isomorphism.anonymizers.weight_noise import WeightNoising
 
-VERTEX_COST = 2.0  # of a new vertex, in edges
-_HOSTS = 4_000  # original vertices that are looked at
+VERTEX_COST = 2.0  # cost of a new vertex, in edges
+_HOSTS = 4_000  # original vertices that are considered as hosts
 
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A template and where the classes lie in it.
+    """Template with the positions of the classes in it.
 
     Attributes
     ----------
     origin
-        For each pair of its vertices, the vertices of the graph from which its edges are copied, -1 for none;
+        For each pair of template vertices, the pair of graph vertices from which its edges are copied, -1 for none;
         shape (t, t, 2).
     graph
-        It as a graph, with the weights of the members that were copied.
+        The template as a graph, with the weights of the copied members.
     places
-        By size and class: a member, in canonical order.
+        By size and class: template vertices of a member, in canonical order.
     """
 
     origin: Ints
@@ -43,16 +43,16 @@ class Planned:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A copy of a template.
+    """Planned copy of a template.
 
     Attributes
     ----------
     cost
-        In edges, vertices counted in.
+        Cost of edges and vertices, in edges.
     hosts
-        Original vertex in which each vertex stands, -1 for a new one; shape (t,).
+        Original vertex that hosts each template vertex, -1 for a new vertex; shape (t,).
     degrees
-        In- and out-degrees that they get, shape (2, t).
+        Resulting in- and out-degrees, shape (2, t).
     """
 
     cost: float
@@ -61,16 +61,15 @@ class Choice:
 
 
 class Hosts:
-    """Chooses hosts and degrees so that a copy serves all lacking subgraphs and little is added.
+    """Choice of hosts and degrees for a copy that serves all lacking subgraphs with few additions.
 
-    A copy serves a subgraph if none of its vertices stands in one of the subgraph, nor has the in- or out-degree of
-    the one in whose place it stands. The degrees that the hosts have from then on must not undo that, nor what images
-    do that were made before.
+    A copy serves a subgraph if they share no vertex and no in- or out-degree at any position. The new degrees of the
+    hosts must preserve this, and must not invalidate images made before.
 
     Parameters
     ----------
     lacks
-        The attacked subgraphs by size, and those of them that lack images.
+        Covers by size, with the attacked subgraphs that lack images.
     """
 
     def __init__(self, draft: Draft, lacks: Sequence[tuple[Cover, Lack]], rng: np.random.Generator) -> None:
@@ -82,7 +81,7 @@ class Hosts:
         self._number[self._vertices] = np.arange(len(self._vertices))
 
     def _candidates(self) -> Ints:
-        """Some original vertices that are in no image and have no loop, in random order."""
+        """Original vertices without loop outside all images: half of them by degree, half random; in random order."""
         draft, n = self._draft, self._draft.graph.n
         if draft.apart:
             return np.empty(0, dtype=np.int64)
@@ -92,12 +91,12 @@ class Hosts:
         return self._rng.permutation(some[~draft.loops[some] & ~draft.serving(some)])
 
     def choose(self, planned: Planned) -> Choice:
-        """Choose a copy of a template."""
+        """Choose hosts and degrees for a copy of a template."""
         t, standing = planned.graph.n, self._standing.copy()
         hosts = np.full(t, -1, dtype=np.int64)
         degrees = np.zeros((2, t), dtype=np.int64)
         inside = np.stack([planned.graph.in_degree(), planned.graph.out_degree()])
-        near = np.zeros(len(self._vertices) + 1, dtype=np.bool_)  # the last for all others
+        near = np.zeros(len(self._vertices) + 1, dtype=np.bool_)  # last entry: all other vertices
         for v in self._rng.permutation(t).tolist():
             keys = [
                 (key, int(p)) for key, place in planned.places.items() for p in np.flatnonzero(place == v)
@@ -118,7 +117,7 @@ class Hosts:
     def _host(
         self, standing: Standing, places: Ints, inside: Ints, allowed: Flags
     ) -> tuple[int, tuple[int, int]]:
-        """Number of the vertex that is cheapest to give free degrees, or -1 for a new one; and these degrees."""
+        """Index of the cheapest host (-1 for a new vertex), with its free degrees."""
         after = [standing.after(phi, places) for phi in range(2)]
         highest = len(after[0]) - 1
         fresh = int(after[0][inside[0]]), int(after[1][inside[1]])
@@ -134,7 +133,7 @@ class Hosts:
         return number, (int(then[0][number]), int(then[1][number]))
 
     def _fitting(self, planned: Planned, v: int) -> Flags:
-        """Candidates that have room for the weights into a vertex of the template."""
+        """Whether each candidate has room for the weights into a template vertex."""
         fits = np.ones(len(self._vertices), dtype=np.bool_)
         for name, relation in planned.graph.relations.items():
             into = relation.target == v
@@ -146,20 +145,20 @@ class Hosts:
         return fits
 
     def _cost(self, planned: Planned, hosts: Ints, degrees: Ints) -> float:
-        """In edges; `degrees` are those besides the template's own edges, shape (2, t)."""
+        """Cost in edges; `degrees` exclude the edges of the template, shape (2, t)."""
         before = [len(ends) for ends in self._draft.open]
         now = [np.where(hosts >= 0, self._real[phi][hosts], 0) for phi in range(2)]
         after = [before[phi] + int((degrees[phi] - now[phi]).sum()) for phi in range(2)]
         return max(after) - max(before) + planned.graph.m + VERTEX_COST * int((hosts < 0).sum())
 
 
-_VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # in edges, for templates to choose from
-_EXAMPLES = 8  # members of a class that are looked at for a template
+_VERTEX_COSTS = 2 * (1.0, 2.0, 6.0)  # costs of a template vertex, in edges, each tried for a template
+_EXAMPLES = 8  # members of a class that are considered for a template
 _ATTEMPTS = 4
 
 
 class Pieces:
-    """Makes copies of templates."""
+    """Builder of copies of templates."""
 
     def __init__(
         self,
@@ -175,13 +174,13 @@ class Pieces:
         self._between = Between.of(graph)
 
     def make(self, lacks: Sequence[tuple[Cover, Lack]], *, apart: bool) -> None:
-        """Add copies that hold a member of every lacking class, and tell the covers.
+        """Add copies that contain a member of every lacking class, and register them with the covers.
 
         Parameters
         ----------
         apart
-            Whether to stand on new vertices only, and to change the degree of no other vertex: nothing breaks by
-            that.
+            Whether to use new vertices only, and to keep the degrees of all other vertices, which invalidates no
+            image.
         """
         self._draft.apart = apart
         for served in range(max(int(lack.missing.max(initial=0)) for _, lack in lacks)):
@@ -191,7 +190,7 @@ class Pieces:
             self._build(*min(options, key=lambda option: option[0].cost), rest)
 
     def _plans(self, lacks: Sequence[tuple[Cover, Lack]]) -> Iterator[Planned]:
-        """The template of before as far as it is needed, in which classes stand where they stood, or new ones."""
+        """The previous template restricted to the lacking classes if it contains them all, and new templates."""
         keys = {(cover.x, int(c)) for cover, lack in lacks for c in np.unique(lack.classes)}
         if self._before is not None and keys <= set(self._before.places):
             yield self._restricted(self._before, keys)
@@ -199,7 +198,7 @@ class Pieces:
             yield self._planned(lacks, cost)
 
     def _restricted(self, planned: Planned, keys: Set[Key]) -> Planned:
-        """Only the vertices and edges that some classes need."""
+        """Restrict a template to the vertices and edges that some classes need."""
         places = {key: place for key, place in planned.places.items() if key in keys}
         used = np.unique(np.concatenate(list(places.values())))
         origin = np.full_like(planned.origin, -1)
@@ -211,18 +210,18 @@ class Pieces:
         return Planned(origin, self._copied(origin), moved)
 
     def _planned(self, lacks: Sequence[tuple[Cover, Lack]], vertex_cost: float) -> Planned:
-        """Place a random lacking subgraph of each class, those with many edges first."""
+        """Place a lacking subgraph of each class, those with many edges first."""
         todo = []
         for cover, lack in lacks:
             for c in np.unique(lack.classes):
                 rows = lack.members[lack.classes == c]
                 rows = rows[self._rng.permutation(len(rows))[:_EXAMPLES]]
                 some = [self._example(cover, row) for row in rows]
-                example = min(some, key=lambda e: float(e.weights.sum()))  # leaves room for others
+                example = min(some, key=lambda e: float(e.weights.sum()))  # leaves room for other members
                 todo.append((-int(example.edges.sum()) + self._rng.random(), (cover.x, int(c)), example))
         examples = {key: example for _, key, example in sorted(todo, key=lambda t: t[0])}
         alone: set[Key] = set()
-        while True:  # ends: in the worst case all stand alone
+        while True:  # terminates, in the worst case with all members on separate vertices
             planned = self._placed(examples, alone, vertex_cost)
             strange = {key for key in self._strange(planned, examples) if key not in alone}
             if not strange:
@@ -230,7 +229,7 @@ class Pieces:
             alone |= strange
 
     def _placed(self, examples: Mapping[Key, Example], alone: Set[Key], vertex_cost: float) -> Planned:
-        """Place members where they cost little, some on vertices of their own."""
+        """Place members at low cost, those in `alone` on separate vertices."""
         template = Template(self._rng, vertex_cost)
         places: dict[Key, Ints] = {}
         for key in sorted(examples, key=alone.__contains__):
@@ -239,7 +238,7 @@ class Pieces:
         return Planned(template.origin, self._copied(template.origin), places)
 
     def _strange(self, planned: Planned, examples: Mapping[Key, Example]) -> Iterator[Key]:
-        """Members on whose places the rules derive something else than on them, for edges came from elsewhere."""
+        """Members from whose template vertices the rules derive other edges than from the member itself."""
         if not self._reasoner.predicates:
             return
         copied = InducedReasoner(planned.graph, self._noising.program)
@@ -261,7 +260,7 @@ class Pieces:
         return Example(member, cover.catalogue.ties(member[None])[0], edges, weights)
 
     def _copied(self, origin: Ints) -> KnowledgeGraph:
-        """Edges copied for each ordered pair from the pair of its origin, -1 for none."""
+        """Graph with the edges of each ordered pair copied from the pair of its origin, -1 for none."""
         u, v = np.nonzero(origin[:, :, 0] >= 0)
         relations = {}
         for name, between in self._between.items():
@@ -290,7 +289,7 @@ class Pieces:
                 cover.add(vertices[np.stack(list(mine.values()))], np.array(list(mine), dtype=np.int64))
 
     def _attach(self, planned: Planned, vertices: Ints, degrees: Ints) -> None:
-        """Tie what stands on new vertices alone to the rest, by an edge that is needed anyway if there is one."""
+        """Tie a copy on new vertices only to the rest, if possible by an edge that is needed anyway."""
         draft = self._draft
         count, component = planned.graph.components()
         for c in range(count):
@@ -302,7 +301,7 @@ class Pieces:
             draft.tie_to_partner(int(vertices[mine[at]]), incoming=bool(phi == 0))
 
     def _reweighed(self, planned: Planned, row: Ints) -> KnowledgeGraph:
-        """Weights of their own for a copy, from which the rules derive the same in every member."""
+        """Draw weights for a copy from which the rules derive the same in every member."""
         graph = planned.graph
         if not any(r.weight is not None and len(r) for r in graph.relations.values()):
             return graph
@@ -313,7 +312,7 @@ class Pieces:
         return graph
 
     def _fits(self, graph: KnowledgeGraph, row: Ints) -> bool:
-        """Whether its vertices have room for the weights into them."""
+        """Whether the vertices of a copy have room for the weights into them."""
         return all(
             r.weight is None
             or (

@@ -10,23 +10,23 @@ import numpy.typing as npt
 
 from kgreason.base.jit import Doubles, Ints, Rows, kernel
 
-_STEPS = 200_000  # placements that are looked at for each class
+_STEPS = 200_000  # placements that are examined for each class
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A member of a class, and what runs between its vertices.
+    """Member of a class, with the edges between its vertices.
 
     Attributes
     ----------
     member
         Vertices of the graph in canonical order, shape (x,).
     kinds
-        What runs between each two, 0 for nothing; the diagonal tells of loops; shape (x, x).
+        Pair type of each two vertices, 0 for none; the diagonal contains loops; shape (x, x).
     edges
-        Number of edges from each to each other one, shape (x, x).
+        Number of edges of each ordered pair, shape (x, x).
     weights
-        Sum of the weights of those that count against a bound on incoming weights, in parts of it; shape (x, x).
+        Sum of the weights that count towards a bound on incoming weights, as a share of the bound; shape (x, x).
     """
 
     member: Ints
@@ -36,14 +36,14 @@ class Example:
 
 
 class Template:
-    """Grows by members of classes.
+    """Template under construction from members of classes.
 
     Attributes
     ----------
     kinds
-        What runs between each two vertices, -1 where no member holds both, so that anything might; shape (t, t).
+        Pair type of each two vertices, -1 for undetermined pairs, which no member contains; shape (t, t).
     origin
-        For each pair of vertices, the vertices of the graph from which its edges are copied; shape (t, t, 2).
+        For each pair of vertices, the pair of graph vertices from which its edges are copied; shape (t, t, 2).
     """
 
     def __init__(self, rng: np.random.Generator, vertex_cost: float) -> None:
@@ -56,12 +56,12 @@ class Template:
         return len(self.kinds)
 
     def place(self, example: Example, *, apart: bool = False) -> Ints:
-        """Find places for a member that cost little: where its pairs are there already, or are free.
+        """Place a member at low cost, on pairs that are equal already or undetermined.
 
         Parameters
         ----------
         apart
-            Whether to place it on vertices of its own.
+            Whether to place it on new vertices only.
 
         Returns
         -------
@@ -72,7 +72,7 @@ class Template:
         return np.array([v if v >= 0 else next(new) for v in place], dtype=np.int64)
 
     def add(self, example: Example, place: Ints) -> None:
-        """Take a member in at its place."""
+        """Add a member at its place."""
         fresh = max(0, int(place.max()) + 1 - len(self))
         self.kinds = np.pad(self.kinds, (0, fresh), constant_values=-1)
         self.origin = np.pad(self.origin, ((0, fresh), (0, fresh), (0, 0)), constant_values=-1)
@@ -85,7 +85,7 @@ class Template:
                     self._incoming[v] += example.weights[a, b]
 
     def _cheapest(self, example: Example) -> list[int]:
-        """Vertex of the template for each position, -1 for a new one."""
+        """Template vertex of each position, -1 for a new one."""
         x = len(example.kinds)
         room: tuple[Any, ...] = np.zeros(x, np.int64), np.zeros(x + 1, np.int64), np.zeros(x + 1)
         member: tuple[Any, ...] = example.kinds, example.edges, example.weights.ravel(), self._incoming
@@ -98,11 +98,11 @@ class Template:
         return found
 
 
-_FULL = 0.9  # part of a bound on incoming weights that members may use up
+_FULL = 0.9  # share of a bound on incoming weights that members may use
 
 
 def _order(tied: npt.NDArray[np.bool_]) -> Ints:
-    """Positions, each after the first with as many ties to those before as there are."""
+    """Order of positions in which each has as many ties to earlier ones as possible."""
     order = [int(tied.sum(axis=1).argmax())]
     while len(order) < len(tied):
         rest = [a for a in range(len(tied)) if a not in order]
@@ -112,7 +112,7 @@ def _order(tied: npt.NDArray[np.bool_]) -> Ints:
 
 @kernel
 def _added(known: Rows, kinds: Rows, edges: Rows, place: Ints, order: Ints, depth: int, v: int) -> int:
-    """Edges to add if the next position gets vertex v, -1 a new one; -1 if it does not fit."""
+    """Number of edges to add if the next position gets vertex v (-1: a new one); -1 if it does not fit."""
     a = order[depth]
     more: int = edges[a, a] if v < 0 or known[v, v] < 0 else 0
     if v >= 0 and known[v, v] >= 0 and known[v, v] != kinds[a, a]:
@@ -136,7 +136,7 @@ def _added(known: Rows, kinds: Rows, edges: Rows, place: Ints, order: Ints, dept
 
 @kernel
 def _roomy(known: Rows, weights: Doubles, incoming: Doubles, place: Ints, full: float) -> bool:
-    """Whether incoming weights stay within their bound at vertices that are there already."""
+    """Whether incoming weights satisfy their bound at existing vertices."""
     x = len(place)
     for b in range(x):
         v = place[b]
@@ -156,28 +156,28 @@ def cheapest(
     known: Rows, kinds: Rows, edges: Rows, weights: Doubles, incoming: Doubles, order: Ints, vertices: Ints,
     vertex_cost: float, full: float, steps: int, place: Ints, next_: Ints, costs: Doubles, best: Ints,
 ) -> float:  # fmt: skip
-    """Place a member where it adds little, by depth first search that gives up after some steps.
+    """Place a member at low cost, by depth-first search with a limited number of steps.
 
     Parameters
     ----------
     known
-        What runs between vertices of the template, -1 where it is open; shape (t, t).
+        Pair types of the template, -1 where undetermined; shape (t, t).
     kinds, edges, weights
-        What runs between the positions of the member, how many edges that is, and what it adds to incoming weights
-        of which each vertex may have `full`; shape (x, x), the last flat.
+        Pair types of the member, numbers of edges, and additions to incoming weights, which may reach `full` at each
+        vertex; shape (x, x), the last flat.
     order, vertices
-        Orders in which positions are filled and vertices are tried.
+        Order in which positions are filled, and order in which vertices are tried.
     vertex_cost
-        Of a new vertex, in edges.
+        Cost of a new vertex, in edges.
     place, next_, costs
-        Room, of lengths x, x + 1 and x + 1.
+        Scratch arrays of lengths x, x + 1 and x + 1.
     best
-        Written: vertex of each position, -1 for a new one.
+        Output: vertex of each position, -1 for a new one.
 
     Returns
     -------
     float
-        What it adds.
+        Cost of the placement.
     """
     x, t = len(order), len(vertices)
     least = x * vertex_cost

@@ -1,7 +1,7 @@
-"""The weight distribution of a relation, draws from it, and the thresholds of rules that weights are compared with.
+"""Weight distribution of a relation, random draws from it, and the thresholds of rules on weights.
 
-A weight drawn on the same side of all of them keeps every answer of rules that compare weights, and one whose
-incoming sums stay on their sides, too, those of rules that add them.
+Weights on the same sides of all thresholds keep every answer of rules that compare weights; weights whose incoming sums
+also keep their sides keep those of rules that add weights.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _ABOVE = {">": (False,), "<=": (False,), ">=": (True,), "<": (True,)}
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Values that divide weights into sides.
+    """Thresholds (cuts) that divide weights into sides.
 
     Attributes
     ----------
     value
         Ascending, shape (c,).
     above
-        Whether what equals the value lies on its upper side, shape (c,). A value that rules ask for itself stands
-        twice, once with either.
+        Whether weights equal to the value lie on its upper side, shape (c,). A value that rules test for equality
+        occurs twice, once with either.
 
     Examples
     --------
@@ -48,8 +48,8 @@ class Cuts:
 
     @classmethod
     def of(cls, cuts: Iterable[tuple[float, bool]]) -> Cuts:
-        """Make them of values and of where their equals lie."""
-        # what equals a value asked for itself is above the one and below the other of the two
+        """Create from values and whether equal weights lie above."""
+        # a weight equal to a value tested for equality is above one of its two cuts and below the other
         ordered = sorted(set(cuts), key=lambda cut: (cut[0], not cut[1]))
         return cls(np.array([c[0] for c in ordered]), np.array([c[1] for c in ordered], dtype=np.bool_))
 
@@ -66,12 +66,12 @@ class Cuts:
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """What the rules see of the weights of a relation.
+    """Dependence of the rules on the weights of a relation.
 
     Attributes
     ----------
     use
-        How much, from nothing to all.
+        Kind of use, from unread to arbitrary.
     single
         Cuts of single weights.
     added
@@ -88,7 +88,7 @@ BLIND = Sight(Use.UNREAD, Cuts.of(()), Cuts.of(()))
 
 
 def sights(program: CheckedProgram) -> dict[str, Sight]:
-    """What rules see of the weights of each edge predicate.
+    """Dependence of the rules on the weights of each edge predicate.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def sights(program: CheckedProgram) -> dict[str, Sight]:
 
 
 def _compared(program: CheckedProgram) -> dict[float, set[bool]]:
-    """Each number that rules compare with, and on which sides its equals lie."""
+    """Numbers that rules compare with, and the sides of equal weights."""
     found: dict[float, set[bool]] = {}
     for operator, value in _comparisons(program):
         found.setdefault(value, set()).update(_ABOVE.get(operator, (False, True)))
@@ -118,7 +118,7 @@ def _compared(program: CheckedProgram) -> dict[float, set[bool]]:
 
 
 def _comparisons(program: CheckedProgram) -> Iterable[tuple[str, float]]:
-    """Operators and numbers, the numbers to the right."""
+    """Operators and constants of comparisons, normalized to constants on the right."""
     steps = (step for rule in program.rules for step in (*rule.before, *rule.after))
     for step in steps:
         for node in walk(step.expression) if isinstance(step, Filter) else ():
@@ -134,12 +134,12 @@ GRID = 1_000_000
 
 Units = npt.NDArray[np.int64]
 _ROUNDS = 100
-_MANY = 20_000  # edges from which on weights have a third significant digit
-_SPARSE = 20  # levels in a decade for each of the edges that run in parallel
+_MANY = 20_000  # number of edges from which weights have a third significant digit
+_SPARSE = 20  # levels per decade for each of the parallel edges
 
 
 def decimal_levels(digits: int) -> Units:
-    """Weights in (0, 1] with at most so many significant digits, in grid units, ascending.
+    """Weights in (0, 1] with at most `digits` significant digits, in grid units, ascending.
 
     Examples
     --------
@@ -152,32 +152,32 @@ def decimal_levels(digits: int) -> Units:
 
 
 def nearest(levels: Units, units: npt.NDArray[np.float64] | Units) -> Units:
-    """Move each value to the nearest of some ascending levels."""
+    """Round each value to the nearest of some ascending levels."""
     found: Units = levels[np.searchsorted((levels[1:] + levels[:-1]) / 2, units)]
     return found
 
 
 def floored(levels: Units, units: npt.NDArray[np.float64] | Units) -> Units:
-    """Move each value down to the next of some ascending levels, or to the least of them."""
+    """Round each value down to one of some ascending levels, or to the smallest level."""
     found: Units = levels[np.maximum(np.searchsorted(levels, units, side="right") - 1, 0)]
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class WeightDensity:
-    """Gaussian kernel density of a relation's real weights, cut to (0, 1].
+    """Gaussian kernel density of the real weights of a relation, truncated to (0, 1].
 
     Attributes
     ----------
     values
-        The real weights; empty: uniform draws.
+        Real weights; if empty, draws are uniform.
     bandwidth
-        Scott's rule as in scipy; for (nearly) constant weights, where it vanishes, 0.1.
+        Scott's rule as in scipy; 0.1 for (nearly) constant weights, where it vanishes.
     levels
-        The weights that may be released, in grid units, ascending: those with few significant digits, so that
-        weights repeat anyway. On a fine grid those of the copies alone would, and tell which edges are synthetic.
+        Weights that may be released, in grid units, ascending: those with few significant digits, so that weights
+        repeat anyway. On a fine grid only those of copies would repeat, and reveal which edges are synthetic.
     constants
-        If all real weights are the same, those next to it, in grid units: one of them becomes the weight of all.
+        If all real weights are equal, the neighbouring levels, in grid units; one of them becomes the weight of all.
     """
 
     values: Weights
@@ -192,7 +192,7 @@ class WeightDensity:
         Parameters
         ----------
         parallel
-            Greatest number of edges from one vertex to another; they need different weights.
+            Maximum number of edges from one vertex to another; they need different weights.
 
         Raises
         ------
@@ -218,9 +218,9 @@ class WeightDensity:
         return cls(weights, max(1e-3, bandwidth), levels, constants)
 
     def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
-        """Draw weights in grid units, from `levels` (by default the own ones); draws outside are drawn again.
+        """Draw weights in grid units from `levels` (default: all levels); draws outside are repeated.
 
-        Where hardly any draw lies between the least and the greatest of the levels, it is the nearer of the two.
+        If hardly any draw lies between the smallest and the greatest of the levels, the nearer of the two is taken.
 
         Examples
         --------
@@ -246,21 +246,21 @@ class WeightDensity:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Weights that were drawn, to draw from again: what is drawn stands where others stand, too.
+    """Sample of drawn weights to draw from again, so that new weights repeat existing ones.
 
     Attributes
     ----------
     units
-        The weights in grid units, ascending, not empty.
+        Weights in grid units, ascending, not empty.
     levels
-        Those that may be released, as of the density.
+        Weights that may be released, as in the density.
     """
 
     units: Units
     levels: Units
 
     def draw(self, rng: np.random.Generator, size: int, levels: Units | None = None) -> Units:
-        """Draw weights that lie among adjacent levels; if there are none, the levels nearest to some.
+        """Draw weights that lie within a range of adjacent levels; if there are none, the levels nearest to any.
 
         Examples
         --------

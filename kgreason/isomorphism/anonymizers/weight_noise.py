@@ -1,4 +1,4 @@
-"""WeightNoising: new weights that differ from the original ones, keep incoming sums and lose few query answers.
+"""WeightNoising: new weights that differ from the original ones, satisfy incoming sums and lose few query answers.
 
 References
 ----------
@@ -36,26 +36,26 @@ from kgreason.language.check.weight_visibility import Use, only_grows
 Rows = Mapping[str, npt.NDArray[np.bool_]]
 Redraw = Callable[[KnowledgeGraph, Rows, int], KnowledgeGraph]
 
-_PATIENCE = 3  # redraws in vain after which the search ends
-_FAR = 4  # edges that a weight may be away from the vertices of an answer it changed
+_PATIENCE = 3  # consecutive failed redraws that end the search
+_FAR = 4  # maximum number of edges between a weight and the vertices of an answer that it changes
 
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """The best of some draws, and better ones near it.
+    """Search for a draw with few lost answers, by independent draws and local redraws.
 
     Attributes
     ----------
     judge
-        Finds answers and their loss.
+        Evaluates answers and their loss.
     trials
-        Bound of draws, and then of redraws.
+        Maximum number of draws, and of redraws.
     progress, title
-        Where to tell of them, and as what.
+        Progress display, and the title of the step.
     fixed
-        Number of leading edges of each relation that keep their weights; missing: none.
+        Number of leading edges of each relation that keep their weights; default: none.
     least
-        Loss below which no draw is expected.
+        Lower bound of the loss that a draw can be expected to reach.
     """
 
     judge: Judge
@@ -66,7 +66,7 @@ class Repair:
     least: float = 0.0
 
     def best(self, first: KnowledgeGraph, draw: Callable[[], KnowledgeGraph]) -> Judged:
-        """The best of the draws; a draw that loses no more than is expected ends them."""
+        """Best of the draws; a draw with at most the expected minimum loss ends the search."""
         self.progress.step(self.title, self.trials)
         best = self.judge.judged(first)
         for trial in range(1, self.trials):
@@ -80,15 +80,15 @@ class Repair:
         return best
 
     def repaired(self, best: Judged, wanted: Answers, redraw: Redraw) -> Judged:
-        """Redraw weights near answers that are not wanted, or wanted and missing, while the loss falls.
+        """Redraw weights near unwanted answers, and near missing wanted ones, while the loss decreases.
 
         Parameters
         ----------
         wanted
-            The best answers there can be; the search ends when it has them.
+            Best possible answers; the search ends when they are reached.
         redraw
-            Gives a graph whose weights differ in the marked rows, which are all that change of their targets;
-            gets the number of redraws before, too.
+            Returns a graph with other weights in the marked rows, which include all non-fixed edges into their targets;
+            its last argument is the number of earlier redraws.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class Repair:
         return best
 
     def _near(self, graph: KnowledgeGraph, marked: npt.NDArray[np.bool_], far: int) -> Rows:
-        """Mark edges near marked vertices, with all others into the same targets."""
+        """Mark edges near marked vertices, with all other edges into the same targets."""
         source, target = graph.ends
         for _ in range(far - 1):
             touched = marked[source] | marked[target]
@@ -127,27 +127,27 @@ class Repair:
         return free & into[target]
 
 
-_NEARER = 30  # draws in vain that a redraw counts for
-_DRAWN, _MOST = 100, 10_000  # weights that copies draw from: so many for each edge, up to so many in all
+_NEARER = 30  # failed draws that a redraw counts for
+_DRAWN, _MOST = 100, 10_000  # size of the sample for copies: this many per edge, up to this many in total
 
 
 @dataclass(frozen=True, eq=False)
 class WeightNoising:
-    """Draws weights for a graph and for its augmentations.
+    """Draws of weights for a graph and for its augmentations.
 
     Attributes
     ----------
     graph
-        The original graph G with its real weights.
+        Original graph G with its real weights.
     program
-        Its rules; draws are judged by its ``@query`` predicates.
+        Rules of the graph; draws are evaluated by the ``@query`` predicates.
     densities
-        p_w of each weighted relation.
+        Distribution p_w of each weighted relation.
     trials
         Number M of draws, the best of which is kept and then repaired.
     drawings, redraws
-        How the original edges got their weights, for all other edges to get theirs so: draws by relation, and
-        which weights were drawn anew after how many attempts, one time after another.
+        Record of the draws of original weights, so that all other edges get weights in the same way: draws by relation,
+        and the redrawn weights with numbers of attempts, in order.
     """
 
     graph: KnowledgeGraph
@@ -173,10 +173,10 @@ class WeightNoising:
         return cls(graph, program, densities, trials)
 
     def originals(self, rng: np.random.Generator, progress: Progress) -> KnowledgeGraph:
-        """Give every original edge a new weight, if possible one that the rules cannot tell from the old one.
+        """Give every original edge a new weight, if possible on the same sides of all rule thresholds.
 
-        No edge keeps its weight, and where edges run in parallel no new weight of a pair equals any old
-        one of it, so that not even a permutation of them does.
+        No edge keeps its weight, and no new weight of parallel edges equals any old weight of their pair of vertices,
+        so that no permutation of them keeps a weight.
         """
         aim = self._within_bounds(rng, progress)
         old = self.graph if aim is None else aim.graph
@@ -210,7 +210,7 @@ class WeightNoising:
         return found
 
     def copies(self, graph: KnowledgeGraph, rng: np.random.Generator) -> KnowledgeGraph:
-        """Give copied edges weights of their own, such as originals got; `graph` holds the copied edges alone."""
+        """Draw weights for copied edges like those of the originals; `graph` contains the copied edges alone."""
         drawings = {}
         for name in self._names(graph):
             relation, sight = graph.relations[name], self._sights.get(name, BLIND)
@@ -227,17 +227,17 @@ class WeightNoising:
         *,
         alike: int = 1,
     ) -> KnowledgeGraph:
-        """Give the synthetic edges weights that follow the law of the original ones.
+        """Give the synthetic edges weights with the distribution of the original ones.
 
-        Where incoming sums are bounded they are such besides, if possible, that the rules derive no more answers
-        from them. Elsewhere nothing but that law decides them, or answers would tell which edges are synthetic.
+        Where incoming sums are bounded, weights are moreover chosen, if possible, such that rules derive no additional
+        answers from them. Elsewhere they follow the distribution only; otherwise answers would reveal synthetic edges.
 
         Parameters
         ----------
         fixed
-            Number of leading edges of each relation that keep theirs: originals and copies.
+            Number of leading edges of each relation that keep their weights: originals and copies.
         alike
-            Number of original edges and copies that have each weight drawn, to draw synthetic ones as often.
+            Number of originals and copies that share each drawn weight; synthetic weights are repeated as often.
         """
 
         def drawn(graph: KnowledgeGraph, names: Iterable[str]) -> KnowledgeGraph:
@@ -271,17 +271,17 @@ class WeightNoising:
 
     @cached_property
     def judge(self) -> Judge:
-        """Compares answers with those of the original graph."""
+        """Evaluation of query answers against those of the original graph."""
         return Judge(self.graph, self.program)
 
     @cached_property
     def _sights(self) -> Mapping[str, Sight]:
-        """What rules see of weights, those of the derived predicates too."""
+        """Dependence of the rules of queries and derived predicates on weights."""
         return sights(restricted(self.program, (*self.program.queries, *self.program.derived)))
 
     @cached_property
     def _seen(self) -> Mapping[str, Sight]:
-        """What rules that the queries need see of weights that are drawn, if they see anything."""
+        """Dependence of the rules of the evaluated queries on drawn weights, without unread ones."""
         found = sights(self.judge.needed)
         return {n: found[n] for n in self.densities if n in found and found[n].use > Use.UNREAD}
 
@@ -290,7 +290,7 @@ class WeightNoising:
         return only_grows(self.judge.needed)
 
     def _unseen(self, drawn: KnowledgeGraph) -> bool:
-        """Whether queries have the same answers as in the original graph, since they see no other weights."""
+        """Whether query answers equal those of the original graph because all compared weights keep their sides."""
         return all(
             sight.use is Use.COMPARED
             and np.array_equal(
@@ -302,17 +302,17 @@ class WeightNoising:
 
     def _bound(self, relation: str) -> int | None:
         bound = self.program.incoming_sums.get(relation)
-        # one unit is kept back: a sum of rounded doubles may exceed the sum of the decimals by an ulp
+        # one unit is reserved: a sum of rounded doubles may exceed the sum of the decimals by an ulp
         return None if bound is None else int(np.floor(bound * GRID + 1e-6)) - 1
 
     def _names(self, graph: KnowledgeGraph) -> list[str]:
-        """Relations of a graph whose edges get weights of their own."""
+        """Relations of a graph whose edges get individual weights."""
         return [
             n for n, r in graph.relations.items() if n in self.densities and len(r) and not self._constant(n)
         ]
 
     def _constant(self, name: str) -> bool:
-        """Whether all edges get the same weight; sums that are bounded leave no room for that."""
+        """Whether all edges get the same weight, which bounded sums do not allow."""
         return self._bound(name) is None and len(self.densities[name].constants) > 0
 
     def _constant_weights(self, name: str, rng: np.random.Generator) -> Weights:
@@ -327,7 +327,7 @@ class WeightNoising:
         return Drawing(name, relation, self.densities[name], self._bound(name), sight, rng, barred=real)
 
     def _within_bounds(self, rng: np.random.Generator, progress: Progress) -> Judged | None:
-        """The graph with weights that are lowered where they sum to more than a bound; `None` if they nowhere do."""
+        """Original graph with weights lowered to the bounds of incoming sums; `None` if none is exceeded."""
         bounds = {}
         for name, bound in self.program.incoming_sums.items():
             r = self.graph.relations.get(name)
@@ -349,9 +349,9 @@ class WeightNoising:
         return found
 
     def _sample(self, name: str) -> Sample:
-        """Weights as the original edges of a relation have them, of other draws for these."""
+        """Sample of further draws of the weights of the original edges of a relation."""
         if name not in self._samples:
-            # many more than there are copies: who draws from few draws some twice, and such weights would tell them
+            # many more than there are copies: few draws would repeat some weights, which would reveal copies
             m = len(self.drawings[name].old)
             drawn = self._again(name, max(m, min(_DRAWN * m, _MOST)))
             self._samples[name] = Sample(np.sort(drawn), self.densities[name].levels)
@@ -378,12 +378,12 @@ class WeightNoising:
         return np.concatenate([weight[:fixed], units[fixed:] / GRID])
 
     def _like(self, name: str, present: Units, size: int, alike: int, rng: np.random.Generator) -> Units:
-        """Draw weights such as the present ones, which stand `alike` times each."""
+        """Draw weights like the present ones, which occur `alike` times each."""
         if not len(present):
             return self.densities[name].draw(rng, size)
-        if name not in self.drawings or self._bound(name) is not None:  # drawn part by part, or to be lowered
+        if name not in self.drawings or self._bound(name) is not None:  # drawn part by part, or lowered later
             return rng.choice(present, size)
-        # further draws, not the present weights again: those that stand alone would all be original
+        # further draws instead of present weights: otherwise all unique weights would be original
         drawn = np.repeat(self._again(name, size // alike), alike)
         return rng.permutation(np.concatenate([drawn, rng.choice(present, size - len(drawn))]))
 
@@ -395,7 +395,7 @@ class WeightNoising:
         alike: int,
         rng: np.random.Generator,
     ) -> KnowledgeGraph:
-        """Lower synthetic weights of some relations to where rules see as little of them as they can."""
+        """Lower synthetic weights of some relations so that rules depend on them as little as possible."""
         weights = {}
         for name in names:
             relation, start, sight = loud.relations[name], fixed[name], self._seen[name]
@@ -424,7 +424,7 @@ def _units(relation: Relation) -> Units:
 
 
 def exchanged(graph: KnowledgeGraph, other: KnowledgeGraph, rows: Rows) -> KnowledgeGraph:
-    """The graph with the weights of another one in the marked rows."""
+    """Graph with the weights of another graph in the marked rows."""
     return graph.with_weights(
         {
             n: np.where(rows[n], _weights(other.relations[n]), _weights(r))

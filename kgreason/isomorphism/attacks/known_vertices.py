@@ -101,7 +101,7 @@ def propagate(known: KnowledgeGraph, released: KnowledgeGraph, seeds: dict[int, 
 
 
 def _match(v: int, here: Neighbours, there: Neighbours, forth: dict[int, int]) -> int | None:
-    """Released vertex that fits v best, if it stands out."""
+    """Released vertex that fits v best, if its score is outstanding."""
     scores: dict[int, float] = {}
     for way in (0, 1):
         for u in here[way][v]:

@@ -285,7 +285,7 @@ def measure(
     asked
         Sizes of the x-subgraphs that an attacker may know; `None`: the default sizes.
     most
-        Above this number of x-subgraphs, a random subgraph of the graph is examined.
+        Above this number of x-subgraphs, only a random part of them is examined.
 
     Raises
     ------

@@ -167,7 +167,7 @@ def utility(
 def _closures(
     original: KnowledgeGraph, released: KnowledgeGraph, mapping: Vertices, rules: CheckedProgram, name: str
 ) -> QueryUtility | None:
-    """Count the answers of a query that is a transitive closure, of which there may be too many to list."""
+    """Differences in the answers of a transitive-closure query, which may be too many to list; else `None`."""
     closing = closure_rules(rules, name)
     before = closing and closure(original, closing)
     after = closing and before and closure(released, closing)
@@ -179,7 +179,7 @@ def _closures(
 
 
 def _renamed(rows: Vertices, mapping: Vertices, name: str, rules: CheckedProgram) -> Vertices:
-    """Answers of G in the vertices of A; other columns stay."""
+    """Answers of G with vertices mapped to A; other columns are unchanged."""
     from kgreason.language.check.genericity import vertex_positions
 
     positions = vertex_positions(rules)
@@ -209,7 +209,7 @@ def _missing(there: Vertices, rows: Vertices) -> Vertices:
 
 @dataclass(frozen=True)
 class Fidelity(Displayed):
-    """Structural closeness; distances are Wasserstein-1, 0 is best.
+    """Differences in size, degrees and weights; distances are Wasserstein-1, 0 is best.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ class Fidelity(Displayed):
         return f"<Fidelity: {self.vertices_added:,} vertices and {self.edges_added:,} edges added>"
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
+        """Return a JSON-serializable dict."""
         return {**vars(self), "weights": dict(self.weights)}
 
 
@@ -273,9 +273,9 @@ def fidelity(original: KnowledgeGraph, released: KnowledgeGraph) -> Fidelity:
 
 
 def _distance(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> float:
-    """Wasserstein-1 distance of two samples: the area between their cumulative frequencies; 0 where one is empty.
+    """Wasserstein-1 distance of two samples, the area between their cumulative frequencies; 0 if one is empty.
 
-    scipy.stats has it, too, but to import that takes longer than all of this on graphs of a thousand edges.
+    The import of scipy.stats would take longer than the whole comparison of graphs of a thousand edges.
     """
     if not len(before) or not len(after):
         return 0.0

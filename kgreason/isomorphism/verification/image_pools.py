@@ -89,7 +89,7 @@ class Patterns:
         self.classes[leaves], self.ground[leaves], self.canonical[leaves] = classes, ground, orders
 
     def jobs(self, of_class: Ints, all_open: bool = False) -> Ints:
-        """Job of each node from the jobs of the classes; open patterns are handed out if a class of theirs may be.
+        """Job of each node from the jobs of the classes; open patterns that may be of a wanted class are handed out.
 
         Where patterns are not shared, a pattern contains no ground edges and may be of any class. Nodes are skipped if
         all their children are.
@@ -128,7 +128,7 @@ def _longer(array: Ints, length: int, value: int) -> Ints:
 
 Flags = npt.NDArray[np.bool_]
 
-ENTRIES = 1 << 11  # adjacency entries at which members are sampled, in the release and among attacked subgraphs
+ENTRIES = 1 << 11  # adjacency entries at which sets are sampled, of release and original each
 QUOTA = 1 << 8  # sets visited at each entry
 RAREST = 1 << 19  # approximate number of visited sets of rare degrees
 BLOCKS = 1 << 6  # maximum number of blocks of a pool

@@ -43,10 +43,10 @@ ROUND = 64  # shares visited in the first round; each later round visits GROWTH 
 GROWTH = 8
 AT_ONCE = 64  # shares visited between counts of the members
 STOCK = 1 << 24  # maximum number of stored members
-ALL_SUBSETS = 1 << 22  # maximum number of listed vertex sets if an attacked subgraph is disconnected in the release
+ALL_SUBSETS = 1 << 22  # maximum number of listed sets for attacked subgraphs disconnected in the release
 CHUNK = 1 << 16
-MANY = 1 << 12  # from this number on, attacked subgraphs of a class are not searched one by one during the listing
-FEW = 1 << 6  # attacked subgraphs whose images are found first, to serve others of their class
+MANY = 1 << 12  # more attacked subgraphs of a class are not searched one by one during the listing
+FEW = 1 << 6  # number of unserved attacked subgraphs above which the pool of a class is extended
 
 
 class Search:
@@ -215,7 +215,7 @@ class Search:
                 number = int(classes[part[0]])
                 rest = part[~self._covered(rows[part], number)]
                 status[part] = 1
-                late = budget == PATIENCE and len(rest) > MANY  # later members will serve many of them at once
+                late = budget == PATIENCE and len(rest) > MANY  # more members will serve many at once
                 status[rest] = 0 if late else self._images(rows[rest], number, budget)
 
     def _covered(self, rows: Ints, number: int) -> npt.NDArray[np.bool_]:
