@@ -1,1 +1,1 @@
-"""Foundations without knowledge of graphs or rules: errors, compiled kernels, cores, memory, progress, atomic files."""
+"""Foundations without knowledge of graphs or rules: errors, compiled kernels, threads, memory, progress, files."""

@@ -1,4 +1,4 @@
-"""Checks of arguments: each refusal names the argument."""
+"""Argument checks; each error names the argument."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kgreason.base.errors import AnonymizationError, CallError
 
 
 def check_type(value: object, kinds: Any, what: str, hint: str) -> None:
-    """Refuse a value of another type."""
+    """Raise `CallError` if a value has another type."""
     if not isinstance(value, kinds):
         raise CallError(f"{what}, not of type {type(value).__name__}", hint=hint)
 
 
 def check_numbers(**given: tuple[int | None, int]) -> None:
-    """Refuse options that are no whole numbers or below their least value."""
+    """Raise `AnonymizationError` for options that are not integers or are below their minimum."""
     for name, (value, least) in given.items():
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if value is not None and not (whole and value >= least):
@@ -23,7 +23,7 @@ def check_numbers(**given: tuple[int | None, int]) -> None:
 
 
 def check_probabilities(**given: object) -> None:
-    """Refuse what are no probabilities.
+    """Raise `AnonymizationError` for values that are not probabilities.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Arrays of NumPy and Arrow, each in the memory of the other.
+"""Conversion between NumPy and Arrow arrays that share memory.
 
-pyarrow's own conversions import pandas where it is installed, a quarter of a second of start-up. pyarrow itself is
-imported at its first use: commands that read no data start without it.
+The conversions of pyarrow import pandas where it is installed, which adds a quarter of a second to start-up. pyarrow is
+imported on first use, so commands that read no data start without it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ ArrowArray = Any
 
 
 class Lazy:
-    """A module that is imported when something of it is used first.
+    """Module that is imported on first attribute access.
 
     Parameters
     ----------
     name
-        Of the module.
+        Name of the module.
     """
 
     def __init__(self, name: str) -> None:
@@ -39,9 +39,9 @@ arrow_csv: Any = Lazy("pyarrow.csv")
 
 
 def as_numpy(array: ArrowArray) -> npt.NDArray[Any]:
-    """Values of an Arrow array of numbers or truth values, none of which is null.
+    """View an Arrow array of numbers or booleans without nulls as a NumPy array.
 
-    Only truth values are copied; the others cannot be written to.
+    Only booleans are copied; other results are read-only.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def as_numpy(array: ArrowArray) -> npt.NDArray[Any]:
 
 
 def as_arrow(array: npt.NDArray[Any]) -> ArrowArray:
-    """Arrow array of integers, doubles, truth values or microseconds.
+    """Convert an array of integers, doubles, booleans or microseconds to Arrow.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _over(memory: npt.NDArray[Any], kind: Any, length: int) -> ArrowArray:
 
 
 def string_buffers(array: ArrowArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
-    """Where each string of an Arrow array begins and ends (one number more than strings), and the bytes of all."""
+    """Offsets of the strings of an Arrow array (one more than there are strings), and the bytes of all strings."""
     _, places, letters = array.buffers()
     dtype = np.dtype(np.int64 if pa.types.is_large_string(array.type) else np.int32)
     if not len(array):
@@ -85,7 +85,7 @@ def string_buffers(array: ArrowArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.
 
 
 def strings(values: Sequence[str]) -> ArrowArray:
-    """Arrow array of strings of Python.
+    """Convert Python strings to an Arrow array.
 
     Examples
     --------

@@ -1,21 +1,21 @@
-"""Two folders that are replaced together: by both new ones or by none, although the process may be killed at any time.
+"""Atomic replacement of two folders: both are replaced or neither, even if the process is killed at any time.
 
-Each new folder is made in a workspace beside its place, ``.NAME-TOKEN``, which holds
+Each new folder is built in a workspace next to its target, ``.NAME-TOKEN``, which holds
 
 ``places``
-    where the two folders go, as JSON, so that one workspace is found from the other;
+    the targets of both folders, as JSON, so that each workspace leads to the other;
 ``new``
-    the new folder, until it is in its place;
+    the new folder, until it is moved to its target;
 ``old``
-    the one that it replaces;
+    the folder that it replaces;
 ``ready``
-    in the workspace of the secret folder: the inodes of the two new folders. Before this file is there, nothing is
-    changed. As soon as it is there, both folders are put into their places, the secret one first; if the process dies
-    meanwhile, the next one does the rest.
+    in the workspace of the secret folder only: the inodes of the two new folders. Before this file exists, nothing is
+    changed. Once it exists, both folders are moved to their targets, the secret one first; if the process dies in
+    between, the next process completes the exchange.
 
-A process locks its workspaces as long as it lives: those that are not locked were left by one that was killed.
+A process locks its workspaces while it runs; workspaces without a lock were left by a killed process.
 
-`replacing` does so with a single file.
+`replacing` does the same for a single file.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from kgreason.base.interrupts import deferred
 
 try:
     import fcntl
-except ImportError:  # Windows: whether a process lives is not known there, so nothing of it is touched
+except ImportError:  # Windows: whether the owning process is alive is unknown, so no workspace is touched
     fcntl = None  # type: ignore[assignment]
 
 PLACES, READY, NEW, OLD = "places", "ready", "new", "old"
-_UNSURE = "ready~"  # not yet whole
+_UNSURE = "ready~"  # not completely written yet
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Side:
     Attributes
     ----------
     place
-        Where it goes.
+        Target path.
     space
         Its workspace.
     """
@@ -61,40 +61,40 @@ class Side:
 
     @classmethod
     def of(cls, place: Path, token: str) -> Side:
-        """The side of a place; names in its parent are compared with those of workspaces, so it is resolved."""
+        """Side of a target path; its parent is resolved, because names in it are compared with those of workspaces."""
         place = place.parent.resolve() / place.name
         return cls(place, place.parent / f".{place.name}-{token}")
 
     @property
     def new(self) -> Path:
-        """The folder to put into place."""
+        """The new folder, before it is moved."""
         return self.space / NEW
 
     @property
     def old(self) -> Path:
-        """Where the one that it replaces waits meanwhile."""
+        """The replaced folder, during the exchange."""
         return self.space / OLD
 
     def waits(self, inode: int) -> bool:
-        """Whether the new folder, of this inode, is not in its place."""
+        """Whether the new folder, identified by its inode, has not been moved to its target."""
         return self.new.is_dir() and self.new.stat().st_ino == inode
 
     def put(self, inode: int) -> None:
-        """Put the new folder into its place, if it is not there."""
+        """Move the new folder to its target unless done already."""
         if self.waits(inode):
             if os.path.lexists(self.place):
                 self.place.rename(self.old)
             self.new.rename(self.place)
 
     def take_back(self, inode: int) -> None:
-        """Put back what stood in the place before, if it is not there."""
+        """Restore the previous folder unless done already."""
         if not self.waits(inode) and os.path.lexists(self.place):
             self.place.rename(self.new)
         if self.old.is_dir():
             self.old.rename(self.place)
 
     def remove(self) -> None:
-        """Remove the workspace; what says whose it is goes last."""
+        """Remove the workspace; the file that identifies its owner is removed last."""
         with deferred():
             for folder in (self.new, self.old):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -107,18 +107,18 @@ class Side:
 
 @dataclass(frozen=True)
 class Exchange:
-    """The two folders of a release on their way into their places."""
+    """Exchange of the two folders of a release."""
 
     public: Side
     secret: Side
 
     def finish(self) -> None:
-        """Put both into their places or, if one cannot be put there, none.
+        """Move both folders to their targets or, if one cannot be moved, neither.
 
         Raises
         ------
         OSError
-            If one cannot be put there.
+            If a folder cannot be moved.
         """
         ready = self.secret.space / READY
         if not ready.exists():
@@ -134,7 +134,7 @@ class Exchange:
             raise
 
     def undo(self) -> None:
-        """Put back what stood in both places before."""
+        """Restore the previous folders at both targets."""
         ready = self.secret.space / READY
         secret, public = json.loads(ready.read_text(encoding="utf-8"))
         if self.public.space.is_dir():
@@ -144,36 +144,36 @@ class Exchange:
 
     @property
     def sides(self) -> list[Side]:
-        """Those that have a workspace; the secret one comes first."""
-        both = dict.fromkeys([self.secret, self.public])  # of a workspace that was not filled they are one
+        """Sides that have a workspace, the secret one first."""
+        both = dict.fromkeys([self.secret, self.public])  # in an unfinished workspace both sides are the same
         return [side for side in both if side.space.is_dir()]
 
     @property
     def waiting(self) -> list[Side]:
-        """Sides whose new folder is not in its place yet, if an exchange has begun."""
+        """Sides whose new folder has not been moved yet, if an exchange has begun."""
         inodes = json.loads((self.secret.space / READY).read_text(encoding="utf-8"))
         return [side for side, i in zip((self.secret, self.public), inodes, strict=True) if side.waits(i)]
 
     @property
     def halfway(self) -> bool:
-        """Whether the two places do not hold the folders of one run."""
+        """Whether the two targets hold folders of different runs."""
         there = all(os.path.lexists(side.place) for side in (self.secret, self.public))
         return self.begun and (len(self.waiting) == 1 or not there)
 
     @property
     def begun(self) -> bool:
-        """Whether folders may have been put into their places."""
+        """Whether folders may have been moved to their targets."""
         return (self.secret.space / READY).is_file()
 
 
 @contextmanager
 def workspaces(public: Path, secret: Path) -> Iterator[Exchange]:
-    """Workspaces for two folders that are to be put into these places; they are gone at the end.
+    """Create workspaces for two folders with these targets; they are removed on exit.
 
     Raises
     ------
     OSError
-        If they cannot be made.
+        If a workspace cannot be created.
     """
     token = secrets.token_hex(4)
     exchange = Exchange(Side.of(public, token), Side.of(secret, token))
@@ -199,7 +199,7 @@ def _workspace(side: Side, exchange: Exchange) -> Iterator[None]:
 
 
 def _make(space: Path) -> int | None:
-    """Make a workspace and lock it; again, if another process took it for a left one in between."""
+    """Create and lock a workspace; retry if another process removed it as abandoned in the meantime."""
     while True:
         space.mkdir(mode=0o700)
         if fcntl is None:
@@ -207,7 +207,7 @@ def _make(space: Path) -> int | None:
         with suppress(FileNotFoundError):
             lock = os.open(space, os.O_RDONLY)
             try:
-                with suppress(OSError):  # not every file system has locks; others then take it for one in use
+                with suppress(OSError):  # file systems without locks: other processes then treat it as in use
                     fcntl.flock(lock, fcntl.LOCK_EX)
                 if space.stat().st_ino == os.fstat(lock).st_ino:
                     return lock
@@ -215,26 +215,26 @@ def _make(space: Path) -> int | None:
                 os.close(lock)
 
 
-# --- what a process that was killed has left ----------------------------------------------------------------
+# --- recovery after a killed process ------------------------------------------------------------------------------
 
 
 def mend(public: Path, secret: Path, replaceable: Callable[[Path], bool]) -> list[str]:
-    """Finish or undo what processes that were killed have begun in these places, and remove their workspaces.
+    """Complete or undo exchanges of killed processes at these targets, and remove their workspaces.
 
     Parameters
     ----------
     replaceable
-        Whether a folder may be replaced; if the one in a place may not any more, the exchange is undone.
+        Whether a folder may be replaced; if the one at a target no longer may, the exchange is undone.
 
     Returns
     -------
     list
-        What was found and done, in words.
+        Descriptions of what was found and done.
 
     Raises
     ------
     ReleaseError
-        If that is not possible, naming the folders.
+        If recovery is impossible; names the folders.
     """
     said: list[str] = []
     for place in (public, secret):
@@ -246,12 +246,12 @@ def mend(public: Path, secret: Path, replaceable: Callable[[Path], bool]) -> lis
 
 
 def check_settled(place: Path) -> None:
-    """Refuse a folder whose replacement was begun by a process that was killed, and not finished.
+    """Raise an error for a folder whose replacement was left unfinished by a killed process.
 
     Raises
     ------
     ReleaseError
-        Naming both folders of the release.
+        Names both folders of the release.
     """
     for space in _left(place):
         with _abandoned(space) as exchange:
@@ -294,7 +294,7 @@ def _mended(exchange: Exchange, replaceable: Callable[[Path], bool]) -> Iterator
 
 @contextmanager
 def _abandoned(space: Path) -> Iterator[Exchange | None]:
-    """What a workspace is for, if no process works in it any more."""
+    """The exchange of a workspace, if no process uses it any more."""
     exchange = _read(space)
     with ExitStack() as stack:
         free = [stack.enter_context(_free(side.space)) for side in exchange.sides] if exchange else []
@@ -303,7 +303,7 @@ def _abandoned(space: Path) -> Iterator[Exchange | None]:
 
 @contextmanager
 def _free(space: Path) -> Iterator[bool]:
-    """Whether no process works in a workspace; none begins to, meanwhile."""
+    """Whether no process uses a workspace; no other process can start using it within the block."""
     if fcntl is None:
         yield False
         return
@@ -318,11 +318,11 @@ def _free(space: Path) -> Iterator[bool]:
 
 
 def _read(space: Path) -> Exchange | None:
-    """Which folders a workspace is for; of one that was not filled yet it is of no matter."""
+    """The exchange of a workspace; both sides of an unfinished workspace are the workspace itself."""
     token = space.name.rpartition("-")[2]
     names = {path.name for path in space.iterdir()}
     if not names <= {PLACES, READY, _UNSURE, NEW, OLD}:
-        return None  # no workspace
+        return None  # not a workspace
     try:
         places = json.loads((space / PLACES).read_text(encoding="utf-8"))
         public, secret = (Side.of(space.parent / place, token) for place in places)
@@ -334,7 +334,7 @@ def _read(space: Path) -> Exchange | None:
 
 
 def _left(place: Path) -> list[Path]:
-    """Folders that have the name of a workspace of a place."""
+    """Folders named like workspaces of a target."""
     place = place.parent.resolve() / place.name
     form = re.compile(re.escape(f".{place.name}-") + "[0-9a-f]{8}")
     there = sorted(place.parent.iterdir()) if place.parent.is_dir() else ()
@@ -347,9 +347,9 @@ _BESIDE = (".gz", ".wal", "-journal", "-wal", "-shm")
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path`, renamed to it if the block ends well.
+    """Temporary file next to `path`, renamed to it if the block succeeds.
 
-    Of a link, what it leads to is replaced; a file that is there keeps its mode.
+    For a symbolic link, its target is replaced; an existing file keeps its mode.
 
     Raises
     ------
@@ -372,13 +372,13 @@ def replacing(path: Path) -> Iterator[Path]:
         ) from error
     finally:
         for left in (temporary, *(temporary.with_name(f"{temporary.name}{end}") for end in _BESIDE)):
-            with suppress(OSError):  # it has been renamed, or never was
+            with suppress(OSError):  # already renamed, or never created
                 left.unlink()
-        shutil.rmtree(temporary.with_name(f"{temporary.name}.tmp"), ignore_errors=True)  # DuckDB's
+        shutil.rmtree(temporary.with_name(f"{temporary.name}.tmp"), ignore_errors=True)  # of DuckDB
 
 
 def pack(path: Path, name: str) -> None:
-    """Pack a file with gzip if it is to have a name that says so; neither its name nor the time is told in it."""
+    """Compress a file with gzip if its final name asks for it; the gzip header holds neither the name nor the time."""
     if not name.lower().endswith(".gz"):
         return
     packed = path.with_name(f"{path.name}.gz")

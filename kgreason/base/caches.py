@@ -1,9 +1,9 @@
-"""Folders for what is worth keeping from one run to the next: machine code, tables of the parser.
+"""Cache folders for data reused between runs: machine code and parser tables.
 
-What is kept is run, so nothing is taken from where other users of the machine may write. Without kept machine code
-every run compiles: `kgreason check` on a rule file takes 5.2 s of processor time in place of 0.3 s. Without kept tables
-of the parser `kgreason fmt` takes 0.24 s in place of 0.20 s. (2 cores, medians of three runs on a busy machine.)
-The package platformdirs names folders for caches, too, but not the one beside the source, which is there first.
+Cached content is executed, so nothing is read from where other users of the machine may write. Without cached machine
+code every run compiles: `kgreason check` on a rule file takes 5.2 s of processor time instead of 0.3 s. Without cached
+parser tables `kgreason fmt` takes 0.24 s instead of 0.20 s. (2 cores, medians of three runs on a busy machine.) The
+package platformdirs also locates cache folders, but not the one next to the source, which is tried first here.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 
 
 def folders(source: str | Path) -> list[Path]:
-    """Folders that may keep what was made from a source file, best first; any of them may refuse to be written.
+    """Folders that may cache data made from a source file, best first; any of them may turn out not to be writable.
 
-    Folders of other users, and those in which everybody may write, are left out.
+    Folders of other users and world-writable folders are left out.
 
     Parameters
     ----------
     source
-        File of the package. ``NUMBA_CACHE_DIR``, if it is set, is the only folder.
+        File of the package. If ``NUMBA_CACHE_DIR`` is set, it is the only folder.
     """
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -31,7 +31,7 @@ def folders(source: str | Path) -> list[Path]:
 
 
 def _safe(path: Path, source: str | Path) -> bool:
-    """Whether a file or folder is not there yet, or of who runs this, of the owner of the package or of the system."""
+    """Whether a path does not exist yet, or belongs to the current user, the owner of the package or the system."""
     if not hasattr(os, "getuid"):
         return True
     try:
@@ -45,7 +45,7 @@ def _safe(path: Path, source: str | Path) -> bool:
 
 
 def read(name: str, source: str | Path) -> bytes | None:
-    """Content of a file that `write` has kept; `None` if there is none."""
+    """Content of a file stored by `write`; `None` if there is none."""
     for folder in folders(source):
         with suppress(OSError):
             content = (folder / name).read_bytes()
@@ -55,7 +55,7 @@ def read(name: str, source: str | Path) -> bytes | None:
 
 
 def write(name: str, source: str | Path, content: bytes) -> None:
-    """Keep a file if some folder can be written; who reads it at the same time sees it whole or not at all."""
+    """Store a file if a folder is writable; concurrent readers see the complete file or none."""
     file = place(name, source)
     if file is not None:
         temporary = file.with_name(f"{name}.{os.getpid()}")
@@ -65,7 +65,7 @@ def write(name: str, source: str | Path, content: bytes) -> None:
 
 
 def place(name: str, source: str | Path) -> Path | None:
-    """Path of a file for a library that reads and writes it by itself; `None` if no folder can be written."""
+    """Path for a library that reads and writes the file itself; `None` if no folder is writable."""
     for folder in folders(source):
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Work on all cores of the machine, for functions that release the interpreter lock."""
+"""Thread parallelism for functions that release the GIL."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ R = TypeVar("R")
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: starting them takes 0.07 ms, which a run on a small graph would do thousands of times."""
+    """Persistent threads: starting them takes 0.07 ms, and a run on a small graph would do so thousands of times."""
     return ThreadPoolExecutor(threads)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not come along
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> list[R]:
-    """Do the same work on all cores, which share some tasks; returns what each of them makes.
+    """Run the same work on all cores, which share a number of tasks; returns the result of each thread.
 
-    Work may call this function: a thread that is still busy elsewhere when all tasks are done is not waited for.
+    Calls may be nested: a thread that is still busy elsewhere when all tasks are done is not waited for.
 
     Parameters
     ----------
     work
-        Does tasks until none is left. It sees the context variables of the caller, whose thread does its share.
+        Processes tasks until none is left. It runs with the context variables of the caller, whose thread takes part.
     tasks
-        Of which there are so many; for a single one there is no thread.
+        Number of tasks; a single one runs without threads.
     stop
-        Drops the tasks that nobody has begun: called when a thread fails, and when the user interrupts.
+        Drops the tasks that have not been started; called when a thread fails or the user interrupts.
     """
     threads = cores() - 1
     others = min(threads, tasks - 1)
@@ -64,7 +64,7 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
     running: list[Future[R]] = []
 
     def share() -> list[R]:
-        with deferred():  # of a thread that is just being started Python would lose track
+        with deferred():  # an interrupt here would lose track of a thread being started
             running.extend(_pool(threads).submit(lambda: shares.pop()()) for _ in range(others))
         return [work(), *(done.result() for done in running if not done.cancel())]
 
@@ -72,11 +72,11 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
         return guarded(share)
     finally:
         wait([done for done in running if not done.cancel()])
-        shares.clear()  # what was not begun keeps its place in the queue, but no data
+        shares.clear()  # queue entries not started remain, but release their data
 
 
 def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Do work on all items; returns the results in their order.
+    """Apply work to all items; returns the results in order.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Errors and diagnostics: what went wrong, where, and how to mend it.
+"""Errors and diagnostics: message, position and hint.
 
-Every error a user can cause derives from :class:`KgreasonError`; anything else is a defect of kgreason.
+Every error that a user can cause derives from :class:`KgreasonError`; any other exception is a bug in kgreason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Source = str | Mapping[str, str] | None
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A range of text in a file; lines and columns start at 1, the end is exclusive."""
+    """Range of text in a file; lines and columns start at 1, the end is exclusive."""
 
     file: str
     line: int
@@ -32,22 +32,22 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding about a program.
+    """Error or warning about a program.
 
     Attributes
     ----------
     code
-        Stable identifier, ``E...`` for errors and ``W...`` for warnings.
+        Stable identifier: ``E...`` for errors, ``W...`` for warnings.
     message
-        What is wrong, in one sentence.
+        One-sentence description of the problem.
     span
-        Where; `None` when the finding concerns the whole file.
+        Position; `None` if the diagnostic concerns the whole file.
     note
-        Why it is wrong: the rule of the language that the message teaches.
+        Explanation: the rule of the language that is violated.
     hint
         The likely fix.
     related
-        Other culprits, each with a word on its part.
+        Further positions, each with a short explanation.
     """
 
     code: str
@@ -59,11 +59,11 @@ class Diagnostic:
 
     @property
     def severity(self) -> Literal["error", "warning"]:
-        """``"warning"`` for codes that start with W."""
+        """``"warning"`` for codes that start with W, else ``"error"``."""
         return "warning" if self.code.startswith("W") else "error"
 
     def render(self, source: Source = None) -> str:
-        """Write the finding with its source line and a caret.
+        """Render the diagnostic with its source line and a caret.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Diagnostic:
         return printable("\n".join(parts))
 
 
-@lru_cache(maxsize=4)  # many findings of one long file split it once
+@lru_cache(maxsize=4)  # many diagnostics of one long file split it only once
 def _lines(source: str) -> list[str]:
     return source.split("\n")  # spans count line feeds only
 
@@ -106,11 +106,11 @@ def _quote(span: Span, source: Source) -> list[str]:
     if not 1 <= span.line <= len(lines):
         return []
     line = "".join(c if c.isprintable() else " " for c in lines[span.line - 1])
-    if (shown := hidden(line)) != line:  # no caret: it would tell the length
+    if (shown := hidden(line)) != line:  # no caret: it would reveal the length of the password
         return [f"  {span.line} | {shown[:160]}"]
     end = span.end_column if span.end_line == span.line else len(line) + 1
     start, width = span.column - 1, max(1, end - span.column)
-    if len(line) > 160:  # keep the culprit in view on very long lines
+    if len(line) > 160:  # keep the marked text visible on very long lines
         shift = max(0, start - 60)
         line, start, width = line[shift : shift + 160], start - shift, min(width, 100)
     gutter = str(span.line)
@@ -118,12 +118,12 @@ def _quote(span: Span, source: Source) -> list[str]:
 
 
 def _shown(message: str, hint: str | None) -> str:
-    """A message with its hint, printable; a password that someone wrote into an address is not repeated."""
+    """Message with its hint, in printable characters, with passwords in addresses masked."""
     return printable(hidden(message + (f"\n  help: {hint}" if hint else "")))
 
 
 class KgreasonError(Exception):
-    """Base of every error that a user can cause."""
+    """Base of all errors that a user can cause."""
 
 
 @dataclass
@@ -136,17 +136,17 @@ class _HintedError(KgreasonError):
 
 
 class CallError(_HintedError, TypeError):
-    """An argument of a Python function of kgreason that is of a wrong type."""
+    """An argument of a Python function of kgreason has a wrong type."""
 
 
 @dataclass
 class ProgramError(KgreasonError):
-    """A rule file that cannot run; holds all its diagnostics at once.
+    """Invalid rule file; holds all diagnostics at once.
 
     Attributes
     ----------
     source
-        Text of the file, or of each file by the name that spans give it.
+        Text of the file, or texts by the file names used in spans.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -181,14 +181,14 @@ def render_all(diagnostics: Iterable[Diagnostic], source: Source) -> str:
 
 @dataclass
 class DataError(KgreasonError):
-    """A value or row of an input file that does not fit.
+    """Invalid value or row of an input file.
 
     Attributes
     ----------
     line
-        Line in the file (1-based), where known.
+        Line in the file (1-based), if known.
     column
-        Column name or 1-based number, where known.
+        Column name or 1-based number, if known.
     """
 
     file: str
@@ -205,7 +205,7 @@ class DataError(KgreasonError):
 
 @dataclass
 class EvaluationError(KgreasonError):
-    """Rules that cannot be carried out on this data; names the rule and, where there is one, the binding."""
+    """Rules that cannot be evaluated on this data; names the rule and, if there is one, the variable binding."""
 
     message: str
     rule: str | None = None
@@ -219,19 +219,19 @@ class EvaluationError(KgreasonError):
 
 
 class InexactError(EvaluationError):
-    """An integer that no double equals, where only doubles can stand."""
+    """An integer that has no exact double, where only doubles are allowed."""
 
 
 class AnonymizationError(_HintedError):
-    """A graph, rule set or parameter for which no anonymization can be made."""
+    """A graph, rule set or parameter for which no anonymization is possible."""
 
 
 class TooLargeError(AnonymizationError):
-    """Subgraphs that are too large or too many to be decided."""
+    """Subgraphs that are too large or too numerous to be decided."""
 
 
 class NotRealizable(AnonymizationError):
-    """Degrees that no simple undirected graph has; the message says why."""
+    """Degree sequence that no simple undirected graph has; the message gives the reason."""
 
 
 class ReleaseError(AnonymizationError):
@@ -239,7 +239,7 @@ class ReleaseError(AnonymizationError):
 
 
 class Findings:
-    """Diagnostics found so far."""
+    """Collector of diagnostics."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
         self._all = list(diagnostics)
@@ -247,7 +247,7 @@ class Findings:
         """Names of the files in the order in which `all` takes them."""
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add findings of the parser."""
+        """Add diagnostics of the parser."""
         self._all.extend(diagnostics)
 
     def add(
@@ -259,20 +259,20 @@ class Findings:
         hint: str | None = None,
         related: tuple[tuple[Span, str], ...] = (),
     ) -> None:
-        """Add one; the same finding at the same place counts once."""
+        """Add a diagnostic; duplicates at the same position are dropped."""
         diagnostic = Diagnostic(code, message, span, note, hint, related)
         if diagnostic not in self._all[-20:]:
             self._all.append(diagnostic)
 
     @property
     def all(self) -> tuple[Diagnostic, ...]:
-        """In the order of the text, file by file."""
+        """All diagnostics in text order, file by file."""
         number = {file: i for i, file in enumerate(self.files)}
         return tuple(sorted(self._all, key=lambda d: _position(d, number)))
 
     @property
     def errors(self) -> bool:
-        """Whether any of them stops the program."""
+        """Whether any diagnostic is an error."""
         return any(d.severity == "error" for d in self._all)
 
 
@@ -284,5 +284,5 @@ def _position(diagnostic: Diagnostic, number: Mapping[str, int]) -> tuple[int, i
 
 
 def plural(arity: int) -> str:
-    """Number of arguments in words."""
+    """Number of arguments as words, with the correct plural."""
     return f"{arity} argument" if arity == 1 else f"{arity} arguments"

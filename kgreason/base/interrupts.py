@@ -1,4 +1,4 @@
-"""Ctrl-C, and signals that end the work as it does, at a moment that does no harm."""
+"""Ctrl-C and terminating signals, deferred to moments where they do no harm."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NOTHING = "interrupted; nothing was written"
 INTERRUPTED = 130
 """Exit code."""
 
-PATIENCE = 0.1  # seconds between two attempts to end what runs
+PATIENCE = 0.1  # seconds between two attempts to stop the work
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Let an interrupt by the user wait until the block has ended, which should be soon; an error ends it as well."""
+    """Defer interrupts by the user until the end of the block, which should be short, also if it raises."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # others are not interrupted
+        yield  # other threads are not interrupted
         return
     usual = {n: handler for n in _SIGNALS if callable(handler := signal.getsignal(n))}
     waiting: list[Callable[[], object]] = []
@@ -47,22 +47,22 @@ def deferred() -> Iterator[None]:
 
 
 def stoppable(work: Callable[[], T], stop: Callable[[], object]) -> T:
-    """Do work that heeds no signal, as the query of a database, so that an interrupt by the user ends it.
+    """Run work that ignores signals, such as a database query, so that the user can interrupt it.
 
     Parameters
     ----------
     work
-        Is done in another thread, with the context of this one.
+        Runs in another thread, with the context of the caller.
     stop
-        Makes `work` return soon; called until it has.
+        Makes `work` return soon; called repeatedly until it does.
 
     Raises
     ------
     KeyboardInterrupt
-        Once `work` has returned.
+        After `work` has returned.
     """
     if threading.current_thread() is not threading.main_thread():
-        return work()  # others are not interrupted
+        return work()  # other threads are not interrupted
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(copy_context().run, work)
         try:
@@ -76,14 +76,14 @@ def stoppable(work: Callable[[], T], stop: Callable[[], object]) -> T:
 
 
 def leave_at_once() -> None:
-    """Let signals end the program on the spot, as long as it does nothing; but for those that nohup keeps away."""
+    """Let signals end the process immediately while it does no work, except signals ignored by nohup."""
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
 
 
 def leave_in_order() -> None:
-    """Let the same signals be `KeyboardInterrupt` from now on, so that nothing is left behind."""
+    """Turn the same signals into `KeyboardInterrupt` from now on, so that temporary files are cleaned up."""
     for number in _SIGNALS:
         if signal.getsignal(number) is _leave:
             signal.signal(number, signal.default_int_handler)

@@ -1,20 +1,21 @@
-"""The one place where kernels become machine code.
+"""Compilation of kernels to machine code.
 
-A `kernel` works on the arrays of its caller and allocates nothing. numba compiles it once on a machine; from then on
-its machine code comes from a file, and numba itself, half a second of start-up, is not even imported. Kernels that
-allocate need numba's run-time library, hence numba in each process: `allocating`.
+A `kernel` works on the arrays of its caller and allocates nothing. numba compiles it once per machine; afterwards its
+machine code is loaded from a file, without importing numba, which takes half a second. Kernels that allocate need the
+run-time library of numba, hence numba in each process: `allocating`.
 
-Without kept machine code every run would compile: `kgreason reason` on 300 companies takes 5.5 s of processor time with
-an empty cache and 0.75 s with a filled one (0.1 MB on the disk). The cache of numba itself would keep the code as well,
-but has to be read by numba, whose import takes 0.26 s of processor time and 93 MB, against 0.1 s and 69 MB for NumPy
-and the loader of LLVM alone. (Processor time, on a machine that was busy; a run with numba's cache was not timed.)
-The name of a kept file holds a digest of the source, of Python, NumPy and numba, and of the processor and its features:
-where any of them differs, the kernel is compiled anew. A file is written under another name and renamed, so processes
-that compile the same kernel at once each read a whole file or none.
+Without cached machine code every run would compile: `kgreason reason` on 300 companies takes 5.5 s of processor time
+with an empty cache and 0.75 s with a filled one (0.1 MB on disk). The cache of numba would keep the code as well, but
+reading it requires importing numba: 0.26 s of processor time and 93 MB, compared with 0.1 s and 69 MB for NumPy and the
+LLVM loader alone. (Processor time, on a busy machine; a run with numba's cache was not timed.)
 
-Several threads may call kernels for the first time at once. Whatever compiles holds numba's own lock, from the source
-to the machine code, and waits for no other: with a second lock, a thread that compiles a kernel and one that compiles
-a caller of it could wait for each other for ever.
+The name of a cached file holds a digest of the source, of Python, NumPy and numba, and of the processor and its
+features: if any of them differs, the kernel is compiled again. A file is written under a temporary name and renamed, so
+processes that compile the same kernel at once each read a complete file or none.
+
+Several threads may call kernels for the first time at once. Compilation holds numba's own lock from source to machine
+code and waits for no other lock: with a second one, a thread that compiles a kernel and one that compiles a caller of
+it could deadlock.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ Bytes = Annotated[npt.NDArray[np.uint8], "uint8", 1]
 
 
 def _nothing(_: bool) -> None:
-    """Say nothing."""
+    """Do nothing."""
 
 
 compiling: Callable[[bool], None] = _nothing
@@ -61,9 +62,9 @@ compiling: Callable[[bool], None] = _nothing
 checked = False
 """Whether kernels that are called for the first time check their arrays each time, as the tests want."""
 
-_ABI = 1  # raised when what a cached file holds changes its meaning
-_HEAD = object.__basicsize__  # an array object begins, by NumPy's ABI, with: data, number of axes, lengths
-_LOADING = threading.Lock()  # nothing else is waited for by who holds it
+_ABI = 1  # increase when the content of cached files changes its meaning
+_HEAD = object.__basicsize__  # NumPy ABI: an array object begins with data pointer, number of axes, lengths
+_LOADING = threading.Lock()  # its holder waits for no other lock
 _NUMBERS: dict[Any, tuple[Any, str]] = {
     int: (ctypes.c_int64, "np.int64"),
     float: (ctypes.c_double, "np.float64"),
@@ -72,7 +73,7 @@ _NUMBERS: dict[Any, tuple[Any, str]] = {
 
 
 class Compiled(ABC, Generic[P, R]):
-    """A function as machine code that releases the GIL, made when it is first called."""
+    """Function as machine code that releases the GIL, compiled on the first call."""
 
     def __init__(self, function: Callable[P, R]) -> None:
         self.function = function
@@ -80,30 +81,29 @@ class Compiled(ABC, Generic[P, R]):
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the machine code; arguments go by position."""
+        """Run the machine code; arguments are positional."""
         return self._run(*args, **kwargs)
 
     def _first(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        with deferred():  # within the compiler an interrupt would be lost
+        with deferred():  # an interrupt within the compiler would be lost
             self._run = self._made()
             return self._run(*args, **kwargs)
 
     @abstractmethod
     def _made(self) -> Callable[P, R]:
-        """Python function that calls the machine code."""
+        """Make the Python function that calls the machine code."""
 
 
 class Kernel(Compiled[P, R]):
-    """A function over arrays of its caller.
+    """Kernel on arrays of its caller.
 
-    Its parameters are annotated with the types of this module, `int`, `float` and `bool`, or with a `NamedTuple` of
-    such arrays; it returns numbers or nothing. Arrays must be of the annotated types: outside of tests nothing checks
-    them.
+    Parameters are annotated with the types of this module, `int`, `float` and `bool`, or with a `NamedTuple` of such
+    arrays; results are numbers or nothing. Arrays must have the annotated types, which is checked only in tests.
     """
 
     @property
     def _numba_type_(self) -> Any:
-        """What other kernels call in its place."""
+        """Function that other kernels call instead."""
         with _compiler():
             return _dispatcher(self.function)._numba_type_
 
@@ -115,7 +115,7 @@ class Kernel(Compiled[P, R]):
 
 
 class Allocating(Compiled[P, R]):
-    """A function that makes arrays of its own, compiled by numba in each process that calls it (or from its cache)."""
+    """Function that allocates arrays, compiled by numba in each process that calls it (or read from numba's cache)."""
 
     @property
     def _numba_type_(self) -> Any:
@@ -130,7 +130,7 @@ kernel, allocating = Kernel, Allocating  # as decorators
 
 
 def _compiler() -> Any:
-    """The lock that numba holds while it compiles."""
+    """The compiler lock of numba."""
     from numba.core.compiler_lock import global_compiler_lock
 
     return global_compiler_lock
@@ -143,7 +143,7 @@ def _allocating(function: Callable[..., Any]) -> Any:
     try:
         kept = bool(caches.folders(function.__code__.co_filename))
         return numba.njit(nogil=True, cache=kept)(function)
-    except RuntimeError:  # numba: "no locator available", i.e. nowhere to write the cache
+    except RuntimeError:  # numba: "no locator available", i.e. no writable cache folder
         return numba.njit(nogil=True)(function)
 
 
@@ -151,12 +151,12 @@ def _allocating(function: Callable[..., Any]) -> Any:
 def _dispatcher(function: Callable[..., Any]) -> Any:
     import numba
 
-    # A call would put seven words on the stack for each array, and count references to it.
+    # Passing arrays by value would put seven words per array on the stack and count references.
     return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
 def _flat(types: Sequence[Any]) -> list[tuple[int, str, Any]]:
-    """Number of its parameter, expression and type of everything that a kernel gets, a record taken to pieces."""
+    """Flattened parameters of a kernel: parameter number, expression and type; records are expanded."""
     found: list[tuple[int, str, Any]] = []
     for i, t in enumerate(types):
         fields = get_type_hints(t, include_extras=True).items() if hasattr(t, "_fields") else ()
@@ -165,7 +165,6 @@ def _flat(types: Sequence[Any]) -> list[tuple[int, str, Any]]:
 
 
 def _entry(function: Callable[P, R], types: Sequence[Any], results: Sequence[Any]) -> Callable[P, R]:
-    """Python function that calls the machine code of a kernel."""
     fields = [(f"r{i}", _NUMBERS[t][0]) for i, t in enumerate(results or (int,))]
     structure = type("Results", (ctypes.Structure,), {"_fields_": fields})
     flat = _flat(types)
@@ -199,7 +198,7 @@ def _fit(array: npt.NDArray[Any], wanted: tuple[str, int], name: str) -> None:
 
 
 def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequence[Any]) -> int:
-    """Place of the machine code, which comes from its file or from numba."""
+    """Address of the machine code, loaded from the cache or compiled."""
     name = f"{function.__module__}.{function.__name__}".replace(".", "_")
     key = hashlib.sha256(repr((_ABI, *_environment())).encode())
     for path in sorted(_files(function)):
@@ -209,7 +208,7 @@ def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequen
     code = _whole(caches.read(file, source))
     if code is None:
         with _compiler():
-            code = _whole(caches.read(file, source))  # another thread may have made it
+            code = _whole(caches.read(file, source))  # another thread may have compiled it
             if code is None:
                 compiling(caches.place(file, source) is not None)
                 code = _compile(function, name, types, results)
@@ -221,7 +220,7 @@ def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequen
 
 @cache
 def _environment() -> tuple[str, ...]:
-    """What machine code depends on besides its source."""
+    """Everything that machine code depends on besides its source."""
     import llvmlite
     import llvmlite.binding as llvm
 
@@ -231,7 +230,7 @@ def _environment() -> tuple[str, ...]:
 
 
 def _installed(package: str) -> str:
-    """What tells one installation of a package from another; its version would take longer to find."""
+    """Identification of an installed package; looking up its version would take longer."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         return ""
@@ -240,7 +239,7 @@ def _installed(package: str) -> str:
 
 
 def _files(function: Callable[..., Any], known: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Files of the source of a kernel, and of all kernels that its file knows by name."""
+    """Source files of a kernel and of all kernels that its file refers to."""
     known |= {__file__, function.__code__.co_filename}
     for value in list(function.__globals__.values()):
         if isinstance(value, Kernel) and value.function.__code__.co_filename not in known:
@@ -249,7 +248,7 @@ def _files(function: Callable[..., Any], known: frozenset[str] = frozenset()) ->
 
 
 def _whole(content: bytes | None) -> tuple[str, bytes] | None:
-    """Symbol and machine code of a file; `None` if it is not there or damaged."""
+    """Symbol and machine code of a cached file; `None` if it is missing or damaged."""
     if content is None or hashlib.sha256(content[32:]).digest() != content[:32]:
         return None
     symbol, _, binary = content[32:].partition(b"\n")
@@ -260,15 +259,15 @@ _LOADED: list[Any] = []  # keeps the machine code alive
 
 
 def _load(code: tuple[str, bytes]) -> int:
-    """Bring machine code into memory; returns its address."""
+    """Load machine code into memory; returns its address."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    if llvm.address_of_symbol(_FREE) is None:  # mentioned by code that frees arrays of its own; ours has none
+    if llvm.address_of_symbol(_FREE) is None:  # referenced by code that frees its own arrays; kernels do not
         llvm.add_symbol(_FREE, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
     target = llvm.Target.from_default_triple().create_target_machine(jit=True, codemodel="jitdefault")
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)  # one each: symbols do not meet
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)  # one engine each: no clashes
     engine.add_object_file(llvm.ObjectFileRef.from_data(code[1]))
     engine.finalize_object()
     _LOADED.append(engine)
@@ -283,7 +282,7 @@ _ALLOCATE = b"NRT_MemInfo_alloc"
 def _compile(
     function: Callable[..., Any], name: str, types: Sequence[Any], results: Sequence[Any]
 ) -> tuple[str, bytes]:
-    """Compile a driver that takes the addresses of array objects, and the kernel with it."""
+    """Compile a driver that takes the addresses of array objects, together with the kernel."""
     import numba
     from numba.core import cgutils
     from numba.core import types as known
@@ -328,7 +327,7 @@ def _compile(
     options: Any = {
         "no_cpython_wrapper": True,
         "no_cfunc_wrapper": True,
-    }  # nothing that needs numba's own library
+    }  # settings without numba's run-time library
     driver = numba.njit(nogil=True, error_model="numpy", **options)(scope[name])
     driver.compile(signature)
     made_ = driver.overloads[signature]

@@ -1,8 +1,8 @@
-"""How much memory the process may hold: large arrays are asked for here, before the machine begins to swap.
+"""Memory limit of the process, checked before large allocations so that the machine does not start to swap.
 
-The limits of the system do not do it. ``RLIMIT_AS`` counts addresses: a run that holds 0.29 GB has 1.99 GB of them,
-most of NumPy, Arrow and LLVM, and under a limit of 0.5 GB it does not start. Without any limit, a rule that derives all
-pairs of 100,000 names makes 10^10 rows of 16 bytes: the system swaps, or ends the process without a word on the rule.
+System limits are not sufficient. ``RLIMIT_AS`` counts address space: a run that holds 0.29 GB uses 1.99 GB of it,
+mostly for NumPy, Arrow and LLVM, and does not start under a limit of 0.5 GB. Without any limit, a rule that derives all
+pairs of 100,000 names makes 10^10 rows of 16 bytes: the system swaps, or kills the process without naming the rule.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from decimal import Decimal
 from pathlib import Path
 from time import monotonic
 
-LEAST = 10_000_000  # bytes of a limit; less is a slip of the unit
+LEAST = 10_000_000  # bytes; a lower limit is taken for a wrong unit
 _MOST = 1 << 62
-SMALL = 1 << 20  # bytes that need not be asked for
-SPARE = 0.95  # of the memory that is free at the start, the part that may be used
-# A look took 0.28 ms (2 busy cores, x86-64), and a reader of lines looks at each: 280 s of a million without a pause.
-PAUSE = 0.02  # seconds between two looks at what is held
+SMALL = 1 << 20  # bytes that may be allocated without a check
+SPARE = 0.95  # usable share of the memory that is free at the start
+# Reading the memory use took 0.28 ms (2 busy cores, x86-64), and a reader checks at every line: without a pause, 280 s
+# for a million lines.
+PAUSE = 0.02  # seconds between two readings of the memory use
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
@@ -31,16 +32,16 @@ _next_look: ContextVar[float] = ContextVar("next_look", default=0.0)
 
 
 class Exhausted(MemoryError):
-    """There is no room for what is asked for; says so in numbers."""
+    """The memory limit would be exceeded; the message gives the numbers."""
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a size such as ``8GB``, ``512 MiB`` or ``100000000``.
+    """Parse a size such as ``8GB``, ``512 MiB`` or ``100000000`` into bytes.
 
     Raises
     ------
     ValueError
-        If it is none, or one of a few bytes.
+        If the text is not a size, or the size is too small for a limit.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def parse_size(text: str) -> int:
 
 
 def shown(size: float) -> str:
-    """Bytes as a person reads them.
+    """Format bytes for display.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def shown(size: float) -> str:
 
 @contextmanager
 def limited(limit: int | None = None) -> Iterator[None]:
-    """Refuse to hold more than `limit` bytes within the block; by default, more than is free at its start."""
+    """Limit memory to `limit` bytes within the block; default: the memory available at its start."""
     if limit is None:
         here, free = held(), available()
         limit = None if here is None or free is None else here + int(SPARE * free)
@@ -86,12 +87,12 @@ def limited(limit: int | None = None) -> Iterator[None]:
 
 
 def always_limited() -> AbstractContextManager[None]:
-    """Keep the limit that holds; where none does, `limited()`."""
+    """Keep the current limit; without one, apply `limited()`."""
     return limited() if _limit.get() is None else nullcontext()
 
 
 def unlimited() -> AbstractContextManager[None]:
-    """Refuse nothing within the block: what must be done to the end, and asks for little."""
+    """Suspend the limit within the block, for work that must be completed and allocates little."""
     return _bounded(None)
 
 
@@ -105,12 +106,12 @@ def _bounded(limit: int | None) -> Iterator[None]:
 
 
 def claim(size: int) -> None:
-    """Ask for so many bytes more.
+    """Check that `size` more bytes may be allocated.
 
     Raises
     ------
     Exhausted
-        If the process would then hold more than it may.
+        If the process would then exceed its limit.
     """
     limit = _limit.get()
     if size < SMALL or limit is None:
@@ -123,18 +124,18 @@ def claim(size: int) -> None:
 
 
 def left() -> int | None:
-    """Bytes that the process may still take; `None`: there is no limit, or the system does not tell."""
+    """Bytes that may still be allocated; `None` without a limit, or if the system does not report memory use."""
     limit, here = _limit.get(), held()
     return None if limit is None or here is None else max(0, limit - here)
 
 
 def look(now: bool = False) -> None:
-    """Ask for nothing but see, now and then or `now`, that the process does not hold more than it may.
+    """Check from time to time, or immediately with `now`, that the process is within its limit.
 
     Raises
     ------
     Exhausted
-        If it does.
+        If it is not.
     """
     limit = _limit.get()
     if limit is None or (monotonic() < _next_look.get() and not now):
@@ -146,7 +147,7 @@ def look(now: bool = False) -> None:
 
 
 def held() -> int | None:
-    """Bytes of memory that the process holds now; at most, where the system only tells that; else `None`."""
+    """Resident memory in bytes; the peak where the system reports only that; else `None`."""
     statm = _text("/proc/self/statm").split()
     if len(statm) > 1:
         import resource
@@ -156,7 +157,7 @@ def held() -> int | None:
 
 
 def peak() -> int | None:
-    """Most bytes that the process has ever held; `None` where the system does not tell."""
+    """Peak memory of the process in bytes; `None` where the system does not report it."""
     try:
         import resource
     except ImportError:
@@ -166,7 +167,7 @@ def peak() -> int | None:
 
 
 def available() -> int | None:
-    """Bytes that the process could take without swapping, by the machine and its control group."""
+    """Bytes that the process could allocate without swapping, given the machine and its control group."""
     found = []
     for line in _text("/proc/meminfo").splitlines():
         if line.startswith("MemAvailable:"):

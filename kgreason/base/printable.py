@@ -1,4 +1,4 @@
-"""What is shown: text from data in which no character acts or is a disguise, and no password stands; and results."""
+"""Safe display of text from data: control and invisible characters are escaped, passwords masked."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from importlib import import_module
 from typing import Any, TextIO, cast
 
-# C0 and C1 but for line feed and tabulator; what changes the direction of writing; what ends lines or is not seen;
-# tags; halves of surrogates. Joiners stay: Persian and many emoji need them.
+# C0 and C1 controls except line feed and tab; direction controls; line ends and invisible characters; tags; surrogates.
+# Joiners are kept: Persian and many emoji need them.
 _ACTS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
@@ -18,7 +18,7 @@ _ACTS = re.compile(
 
 
 def printable(text: str) -> str:
-    r"""A text in which characters that act, or are not seen, are written as JSON escapes them.
+    r"""Replace control and invisible characters by their JSON escapes.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 class Screen:
-    """A stream that people read: what is written to it is made `printable`.
+    """Output stream for people; text written to it is made `printable`.
 
     Attributes
     ----------
     stream
-        The stream itself, for what draws bars and tables with sequences of its own.
+        The underlying stream, for progress bars and tables that use control sequences.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -51,12 +51,12 @@ class Screen:
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)  # whatever else a stream does
+        return getattr(self.stream, name)  # other methods are those of the stream
 
 
 @contextmanager
 def screened() -> Iterator[None]:
-    """Make printable what is printed while the block runs; pipes and files get standard output as it is."""
+    """Escape printed text within the block; a pipe or file receives standard output unchanged."""
     with ExitStack() as stack:
         if sys.stdout.isatty():
             stack.enter_context(redirect_stdout(cast(TextIO, Screen(raw(sys.stdout)))))
@@ -65,7 +65,7 @@ def screened() -> Iterator[None]:
 
 
 def raw(stream: Any) -> Any:
-    """The stream below a `Screen`."""
+    """The stream underlying a `Screen`."""
     return stream.stream if isinstance(stream, Screen) else stream
 
 
@@ -83,7 +83,7 @@ _IN_ADDRESS = re.compile(r"(\b[a-z][a-z0-9+.-]*:/+[^\s:/@?]*):(?!\d+(?:[/?,]|$))
 
 
 def names_password(option: str) -> bool:
-    """Whether an option of this name would hold a password.
+    """Whether an option of this name holds a password.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def names_password(option: str) -> bool:
 
 
 def in_address(text: str) -> bool:
-    """Whether the address of a server holds a password.
+    """Whether a server address contains a password.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def in_address(text: str) -> bool:
 
 
 def hidden(text: str) -> str:
-    """A text with three stars for each password that it seems to hold, whatever its length.
+    """Replace each apparent password in a text by three stars, whatever its length.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def hidden(text: str) -> str:
 
 
 class Displayed:
-    """Base of results that `kgreason.notebook` has a view of; a result knows nothing of how it is shown."""
+    """Base of results that have a view in `kgreason.notebook`; the results themselves do not depend on it."""
 
     def _repr_html_(self) -> str:
         return str(import_module("kgreason.notebook").html(self))

@@ -1,4 +1,4 @@
-"""What long steps tell the outside while they run; only the command line shows it."""
+"""Progress of long steps; shown by the command line only."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Receives the state of long steps.
+    """Receiver of the progress of long steps.
 
-    Steps follow one another: a new `step` ends the one before. Counts are in the unit of the step.
+    Steps are sequential: a new `step` ends the previous one. Counts are in the unit of the step.
     """
 
     def step(self, title: str, total: int | None = None, unit: str = "") -> None:
-        """Begin a step of `total` units (`None`: unknown); their rate is of interest if `unit` names them."""
+        """Begin a step of `total` units (`None`: unknown); if `unit` names them, their rate is shown."""
 
     def advance(self, units: int = 1) -> None:
         """Report `units` more units of the current step as done."""
 
     def note(self, message: str) -> None:
-        """Say something once, for instance a count or a warning."""
+        """Report a message, for instance a count or a warning."""
 
 
 class Silent:
-    """A `Progress` that shows nothing."""
+    """`Progress` that shows nothing."""
 
     def step(self, title: str, total: int | None = None, unit: str = "") -> None:
-        """Ignore it."""
+        """Do nothing."""
 
     def advance(self, units: int = 1) -> None:
-        """Ignore it."""
+        """Do nothing."""
 
     def note(self, message: str) -> None:
-        """Ignore it."""
+        """Do nothing."""
 
 
 SILENT = Silent()

@@ -1,4 +1,4 @@
-"""The sole finder of the grammar and the rule library: the checkout first, then the data of the wheel."""
+"""Location of the grammar and the rule library: in the checkout, else in the data of the wheel."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def resource(folder: str, name: str) -> Path:
-    """Find a shipped file.
+    """Path of a shipped file.
 
     Parameters
     ----------
     folder
         ``"grammars"`` or ``"rules"``.
     name
-        File name inside it.
+        File name.
 
     Raises
     ------
     FileNotFoundError
-        If neither the checkout nor the installed wheel holds the file: a broken installation.
+        If neither the checkout nor the wheel has the file, i.e. the installation is broken.
 
     Examples
     --------

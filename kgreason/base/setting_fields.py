@@ -1,7 +1,7 @@
 """Settings of methods: dataclasses whose fields carry default, range and documentation.
 
-The command line's options, the keyword arguments of the Python functions, estimators, ``kgreason.toml``, the parameters
-in reports and the reference pages are read from these fields: a parameter is declared once.
+Each parameter is declared once: command line options, keyword arguments of Python functions, estimators,
+``kgreason.toml``, the parameters in reports and the reference pages are all derived from these fields.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ def setting(
     option: str | None = None,
     reported: bool = True,
 ) -> Any:
-    """Declare a field of a settings dataclass; a docstring below it says what it means.
+    """Declare a field of a settings dataclass; it is documented by the docstring below it.
 
     Parameters
     ----------
     metavar
-        What stands for the value on the command line.
+        Placeholder of the value on the command line.
     least, most
         Range of a number.
     shown
-        What the command line shows as default.
+        Default as shown by the command line.
     option
-        Flags on the command line, by default the name with two hyphens; empty: the command line has none.
+        Command line flags; default: the name with two hyphens; empty: not a command line option.
     reported
-        Whether reports list it.
+        Whether reports list the field.
     """
     about = {
         "metavar": metavar,
@@ -62,7 +62,7 @@ def setting(
 
 @cache
 def documentation(settings: type) -> Mapping[str, str]:
-    """The docstring of each field, inherited ones included, in one line each.
+    """Docstrings of all fields, inherited ones included, each as one line.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def documentation(settings: type) -> Mapping[str, str]:
 
 @cache
 def _docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Docstrings of fields, by class, in one module."""
+    """Docstrings of fields by class, for one module."""
     tree = ast.parse(Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8"))
     found: dict[str, dict[str, str]] = {}
     for each in tree.body:
@@ -96,9 +96,9 @@ def _docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def ordered(settings: Any) -> list[Field[Any]]:
-    """Fields of a settings class or object: those of the class first, then those of its bases, in their order.
+    """Fields of a settings class or object: those of the class first, then those of its bases, in order.
 
-    Fields that only Python functions take are the last.
+    Fields that are available only in Python come last.
     """
     kind = settings if isinstance(settings, type) else type(settings)
     known = {each.name: each for each in fields(kind)}
@@ -108,7 +108,7 @@ def ordered(settings: Any) -> list[Field[Any]]:
 
 
 def types(settings: type) -> Mapping[str, Any]:
-    """Type of each field that the command line has."""
+    """Types of the fields that are available on the command line."""
     found: dict[str, Any] = {}
     for part in reversed(settings.__mro__):
         known = vars(sys.modules[part.__module__])
@@ -121,7 +121,7 @@ def types(settings: type) -> Mapping[str, Any]:
 
 @cache
 def _choices(settings: type) -> Mapping[str, tuple[object, ...]]:
-    """What a field may be, for those whose type lists it."""
+    """Allowed values of the fields whose types list them."""
     found: dict[str, tuple[object, ...]] = {}
     for name, kind in types(settings).items():
         parts = [kind] if get_origin(kind) is Literal else get_args(kind)
@@ -132,12 +132,12 @@ def _choices(settings: type) -> Mapping[str, tuple[object, ...]]:
 
 
 def check_ranges(settings: Any) -> None:
-    """Refuse numbers out of the range of their field, and values that its type does not list.
+    """Check numbers against the range of their field, and other values against those that the type lists.
 
     Raises
     ------
     AnonymizationError
-        Naming the first field.
+        Names the first invalid field.
     """
     kind: Any = type(settings)
     for name, known in _choices(kind).items():
@@ -165,7 +165,7 @@ def check_ranges(settings: Any) -> None:
 
 
 def reported(settings: object, unused: Iterator[str] | tuple[str, ...] = ()) -> dict[str, Any]:
-    """Values by name that a report lists, but for those without meaning."""
+    """Values by name as listed in reports, without the unused ones."""
     left_out = set(unused)
     return {
         each.name: getattr(settings, each.name)
@@ -175,9 +175,9 @@ def reported(settings: object, unused: Iterator[str] | tuple[str, ...] = ()) -> 
 
 
 def configured(settings: Callable[P, S]) -> Callable[[Callable[[D, S], R]], Callable[Concatenate[D, P], R]]:
-    """Give a function of data and settings the fields of the settings as keyword arguments.
+    """Turn the fields of settings into keyword arguments of a function of data and settings.
 
-    Its signature and the section *Parameters* of its docstring list them.
+    They are added to its signature and to the section *Parameters* of its docstring.
     """
 
     def take(function: Callable[[D, S], R]) -> Callable[Concatenate[D, P], R]:

@@ -1,4 +1,4 @@
-"""TOML, with one kind of error for whatever is wrong with it."""
+"""TOML parsing with a single exception type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def parsed(text: str) -> dict[str, Any]:
     Raises
     ------
     tomllib.TOMLDecodeError
-        If it is no TOML, nests too deeply, or holds an integer that is longer than Python reads.
+        If the text is not TOML, nests too deeply, or holds an integer too long for Python.
     """
     try:
         return tomllib.loads(text)

@@ -1,3 +1,3 @@
-"""The version of kgreason."""
+"""Version of kgreason."""
 
 VERSION = "0.1.0"

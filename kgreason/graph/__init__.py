@@ -1,1 +1,1 @@
-"""Knowledge graphs: model, seam to the reasoner, generators, subgraphs."""
+"""Knowledge graphs: data model, interface to the reasoner, generators, subgraphs."""

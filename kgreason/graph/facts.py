@@ -1,7 +1,7 @@
-"""The only seam between the graph and the reasoner.
+"""Interface between graph and reasoner.
 
-Vertices enter as integers, their numbers in the graph. Of a graph, rules see the vertices (each node
-predicate holds for all of them) and the edges of the relations named by edge predicates.
+Vertices are passed as integers, their numbers in the graph. Rules see the vertices (each node predicate holds for all
+of them) and the edges of the relations named by edge predicates.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Rows = npt.NDArray[np.int64]
 
 
 def graph_facts(graph: KnowledgeGraph, program: CheckedProgram) -> Facts:
-    """State a graph as facts of the node and edge predicates of a program.
+    """Represent a graph as facts of the node and edge predicates of a program.
 
-    An edge predicate of arity 3 gives the weight as a double, 1.0 where the relation has none; one of arity 2
-    leaves the weight out, and parallel edges are then one fact.
+    An edge predicate of arity 3 includes the weight as a double, 1.0 if the relation has none; one of arity 2 omits the
+    weight, so that parallel edges become one fact.
 
     Examples
     --------
@@ -48,14 +48,14 @@ def graph_facts(graph: KnowledgeGraph, program: CheckedProgram) -> Facts:
 
 
 def derived_edges(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, tuple[Vertices, Vertices]]:
-    """Reason on the whole graph: the derived edges of Σ(G).
+    """Derive the edges of Σ(G) on the whole graph.
 
     Returns
     -------
     dict
-        For each predicate of ``program.derived`` the sources and targets of its edges, int64, in
-        lexicographic order. A fact that the graph itself holds is not derived; a predicate that does not
-        hold pairs of vertices has no edges.
+        For each predicate of ``program.derived``, the sources and targets of its edges, int64, in lexicographic order.
+        Facts
+        given by the graph are not derived; a predicate that does not hold pairs of vertices has no edges.
 
     Examples
     --------
@@ -85,8 +85,8 @@ def answers(graph: KnowledgeGraph, program: CheckedProgram) -> dict[str, Rows]:
     Returns
     -------
     dict
-        For each ``@query`` predicate (without any: each derived one) its distinct answers in lexicographic
-        order, int64, shape (rows, arity): vertices by number, other values coded as `Kind` says.
+        For each ``@query`` predicate (if there is none: each derived one), its distinct answers in lexicographic order,
+        int64, shape (rows, arity): vertices by number, other values encoded as described by `Kind`.
 
     Examples
     --------

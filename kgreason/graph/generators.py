@@ -1,6 +1,6 @@
 """Random graphs: Erdős–Rényi, scale-free, company ownership, and a school.
 
-Weights are multiples of 1e-6, so that a table written with six decimals holds the same graph.
+Weights are multiples of 1e-6, so that a table with six decimals represents them exactly.
 
 References
 ----------
@@ -24,7 +24,7 @@ _Ints = npt.NDArray[np.int64]
 
 
 def erdos_renyi(n: int, m: int | None, rng: np.random.Generator, relation: str = "own") -> KnowledgeGraph:
-    """Draw from D(n, M): m directed edges, no loops, none twice, every such graph equally likely.
+    """Draw from D(n, M): m directed edges without loops or duplicates, all such graphs equally likely.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def erdos_renyi(n: int, m: int | None, rng: np.random.Generator, relation: str =
     Raises
     ------
     AnonymizationError
-        If there are not so many edges.
+        If the graph cannot have that many edges.
 
     References
     ----------
@@ -77,9 +77,9 @@ def scale_free(
     n
         Number of vertices, at least 2.
     alpha
-        Exponent, above 1.
+        Exponent, greater than 1.
     economic
-        Incoming weights of each vertex sum to at most 1.
+        Whether the incoming weights of each vertex sum to at most 1.
 
     Raises
     ------
@@ -115,10 +115,10 @@ def ownership(
 ) -> KnowledgeGraph:
     """Draw a company register: groups, joint ventures, minority holders, persons at the top.
 
-    Companies form groups of heavy-tailed size. In a group each company but the first has a majority owner
-    among those before it (a pyramid), or is a joint venture of one of them and a company of another group.
-    Firsts are held by one to three persons. What is left of the shares goes in part to dispersed minority
-    holders, persons or companies. Incoming shares sum to at most 1; persons are held by nobody.
+    Companies form groups of heavy-tailed size. In a group each company but the first has a majority owner among those
+    before it (a pyramid), or is a joint venture of one of them and a company of another group. The first company is
+    held by one to three persons. Part of the remaining shares goes to dispersed minority holders, persons or companies.
+    Incoming shares sum to at most 1; persons are held by nobody.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def ownership(
     number = np.arange(companies, dtype=np.int64)
     first = _groups(companies, group_size, rng)
     place = number - first
-    # squaring draws owners towards the top of the group: pyramids are shallow
+    # squaring favours owners near the top of the group: pyramids are shallow
     parent = first + (place * rng.random(companies) ** 2).astype(np.int64)
     venture = (place > 0) & (rng.random(companies) < 0.05)
     stakes = [
@@ -183,7 +183,7 @@ def _controlling(
     venture: npt.NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> _Stakes:
-    """Majority stakes in groups; a third of them whole. Joint ventures are held by about a half."""
+    """Majority stakes in groups, a third of them 100 %; joint ventures are held by about 50 %."""
     share = rng.integers(510_000, 990_000, len(number))
     share[rng.random(len(number)) < 0.33] = GRID
     share[venture] = rng.integers(400_000, 500_001, int(venture.sum()))
@@ -193,14 +193,14 @@ def _controlling(
 def _partners(
     number: _Ints, first: _Ints, venture: npt.NDArray[np.bool_], rng: np.random.Generator
 ) -> _Stakes:
-    """Second owners of joint ventures: companies of earlier groups, so no circle of owners closes here."""
+    """Second owners of joint ventures: companies of earlier groups, so that no ownership cycle arises here."""
     chosen = number[venture & (first > 0)]
     partner = (rng.random(len(chosen)) * first[chosen]).astype(np.int64)
     return partner, chosen, _rounded(rng.integers(300_000, 500_001, len(chosen)))
 
 
 def _founders(tops: _Ints, companies: int, people: int, rng: np.random.Generator) -> _Stakes:
-    """One to three persons hold the head of a group."""
+    """One to three persons who hold the first company of a group."""
     if not people:
         empty = np.empty(0, dtype=np.int64)
         return empty, empty, empty
@@ -211,14 +211,14 @@ def _founders(tops: _Ints, companies: int, people: int, rng: np.random.Generator
 
 
 def _persons(held: _Ints, companies: int, people: int, rng: np.random.Generator) -> _Ints:
-    """A person for each of these stakes: nearly all from the circle around the company."""
+    """A person for each of these stakes, mostly from a circle around the company."""
     near = held * people // companies + rng.integers(0, 2, len(held))
     anyone = rng.integers(0, max(people, 1), len(held))
     return companies + np.where(rng.random(len(held)) < 0.95, near % max(people, 1), anyone)
 
 
 def _minorities(stakes: list[_Stakes], companies: int, people: int, rng: np.random.Generator) -> _Stakes:
-    """Dispersed holders of what is left; a few of them companies, which may close circles of owners."""
+    """Dispersed holders of remaining shares; a few are companies, which may close ownership cycles."""
     taken = np.zeros(companies, dtype=np.int64)
     for _, target, steps in stakes:
         np.add.at(taken, target, steps)
@@ -235,12 +235,12 @@ def _minorities(stakes: list[_Stakes], companies: int, people: int, rng: np.rand
 
 
 def _rounded(steps: npt.NDArray[np.integer]) -> _Ints:
-    """Down to hundredths of a percent, as registers state shares."""
+    """Round down to hundredths of a percent, the precision of registers."""
     return (steps // 100 * 100).astype(np.int64)
 
 
 def _distinct(values: _Ints) -> _Ints:
-    """Sorted distinct values, none negative: ten million in 0.6 s, which `numpy.unique` hashes for a minute."""
+    """Sorted distinct non-negative values; ten million take 0.6 s, compared with a minute for `numpy.unique`."""
     ordered = np.sort(values)
     distinct: _Ints = ordered[np.diff(ordered, prepend=-1) != 0]
     return distinct
@@ -253,7 +253,7 @@ def _sample(size: int, count: int, rng: np.random.Generator) -> _Ints:
         left_out[_sample(size, size - count, rng)] = False
         return np.flatnonzero(left_out).astype(np.int64)
     found = np.empty(0, dtype=np.int64)
-    for _ in range(_ROUNDS):  # at least half of all draws are new: the rounds needed grow as log(count)
+    for _ in range(_ROUNDS):  # at least half of all draws are new: the number of rounds grows as log(count)
         if len(found) >= count:
             return np.sort(rng.permutation(found)[:count])
         drawn = rng.integers(0, size, 2 * (count - len(found)) + 16)
@@ -265,7 +265,7 @@ def _sample(size: int, count: int, rng: np.random.Generator) -> _Ints:
 
 
 def _targets(n: int, degree: _Ints, rng: np.random.Generator) -> tuple[Vertices, Vertices]:
-    """Distinct uniform targets, none the source itself, `degree` of them for each vertex."""
+    """`degree` distinct uniform targets for each vertex, without loops."""
     wide = np.flatnonzero(2 * degree >= n)
     rows = []
     for vertex in wide.tolist():
@@ -294,7 +294,7 @@ def _uniform(m: int, rng: np.random.Generator) -> Weights:
 
 
 def _incoming_shares(n: int, target: Vertices, rng: np.random.Generator) -> Weights:
-    """Divide a total in (1/2, 1] at random among the edges into each vertex."""
+    """Divide a random total in (1/2, 1] among the edges into each vertex."""
     degree = np.bincount(target, minlength=n)
     if len(target) and degree.max() > GRID // 2:
         raise AnonymizationError(
@@ -315,7 +315,7 @@ def _graph(
     relation: str,
     shuffle: np.random.Generator | None = None,
 ) -> KnowledgeGraph:
-    """Name the vertices c000000, ...; `shuffle` takes the meaning out of their order."""
+    """Name the vertices c000000, ...; `shuffle` permutes them so that the order carries no information."""
     digits = max(6, len(str(max(n - 1, 0))))
     if shuffle is not None:
         name = shuffle.permutation(n)

@@ -24,7 +24,7 @@ def _frozen(array: npt.NDArray[np.generic]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """The edges of one ground relation: edge i goes from ``source[i]`` to ``target[i]``.
+    """Edges of one ground relation: edge i goes from ``source[i]`` to ``target[i]``.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Relation:
     weight
         float64, shape (m,); `None` for a relation without weights.
     columns
-        Names of the columns in the file it came from and will be written to.
+        Column names of the file it was read from, used for writing.
     """
 
     source: Vertices
@@ -59,23 +59,22 @@ class Relation:
         return len(self.source)
 
     def take(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Relation:
-        """Some of the edges, by their numbers or by marks."""
+        """Select edges by number or by boolean mask."""
         weight = None if self.weight is None else self.weight[rows]
         return Relation(self.source[rows], self.target[rows], weight, self.columns)
 
 
 @dataclass(frozen=True, eq=False)
 class KnowledgeGraph(Displayed):
-    """An immutable graph on the vertices 0 .. n-1.
+    """Immutable graph on the vertices 0 .. n-1.
 
-    Ground edges are a set of facts: within a relation no (source, target, weight) should stand twice
-    (`distinct` makes it so, as all functions of `kgreason` do), but edges with different weights may run in
-    parallel.
+    Ground edges are a set of facts: within a relation each (source, target, weight) should occur once (see `distinct`;
+    all functions of `kgreason` ensure it), but parallel edges with different weights are allowed.
 
     Attributes
     ----------
     labels
-        Name of each vertex, unique; numpy array of str objects, shape (n,).
+        Unique name of each vertex; NumPy array of str objects, shape (n,).
     relations
         Ground relations by edge predicate.
     attributes
@@ -109,7 +108,7 @@ class KnowledgeGraph(Displayed):
         relation: str = "edge",
         vertices: Sequence[str] = (),
     ) -> KnowledgeGraph:
-        """Build a graph with one relation from labelled edges; `vertices` come first and may be isolated."""
+        """Build a graph with one relation from labelled edges; `vertices` are numbered first and may be isolated."""
         number: dict[str, int] = {}
         for label in vertices:
             number.setdefault(label, len(number))
@@ -137,7 +136,7 @@ class KnowledgeGraph(Displayed):
 
     @property
     def m(self) -> int:
-        """Number of ground edges of all relations."""
+        """Number of ground edges over all relations."""
         return sum(len(r) for r in self.relations.values())
 
     @cached_property
@@ -183,7 +182,7 @@ class KnowledgeGraph(Displayed):
         return int(count), component.astype(np.int64)
 
     def distinct(self) -> KnowledgeGraph:
-        """Drop repeated (source, target, weight) rows, keeping the first of each."""
+        """Drop duplicate (source, target, weight) rows, keeping the first of each."""
         return replace(self, relations={name: _distinct(r) for name, r in self.relations.items()})
 
     def with_weights(self, weights: Mapping[str, Weights]) -> KnowledgeGraph:

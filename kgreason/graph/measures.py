@@ -1,4 +1,4 @@
-"""Figures of undirected graphs: degrees, triangles, cores and distances."""
+"""Measures of undirected graphs: degrees, triangles, clustering, core numbers and distances."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Doubles = npt.NDArray[np.float64]
 
 
 def keys(n: int, source: Vertices, target: Vertices) -> Vertices:
-    """A number of the pair of each link, whichever way it runs; the order of numbers is that of pairs."""
+    """Number of the vertex pair of each link, independent of its direction; numbers are ordered like pairs."""
     return np.minimum(source, target) * n + np.maximum(source, target)
 
 
 def pairs(n: int, source: Vertices, target: Vertices) -> Pairs:
-    """Pairs of different vertices that are linked, each once; int64, shape (2, m), the smaller number first, in order.
+    """Distinct pairs of linked vertices without loops; int64, shape (2, m), sorted, the smaller number first.
 
     Examples
     --------
@@ -30,12 +30,12 @@ def pairs(n: int, source: Vertices, target: Vertices) -> Pairs:
 
 
 def degrees(n: int, edges: Pairs) -> Vertices:
-    """How many vertices each of n is linked with; int64, shape (n,)."""
+    """Degree of each of n vertices; int64, shape (n,)."""
     return np.bincount(edges.ravel(), minlength=n)
 
 
 def rows(n: int, tail: Vertices, head: Vertices) -> tuple[Vertices, Vertices, Vertices]:
-    """Heads by their tails: those of v are ``near[start[v] : start[v + 1]]``, and where each of them was.
+    """Heads grouped by tail: those of v are ``near[start[v] : start[v + 1]]``, with their original indices.
 
     Returns
     -------
@@ -54,10 +54,10 @@ def _neighbours(n: int, edges: Pairs) -> tuple[Vertices, Vertices]:
 
 
 def triangles(n: int, edges: Pairs, weight: Vertices) -> Vertices:
-    """Sum over the triangles of each vertex of the product of the weights of their edges; int64, shape (n,).
+    """Sum over the triangles of each vertex of the product of their edge weights; int64, shape (n,).
 
-    Vertices are numbered by their degrees, so that none has more than sqrt(2m) neighbours of greater number: it takes
-    time O(m^1.5) and memory O(n + m), also where somebody is linked with everybody.
+    Vertices are ordered by degree, so that none has more than sqrt(2m) greater neighbours: time O(m^1.5) and memory O(n
+    + m), also in the presence of hubs.
     """
     place = np.empty(n, dtype=np.int64)
     place[np.argsort(degrees(n, edges), kind="stable")] = np.arange(n)
@@ -70,7 +70,7 @@ def triangles(n: int, edges: Pairs, weight: Vertices) -> Vertices:
 
 @kernel
 def _add_triangles(start: Ints, near: Ints, weight: Ints, mark: Ints, found: Ints) -> None:
-    """Add the triangles of neighbours of greater number; `mark` is scratch, 0 throughout, and weights are above 0."""
+    """Add the triangles of greater neighbours; `mark` is scratch, all 0, and weights are positive."""
     for u in range(len(start) - 1):
         begin, end = start[u], start[u + 1]
         for e in range(begin, end):
@@ -91,7 +91,7 @@ def _add_triangles(start: Ints, near: Ints, weight: Ints, mark: Ints, found: Int
 
 
 def clustering(n: int, edges: Pairs) -> Doubles:
-    """Share of the pairs of neighbours of each vertex that are neighbours themselves; 0 with fewer than two."""
+    """Local clustering coefficient of each vertex; 0 for vertices with fewer than two neighbours."""
     degree = degrees(n, edges)
     closed = 2 * triangles(n, edges, np.ones(edges.shape[1], dtype=np.int64))
     found: Doubles = closed / np.maximum(degree * (degree - 1), 1)
@@ -99,7 +99,7 @@ def clustering(n: int, edges: Pairs) -> Doubles:
 
 
 def coreness(n: int, edges: Pairs) -> Vertices:
-    """Core number of each vertex: the greatest c for which it is in a subgraph of degrees >= c.
+    """Core number of each vertex: the greatest c such that it is in a subgraph of minimum degree c.
 
     References
     ----------
@@ -116,12 +116,12 @@ def coreness(n: int, edges: Pairs) -> Vertices:
 
 @kernel
 def _peel(indptr: Ints, neighbours: Ints, core: Ints, order: Ints, place: Ints, start: Ints) -> None:
-    """Take away vertices of least degree, one by one; `start` is where those of each degree begin in `order`."""
+    """Remove vertices in order of least degree; `start` gives the first position of each degree in `order`."""
     for i in range(len(order)):
         v = order[i]
         for e in range(indptr[v], indptr[v + 1]):
             u = neighbours[e]
-            if core[u] > core[v]:  # to the front of its degree, which then begins behind it
+            if core[u] > core[v]:  # move to the front of its degree, which then begins one further
                 front = start[core[u]]
                 other = order[front]
                 order[front], order[place[u]] = u, other
@@ -134,10 +134,10 @@ def _peel(indptr: Ints, neighbours: Ints, core: Ints, order: Ints, place: Ints, 
 def _spread(
     start: Ints, near: Ints, sources: Ints, seen: Ints, front: Ints, coming: Ints, active: Ints, found: Ints
 ) -> None:
-    """Add the distances from at most 63 sources to all that they reach, and the number of these pairs, to `found`.
+    """Add the distances from at most 63 sources to all vertices they reach, and the number of such pairs, to `found`.
 
-    Bits of `seen`, `front` and `coming`, scratch of n zeros each, tell which sources have reached a vertex, have done
-    so in the last step, do so in this one; `active`, shape (2n,), holds the vertices of the last step and of this one.
+    Bits of `seen`, `front` and `coming`, scratch of n zeros each, mark the sources that have reached a vertex so far,
+    in the last step, and in this step; `active`, shape (2n,), holds the vertices of the last and of this step.
     """
     n = len(start) - 1
     count = len(sources)
@@ -176,20 +176,20 @@ def _spread(
         count = more
 
 
-AT_ONCE = 63  # bits of a whole number above 0
+AT_ONCE = 63  # bits of a positive int64
 
 
 def distances(n: int, edges: Pairs, sources: Vertices) -> tuple[float | None, float | None]:
-    """Mean distance of connected pairs of a source and another user, and the share of pairs that are connected.
+    """Mean distance over connected pairs of a source and another vertex, and the share of pairs that are connected.
 
-    It takes time O(m) for each source at most, much less if many are near one another, and memory O(n + m).
+    Time is at most O(m) per source, much less if many sources are close to each other; memory O(n + m).
 
     Parameters
     ----------
     edges
-        Pairs of users, each once; int64, shape (2, m).
+        Distinct pairs of vertices; int64, shape (2, m).
     sources
-        int64, none twice.
+        int64, distinct.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A graph divided into parts: every vertex is in one of them, and edges between parts are cut."""
+"""Partition of a graph into parts: each vertex belongs to one part, and edges between parts are cut."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """The graph that one part induces.
+    """Subgraph induced by one part.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Piece:
     vertices
         Their numbers in the whole graph; int64, shape (n,).
     rows
-        For each relation, which edges of the whole graph they are.
+        For each relation, the indices of its edges in the whole graph.
     """
 
     graph: KnowledgeGraph
@@ -30,7 +30,7 @@ class Piece:
 
 
 def inside(graph: KnowledgeGraph, parts: Vertices) -> KnowledgeGraph:
-    """Leave out the edges between parts.
+    """Remove the edges between parts.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def inside(graph: KnowledgeGraph, parts: Vertices) -> KnowledgeGraph:
 
 
 def pieces(graph: KnowledgeGraph, parts: Vertices) -> list[Piece]:
-    """Take a graph apart.
+    """Split a graph into its parts.
 
     Parameters
     ----------
     parts
-        Number of the part of each vertex, from 0, none left out; int64, shape (n,).
+        Number of the part of each vertex, consecutive from 0; int64, shape (n,).
 
     Examples
     --------
@@ -82,9 +82,9 @@ def pieces(graph: KnowledgeGraph, parts: Vertices) -> list[Piece]:
 
 
 def beside(one: KnowledgeGraph, other: KnowledgeGraph) -> KnowledgeGraph:
-    """Two graphs with the same relations as one; the vertices of the second come after those of the first.
+    """Disjoint union of two graphs with the same relations; the vertices of the second follow those of the first.
 
-    A relation has weights if it has them in both.
+    A relation has weights if it has them in both graphs.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _joined(one: Relation, other: Relation, shift: int) -> Relation:
 
 
 def grouped(numbers: Vertices, count: int) -> list[Vertices]:
-    """Indices of the numbers 0 .. count-1, each group ascending; others are left out."""
+    """Indices of each of the numbers 0 .. count-1, in ascending order; other numbers are ignored."""
     order = np.argsort(numbers, kind="stable").astype(np.int64)
     bounds = np.searchsorted(numbers[order], np.arange(count + 1))
     return [order[a:b] for a, b in pairwise(bounds.tolist())]

@@ -1,4 +1,4 @@
-"""What the surroundings of a vertex look like: degrees, vertex refinement, neighbourhoods.
+"""Structural neighbourhood of vertices: degrees, vertex refinement, neighbourhoods.
 
 References
 ----------
@@ -18,15 +18,15 @@ import numpy.typing as npt
 from kgreason.base.jit import Ints, Rows, kernel
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 
-BLOCK = 1 << 22  # ties of neighbourhoods that are compared at once
+BLOCK = 1 << 22  # ties of neighbourhoods compared at once
 
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """The tied pairs of a graph, both ways: ``u[i]`` sees ``v[i]`` by a tie of kind ``kind[i]``.
+    """Ties of a graph in both directions: the tie from ``u[i]`` to ``v[i]`` has kind ``kind[i]``.
 
-    Two ties are of the same kind if they have the same number of edges of each relation in either direction. The
-    entries are sorted by u.
+    Two ties are of the same kind if they have the same number of edges of each relation in either direction. Entries
+    are sorted by u.
     """
 
     n: int
@@ -36,7 +36,7 @@ class Sides:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> Sides:
-        """Ties of a graph, loops among them."""
+        """Ties of a graph, including loops."""
         pairs, n = Pairs(graph), max(graph.n, 1)
         source, target = np.divmod(pairs.keys, n)
         keys = np.union1d(pairs.keys, target * n + source)
@@ -46,18 +46,18 @@ class Sides:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the entries of each vertex begin, shape (n + 1,)."""
+        """First entry of each vertex, shape (n + 1,)."""
         return np.searchsorted(self.u, np.arange(self.n + 1))
 
     def within(self, vertices: Ints) -> Sides:
-        """The ties of whole components, their vertices numbered as they are given."""
+        """Ties of whole components, with vertices renumbered in the given order."""
         number = np.empty(self.n, dtype=np.int64)
         number[vertices] = np.arange(len(vertices))
         entry, place = _entries(self.starts, vertices)
         return Sides(len(vertices), place, number[self.v[entry]], self.kind[entry])
 
     def layers(self) -> Ints:
-        """In which round each vertex is taken off, if all with one neighbour or none go at once; -1 for the core.
+        """Round in which each vertex is removed when all vertices of degree at most one go at once; -1 for the core.
 
         Examples
         --------
@@ -89,8 +89,8 @@ def degrees(graph: KnowledgeGraph) -> Ints:
 def refined(graph: KnowledgeGraph, rounds: int) -> Ints:
     """Number the vertices by H_i of Hay et al.
 
-    H_0 tells nothing. H_(i+1) tells H_i of the vertex and of each of its neighbours, and how these are tied to it:
-    by edges of which relations, in which directions.
+    H_0 is constant. H_(i+1) is H_i of the vertex and of each of its neighbours, together with their ties: the relations
+    and directions of the edges.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def refined(graph: KnowledgeGraph, rounds: int) -> Ints:
 
 
 def refine(sides: Sides, colours: Ints, rounds: int) -> Ints:
-    """Refine colours by those of neighbours, until nothing changes or for some rounds; nothing is hashed."""
+    """Refine colours by those of neighbours until stable or for a number of rounds; exact, without hashing."""
     colours = paired(colours, np.zeros_like(colours))
     for _ in range(rounds):
         seen = paired(sides.kind, colours[sides.v])
@@ -114,11 +114,11 @@ def refine(sides: Sides, colours: Ints, rounds: int) -> Ints:
 
 
 def neighbourhoods(graph: KnowledgeGraph) -> Ints:
-    """Number the vertices by the induced subgraph of each with its neighbours.
+    """Number the vertices by the subgraph induced by each vertex and its neighbours.
 
-    Isomorphic neighbourhoods (the vertex itself at the same place) get the same number. Others get different ones as
-    far as colour refinement, with the vertex singled out, tells them apart: it tells nearly all. The smallest that it
-    confuses have six neighbours, once in a ring and once in two triangles.
+    Isomorphic neighbourhoods (with the vertex itself fixed) get the same number. Others get different numbers as far as
+    colour refinement with the vertex singled out distinguishes them, which is nearly always. The smallest that it does
+    not distinguish have six neighbours: one in a ring, the other in two triangles.
     """
     sides, numbers = Sides.of(graph), degrees(graph)
     work = _work(sides, numbers)
@@ -139,19 +139,19 @@ def neighbourhoods(graph: KnowledgeGraph) -> Ints:
 
 
 def effort(graph: KnowledgeGraph) -> int:
-    """Edges that `neighbourhoods` looks at, about."""
+    """Approximate number of edges that `neighbourhoods` reads."""
     return int(_work(Sides.of(graph), degrees(graph)).sum())
 
 
 def _work(sides: Sides, numbers: Ints) -> Ints:
-    """Ties of each vertex and its neighbours, 0 where its number is its own: its degrees tell it already."""
+    """Number of ties of each vertex and its neighbours; 0 where the degrees already make the vertex unique."""
     degree = np.bincount(sides.u, minlength=sides.n)
     work = 1 + degree + np.bincount(sides.u, degree[sides.v], sides.n).astype(np.int64)
     return np.where(np.bincount(numbers, minlength=1)[numbers] == 1, 0, work)
 
 
 def _egos(sides: Sides, roots: Ints) -> tuple[Sides, Ints]:
-    """The induced graphs of some vertices with their neighbours side by side, and where each of these stands."""
+    """Disjoint union of the ego graphs of some vertices, and the position of each centre."""
     n, starts = sides.n, sides.starts
     own = np.arange(len(roots)) * n + roots
     entry, ego = _entries(starts, roots)
@@ -166,29 +166,29 @@ def _egos(sides: Sides, roots: Ints) -> tuple[Sides, Ints]:
 
 
 def _entries(starts: Ints, vertices: Ints) -> tuple[Ints, Ints]:
-    """Entries of the ties of some vertices, and of which of these each is."""
+    """Entries of the ties of some vertices, and the index of the vertex of each entry."""
     count = np.diff(starts)[vertices]
     owner = np.repeat(np.arange(len(vertices)), count)
     return starts[vertices][owner] + np.arange(len(owner)) - (np.cumsum(count) - count)[owner], owner
 
 
 def paired(left: Ints, right: Ints) -> Ints:
-    """Number pairs of numbers that are not negative: 0 and up, equal just if the pairs are.
+    """Number pairs of non-negative numbers from 0: equal numbers if and only if the pairs are equal.
 
     Examples
     --------
     >>> paired(np.array([7, 0, 7]), np.array([2, 2, 2])).tolist()
     [1, 0, 1]
     """
-    # Both are numbers of vertices or of rows, far below the root of 2**63.
+    # Both are numbers of vertices or rows, far below sqrt(2**63).
     numbers: Ints = np.unique(left * (int(right.max(initial=0)) + 1) + right, return_inverse=True)[1]
     return numbers.astype(np.int64)
 
 
 def multisets(owner: Ints, value: Ints, n: int) -> Ints:
-    """Number the multisets of values of n owners: equal just if the multisets are, 0 for who has no value.
+    """Number the multisets of values of n owners: equal if and only if the multisets are; 0 for owners without values.
 
-    Sorted values are folded two by two into numbers of pairs, until one number is left of each owner.
+    Sorted values are folded pairwise into numbers of pairs until one number per owner is left.
 
     Examples
     --------
@@ -203,20 +203,20 @@ def multisets(owner: Ints, value: Ints, n: int) -> Ints:
         first = np.append(True, owner[1:] != owner[:-1])
         alone = first & np.append(first[1:], True)
         if alone.any():
-            # what is folded in the same round differs in its numbers; in other rounds it is of another size
+            # numbers differ within a round; multisets named in different rounds differ in size
             found[owner[alone]] = named + value[alone]
             named += int(value[alone].max()) + 1
         owner, value, starts = owner[~alone], value[~alone], np.flatnonzero(first[~alone])
         rank = np.arange(len(owner)) - np.repeat(starts, np.diff(np.append(starts, len(owner))))
         left = np.flatnonzero(rank % 2 == 0)
         right = np.append(value, 0)[left + 1] + 1
-        right[np.append(rank, 0)[left + 1] == 0] = 0  # the next entry is another owner's: no neighbour
+        right[np.append(rank, 0)[left + 1] == 0] = 0  # the next entry belongs to another owner
         owner, value = owner[left], paired(value[left], right)
     return found
 
 
 def numbered(rows: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> Ints:
-    """Number equal rows alike, from 0.
+    """Number rows from 0; equal rows get the same number.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def _pair_types(members: Rows, indptr: Ints, indices: Ints, types: Ints, out: Ro
 
 
 def looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
-    """Value of each wanted key, 0 where it is not among the keys, which ascend."""
+    """Value of each wanted key, 0 if it is not among the ascending keys."""
     if not len(keys):
         return np.zeros(len(wanted), dtype=np.int64)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -261,9 +261,10 @@ def looked_up(keys: Ints, values: Ints, wanted: Ints) -> Ints:
 
 
 class Pairs:
-    """The ground edges of a graph by ordered pair of vertices.
+    """Ground edges of a graph by ordered pair of vertices.
 
-    The type of a pair is the number of edges of each relation between the two in that direction; 0 is none.
+    The type of a pair is determined by the number of edges of each relation between the two in that direction; 0: no
+    edge.
 
     Attributes
     ----------
@@ -289,7 +290,7 @@ class Pairs:
         self._indices = keys % n
 
     def types_at(self, keys: Ints) -> Ints:
-        """Types of ordered pairs by their keys."""
+        """Types of ordered pairs given by their keys."""
         return looked_up(self.keys, self._types, keys)
 
     def of(self, members: Ints) -> Ints:

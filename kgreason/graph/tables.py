@@ -1,4 +1,4 @@
-"""Graphs of every family as tables of their edges, and of what vertices and edges carry."""
+"""Graphs of every family as tables of edges and of vertex and edge attributes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class EdgeTable:
     source, target
         Vertex numbers, int64, shape (m,).
     carried
-        What each edge carries, by name; arrays of shape (m,).
+        Edge attributes by name; arrays of shape (m,).
     columns
-        Names of the columns of the table; empty: ``source``, ``target`` and the names of `carried`.
+        Column names of the table; if empty: ``source``, ``target`` and the names of `carried`.
     mutual
-        Whether the direction means nothing; each edge is in the table once.
+        Whether the relation is undirected; each edge is in the table once.
     """
 
     source: Vertices
@@ -43,11 +43,11 @@ class GraphTables:
     Attributes
     ----------
     vertices
-        What each vertex carries, by name; lists of n values.
+        Vertex attributes by name; lists of n values.
     edges
         Edges by relation.
     values
-        Of attributes with any number of values for a vertex: vertex numbers and values, by attribute.
+        Multi-valued vertex attributes: vertex numbers and values, by attribute.
     """
 
     vertices: Mapping[str, list[Any]]
@@ -56,11 +56,11 @@ class GraphTables:
 
 
 class Tabular(Protocol):
-    """A graph of any family."""
+    """Graph of any family that can be written as tables."""
 
     @property
     def labels(self) -> npt.NDArray[np.object_]:
         """Names of the vertices, shape (n,)."""
 
     def tables(self) -> GraphTables:
-        """Edges, and what vertices and edges carry."""
+        """Edges, and attributes of vertices and edges."""

@@ -1,1 +1,1 @@
-"""The rule language: from text to a checked program; values, functions, formatter, highlighter."""
+"""The rule language: parser, checker, values, functions, formatter, highlighter."""

@@ -1,4 +1,4 @@
-r"""Bring a program into the house style; what it says and its comments stay.
+r"""Formatter of programs; meaning and comments are preserved.
 
 Examples
 --------
@@ -37,7 +37,7 @@ _OPERANDS = frozenset({"VAR", "NAME", "RPAR", "RBRACKET", "RBRACE", "CLOSE", "PA
 
 @dataclass(slots=True)
 class Note:
-    """A comment; without `newlines` before it, it stands behind something on the same line."""
+    """A comment; without `newlines` before it, it follows something on the same line."""
 
     text: str
     newlines: int
@@ -46,10 +46,10 @@ class Note:
 
 @dataclass(slots=True)
 class Word:
-    """A token; `notes` are the comments right before it.
+    """A token; `notes` are the comments directly before it.
 
-    The types are those of the grammar, with OPEN and CLOSE for the signs around contributors, and SIGN for a
-    minus with one operand.
+    Types are those of the grammar, with OPEN and CLOSE for the brackets around contributors, and SIGN for a unary
+    minus.
     """
 
     type: str
@@ -61,7 +61,7 @@ class Word:
 
 @dataclass(slots=True)
 class _Chunk:
-    """Words that stay together; the line may break before them at this depth of brackets or above."""
+    """Words kept together; the line may break before them at this bracket depth or above."""
 
     text: str
     spaced: bool
@@ -70,7 +70,7 @@ class _Chunk:
 
 
 def _lay_out(words: list[Word]) -> list[str]:
-    """Lines of a clause, the annotations before it first."""
+    """Lines of a clause, starting with the annotations before it."""
     lines: list[str] = []
     for part in _parts(words):
         _Writer(lines, part).write()
@@ -78,7 +78,7 @@ def _lay_out(words: list[Word]) -> list[str]:
 
 
 def _parts(words: list[Word]) -> Iterator[list[Word]]:
-    """Cut the annotations off that stand before a head."""
+    """Split off the annotations before a head."""
     start = depth = 0
     for i, word in enumerate(words):
         depth += (word.type in _OPENING) - (word.type in _CLOSING)
@@ -111,7 +111,7 @@ def _spaced(before: str, after: str) -> bool:
 
 
 class _Writer:
-    """Writes one part; `lines` are the finished lines of the clause, `line` is the current one."""
+    """Writer of one part; `lines` are the finished lines of the clause, `line` is the current one."""
 
     def __init__(self, lines: list[str], words: list[Word]) -> None:
         self._lines = lines
@@ -152,7 +152,7 @@ class _Writer:
         self._line = " " * (INDENT * (1 + inner) if self._begun else 0)
 
     def _fill(self, start: int, end: int, level: int) -> None:
-        """Put chunks on lines, breaking at this depth where that is enough, else in the unit that is too long."""
+        """Write chunks to lines, breaking at this depth where sufficient, else inside the long unit."""
         for first, last in self._units(start, end, level):
             unit = self._chunks[first:last]
             text = unit[0].text + "".join(" " * c.spaced + c.text for c in unit[1:])
@@ -182,9 +182,9 @@ class _Writer:
 def format_text(text: str, file: str = "<text>") -> str:
     """Format a program.
 
-    Each rule and each annotation gets a line of its own, which is broken after a comma where it would be
-    longer than 100 columns; facts on one line stay together. At most one blank line is left between clauses.
-    Names, numbers, strings and comments stay as they are written; ``<-`` becomes ``:-``.
+    Each rule and each annotation gets a line of its own, broken after a comma if it would be longer than 100 columns;
+    facts on one line stay together. At most one blank line is left between clauses. Names, numbers, strings and
+    comments are unchanged; ``<-`` becomes ``:-``.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def format_text(text: str, file: str = "<text>") -> str:
     Raises
     ------
     ProgramError
-        If the text has syntax errors: there is no telling what it means.
+        If the text has syntax errors, since its meaning is then unknown.
     """
     parse(text, file)
     lines: list[str] = []
@@ -211,7 +211,7 @@ def format_text(text: str, file: str = "<text>") -> str:
         if not words:
             _between(notes, lines)
             _blank(piece.newlines, lines)
-            fact, notes = fact and not notes, []  # nothing may stand behind a comment
+            fact, notes = fact and not notes, []  # nothing may follow a comment on its line
         piece.notes, notes = notes, []
         words.append(piece)
         if piece.type == "END":
@@ -229,7 +229,7 @@ def format_text(text: str, file: str = "<text>") -> str:
 
 
 def _pieces(text: str) -> Iterator[Word | Note]:
-    """Tokens and comments of a text in their order."""
+    """Tokens and comments of a text in order."""
     end = 0
     for token in grammar()[0].lex(text):
         start = token.start_pos or 0
@@ -265,28 +265,28 @@ def _blank(newlines: int, lines: list[str]) -> None:
 
 
 def _behind(words: list[Word], following: list[Word | Note]) -> list[Note]:
-    """Take the comment that stands between the last word of a clause and its ``.``, to put it behind."""
+    """Remove and return the comment between the last word of a clause and its ``.``, to write it after the ``.``."""
     end = words[-1]
     taken = any(isinstance(piece, Note) and not piece.newlines for piece in following)
     if taken or len(end.notes) != 1 or end.notes[0].newlines:
-        return []  # comments on lines of their own would come to stand above the next clause
+        return []  # comments on lines of their own would move above the next clause
     moved, end.notes = end.notes, []
     return moved
 
 
 def _is_fact(words: list[Word]) -> bool:
-    """Whether a clause has neither annotation nor body; the first word tells where both are missing."""
+    """Whether a clause has neither annotation nor body, judged by its words."""
     return words[0].type == "NAME" and not any(w.type in ("ARROW", "LEFT_ARROW") for w in words)
 
 
 def _foreign(words: list[Word]) -> bool:
-    """Whether a clause is outside of the language; such are kept as they are."""
+    """Whether a clause is outside of the language; such clauses are kept unchanged."""
     graph_call = any(w.type == "HASH" and w.text[1].isupper() for w in words)
     return graph_call or any(w.type == "TEMPORAL" for w in words) or sql([(w.type, w.text) for w in words])
 
 
 def _retyped(words: list[Word]) -> Iterator[Word]:
-    """Tell apart the signs that have two meanings, and put comments behind the comma they stand before."""
+    """Distinguish the signs that have two meanings, and move comments before a comma after it."""
     before = ""
     arrow = contributors = False
     waiting: list[Note] = []

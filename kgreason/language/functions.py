@@ -1,4 +1,4 @@
-"""Functions of expressions: their signatures, and those that users add in Python."""
+"""Functions in expressions: their signatures, and user-defined functions in Python."""
 
 from __future__ import annotations
 
@@ -35,23 +35,24 @@ _RESULTS: Mapping[object, str] = {**_TYPES, list: "list", set: "set"}
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function takes and gives.
+    """Parameter and result types of a function.
 
     Attributes
     ----------
     parameters
-        A type per argument: ``int double number string boolean date list set collection any``. An integer is
-        good for a double.
+        Type of each argument: ``int double number string boolean date list set collection any``. An integer is accepted
+        for
+        a double.
     optional
-        So many of the last parameters may be left out.
+        Number of trailing parameters that may be omitted.
     variadic
-        The last parameter may be repeated.
+        Whether the last parameter may be repeated.
     result
-        A type, or ``"join"``: the common type of the arguments that ``joined`` names.
+        A type, or ``"join"``: the common type of the arguments given by ``joined``.
     joined
-        Positions of the arguments that ``"join"`` is about; empty: all.
+        Positions of the arguments of ``"join"``; empty: all.
     call
-        The Python function of a user's function.
+        The Python function, for a user-defined function.
     """
 
     parameters: tuple[str, ...]
@@ -62,7 +63,7 @@ class Signature:
     call: Callable[..., Value] | None = None
 
     def takes(self, count: int) -> bool:
-        """Whether a call may have so many arguments."""
+        """Whether a call may have `count` arguments."""
         least = len(self.parameters) - self.optional
         return least <= count and (self.variadic or count <= len(self.parameters))
 
@@ -79,18 +80,18 @@ BUILT_IN: Mapping[str, Signature] = MappingProxyType(
     {
         # strings; positions count from 0, ends are exclusive
         "substring": _of("string int int", "string", optional=1),
-        "contains": _of("any any", "boolean"),  # a string in a string, an element in a list or set
+        "contains": _of("any any", "boolean"),  # substring of a string, element of a list or set
         "starts_with": _of("string string", "boolean"),
         "ends_with": _of("string string", "boolean"),
         "concat": _of("string", "string", variadic=True),
         "string_length": _of("string", "int"),
-        "index_of": _of("string string", "int"),  # -1 where there is none
+        "index_of": _of("string string", "int"),  # -1 if there is none
         "to_lower": _of("string", "string"),
         "to_upper": _of("string", "string"),
         "split": _of("string string", "list"),
         "replace": _of("string string string", "string"),
         "rlike": _of("string string", "boolean"),
-        # choice
+        # conditionals
         "if": _of("boolean any any", "join", joined=(1, 2)),
         "between": _of("any any any", "boolean"),
         "is_null": _of("any", "boolean"),
@@ -132,7 +133,7 @@ _LATER = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isas
 
 
 def signature(name: str, arguments: int) -> Signature | None:
-    """Signature of a function, `None` if there is no such function."""
+    """Signature of a function; `None` if there is no such function."""
     library, _, base = name.rpartition(":")
     if library and library not in LIBRARIES:
         return None
@@ -142,7 +143,7 @@ def signature(name: str, arguments: int) -> Signature | None:
 
 
 def plain_name(name: str) -> str:
-    """Name of a function without its library."""
+    """Name of a function without its library prefix."""
     return name.rpartition(":")[2]
 
 
@@ -158,21 +159,21 @@ def function(*, name: str | None = None) -> Callable[[F], F]: ...
 def function(given: Any = None, *, name: str | None = None) -> Any:
     """Make a Python function callable from rules.
 
-    Its parameters and its result need annotations of int, float, str, bool, `datetime`, tuple (a list),
-    frozenset (a set) or object (anything); the result may be a Python list or set, too. It must depend on
-    nothing but its arguments: it is called once for each different combination of them.
+    Its parameters and its result need annotations of int, float, str, bool, `datetime`, tuple (a list), frozenset (a
+    set) or object (any type); the result may also be a Python list or set. It must depend only on its arguments: it is
+    called once for each different combination of them.
 
     Parameters
     ----------
     name
-        In rules; by default the name of the Python function.
+        Name in rules; default: the name of the Python function.
 
     Raises
     ------
     TypeError
         If an annotation is missing or of another type.
     ValueError
-        If the name is no name of a function, or that of a function of the language.
+        If the name is not a valid function name, or is that of a built-in function.
 
     Examples
     --------
@@ -208,7 +209,7 @@ def _register(given: F, name: str) -> F:
 
 def _type(function: str, parameter: str, hint: object) -> str:
     base = getattr(hint, "__origin__", hint)
-    types = _RESULTS if parameter == "return" else _TYPES  # arguments cannot be changed
+    types = _RESULTS if parameter == "return" else _TYPES  # arguments are immutable
     if base not in types:
         what = "the result" if parameter == "return" else f"the parameter {parameter!r}"
         raise TypeError(
@@ -218,12 +219,12 @@ def _type(function: str, parameter: str, hint: object) -> str:
 
 
 def run_definitions(path: str | Path) -> None:
-    """Run a Python file, so that the `kgreason.function` definitions in it are known.
+    """Run a Python file to register its `kgreason.function` definitions.
 
     Raises
     ------
     DataError
-        If the file cannot be read or is no Python, or fails: with its line.
+        If the file cannot be read, is not valid Python, or fails; with the line number.
     """
     file = Path(path)
     if file.suffix != ".py":
@@ -237,21 +238,21 @@ def run_definitions(path: str | Path) -> None:
         ) from None
     module = ModuleType(f"kgreason_functions_{file.stem}")
     module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # where dataclasses and annotations look names up
+    sys.modules[module.__name__] = module  # dataclasses and annotations look names up there
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)
     except SyntaxError as error:
-        if error.filename != str(path):  # of a module that it imports
+        if error.filename != str(path):  # error of an imported module
             raise DataError(str(path), told(error), _line(error, str(path))) from None
         line = f": `{error.text.strip()}`" if error.text else ""
         raise DataError(str(path), f"{error.msg}{line}", error.lineno or None) from None
-    except (Exception, SystemExit) as error:  # whatever a user's code raises is an error of that file
+    except (Exception, SystemExit) as error:  # whatever user code raises is an error of that file
         ours = traceback.extract_tb(error.__traceback__)[-1].filename == __file__
         raise DataError(str(path), str(error) if ours else told(error), _line(error, str(path))) from None
 
 
 def told(error: BaseException) -> str:
-    """Type and text of an exception that is not ours.
+    """Type and text of an exception raised by user code.
 
     Examples
     --------
@@ -267,6 +268,6 @@ def told(error: BaseException) -> str:
 
 
 def _line(error: BaseException, file: str) -> int | None:
-    """Line of a file at which an exception passed through it last."""
+    """Line of a file at which an exception last passed through it."""
     frames = traceback.extract_tb(error.__traceback__)
     return next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)

@@ -1,7 +1,7 @@
-"""Colours for rules: a lexer for Pygments, which finds it under the aliases ``vadalog`` and ``vada``.
+"""Pygments lexer for rules, registered under the aliases ``vadalog`` and ``vada``.
 
-Its words are the terminals of ``grammars/vadalog.lark``, read from there. ``grammars/vadalog.tmLanguage.json`` has them
-for editors; docs/editors.md says how to install it.
+Its tokens are the terminals of ``grammars/vadalog.lark``. ``grammars/vadalog.tmLanguage.json`` defines them for
+editors; docs/editors.md describes its installation.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def terminals() -> dict[str, str]:
     for name, body in re.findall(r"^([A-Z_]+)(?:\.-?\d+)?: (.+)$", grammar, re.MULTILINE):
         if body.startswith("/"):
             found[name] = body[1:-1]
-        else:  # one text, or several
+        else:  # one or several literals
             found[name] = "|".join(re.escape(text) for text in re.findall(r'"([^"]+)"', body))
     return found
 
 
 def _string(_: Any, match: re.Match[str]) -> Iterator[Found]:
-    """Cut a string into what is plain, escapes and parameters."""
+    """Split a string into plain text, escapes and parameters."""
     text, start, done = match.group(), match.start(), 1
     yield start, String.Double, text[0]
     for inner in _INSIDE.finditer(text, 1, len(text) - 1):
@@ -56,7 +56,7 @@ def _string(_: Any, match: re.Match[str]) -> Iterator[Found]:
 
 
 def _rules() -> list[Rule]:
-    """What is looked for, in this order."""
+    """Patterns in order of precedence."""
     t = terminals()
     calls = r"(?=[ \t\r\n]*\()"
     aggregate, function = (rf"(?:{'|'.join(sorted(known))})\b{calls}" for known in (AGGREGATES, FUNCTIONS))
@@ -91,13 +91,13 @@ def _rules() -> list[Rule]:
     ]
 
 
-__all__ = ["VadalogLexer"]  # Pygments loads what stands here
+__all__ = ["VadalogLexer"]  # names that Pygments loads
 
 
 class VadalogLexer(RegexLexer):
     r"""Lexer for Vadalog rules.
 
-    Variables that stand only in the head of a rule, and so invent values, are of their own kind.
+    Variables that occur only in the head of a rule, i.e. existential variables, have a token type of their own.
 
     Examples
     --------
@@ -114,11 +114,11 @@ class VadalogLexer(RegexLexer):
     aliases: ClassVar[list[str]] = ["vadalog", "vada"]
     filenames: ClassVar[list[str]] = ["*.vada"]
     mimetypes: ClassVar[list[str]] = ["text/x-vadalog"]
-    flags = re.RegexFlag(0)  # as the grammar's
+    flags = re.RegexFlag(0)  # those of the grammar
     tokens: ClassVar[dict[str, list[Any]]] = {"root": list(_rules())}
 
     def get_tokens_unprocessed(self, text: str, stack: Iterable[str] = ("root",)) -> Iterator[Found]:
-        """Cut a text into tokens: their places, kinds and texts."""
+        """Split a text into tokens: their positions, types and texts."""
         clause: list[Found] = []
         for found in super().get_tokens_unprocessed(text, stack):
             clause.append(found)
@@ -129,7 +129,7 @@ class VadalogLexer(RegexLexer):
 
 
 def _marked(clause: list[Found]) -> Iterator[Found]:
-    """Mark the variables of a head that are nowhere in the body, and what is no arrow behind the first one."""
+    """Mark head variables that are missing from the body, and arrows after the first one, which are comparisons."""
     arrow = next((place for place, (_, kind, _) in enumerate(clause) if kind is Keyword), None)
     if arrow is None:
         yield from clause
@@ -139,6 +139,6 @@ def _marked(clause: list[Found]) -> Iterator[Found]:
     for place, (start, kind, text) in enumerate(clause):
         if kind is Name.Variable and place < arrow and text not in body and not equality:
             kind = Name.Variable.Magic
-        elif text == "<-" and place > arrow:  # less, and a minus
+        elif text == "<-" and place > arrow:  # less than, followed by a minus
             kind = Operator
         yield start, kind, text

@@ -1,7 +1,7 @@
 """Values of the language as Python objects.
 
-Integers are `int`, doubles `float`, strings `str`, booleans `bool`, dates `datetime.datetime` without a zone (midnight
-for a day), lists `tuple`, sets `frozenset`, labelled nulls `Null`.
+Integers are `int`, doubles `float`, strings `str`, booleans `bool`, dates `datetime.datetime` without a time zone
+(midnight for a day), lists `tuple`, sets `frozenset`, labelled nulls `Null`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _DATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Null:
-    """A labelled null: a value that is known to exist, but not which it is.
+    """A labelled null: a value that is known to exist, but is unknown.
 
-    Two nulls are the same value exactly if they have the same number; numbers are given in the order of
+    Two nulls are the same value if and only if they have the same number; numbers are assigned in the order of
     invention within one evaluation.
 
     Examples
@@ -48,7 +48,7 @@ Value: TypeAlias = "int | float | str | bool | datetime | tuple[Value, ...] | fr
 
 
 def identity(value: Value) -> Hashable:
-    """Key that is equal for the same constants only: Python takes ``1``, ``1.0`` and ``True`` for equal.
+    """Key that is equal only for the same constants: in Python ``1``, ``1.0`` and ``True`` are equal.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def identity(value: Value) -> Hashable:
 
 
 def as_double(value: float) -> float:
-    """The double that equals a number.
+    """Convert a number to the double that equals it.
 
     Raises
     ------
     InexactError
-        If none does.
+        If there is none.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def as_double(value: float) -> float:
 
 
 def inexact(value: int) -> InexactError:
-    """Build the error for an integer that no double equals."""
+    """Error for an integer that no double equals."""
     return InexactError(
         f"no double equals the integer {value}, and it stands among doubles",
         hint="as_double(...) rounds it; if these are names, read them as strings, by @mapping or as_string(...)",
@@ -89,7 +89,7 @@ def inexact(value: int) -> InexactError:
 
 
 def source(value: Value) -> str:
-    """Write a value as a program writes it (a null has no such form; it gets its label).
+    """Write a value in the syntax of the language (a null has none and is written as its label).
 
     Examples
     --------
@@ -111,7 +111,7 @@ def source(value: Value) -> str:
 
 
 def brief(value: Value, width: int = 200) -> str:
-    """Write a value as a program does, and the beginning only of a long one.
+    """Write a value in the syntax of the language, truncated if it is long.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def brief(value: Value, width: int = 200) -> str:
 
 
 def elements(value: Value, most: int) -> int:
-    """Elements of a list or set and of those within it, characters of strings by the ten; counted up to `most`.
+    """Size of a value up to `most`: elements of a list or set, including nested ones, and a tenth of string characters.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def elements(value: Value, most: int) -> int:
 
 
 def read_date(text: str) -> datetime | None:
-    """Read a date in ISO form; with a time zone it is turned into UTC.
+    """Parse a date in ISO format; with a time zone it is converted to UTC.
 
     Examples
     --------
@@ -154,24 +154,24 @@ def read_date(text: str) -> datetime | None:
     try:
         made = datetime.fromisoformat(text.upper())
         return made.astimezone(UTC).replace(tzinfo=None) if made.tzinfo else made
-    except (ValueError, OverflowError):  # no day of the calendar, or none of the years 1 to 9999 in UTC
+    except (ValueError, OverflowError):  # not a date of the calendar, or not in the years 1 to 9999 in UTC
         return None
 
 
 def date_text(value: datetime) -> str:
-    """Write a date; the time of day only where it is not midnight."""
+    """Write a date; the time of day only if it is not midnight."""
     if value.time() == time():
         return value.date().isoformat()
     return value.isoformat(sep=" ")
 
 
 def ordered(values: frozenset[Value]) -> list[Value]:
-    """Elements of a set in an order that depends on nothing but the elements."""
+    """Elements of a set in an order that depends only on the elements."""
     return sorted(values, key=lambda v: (type(v).__name__, v if isinstance(v, int | float) else 0, str(v)))
 
 
 def plain(value: Value) -> object:
-    """Value as JSON has it: lists and sets are arrays, sets in order; dates and nulls are strings.
+    """Value as JSON: lists and sets are arrays, sets are sorted; dates and nulls are strings.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Words of the language: aggregates, functions, annotations, and the nearest of them to a misspelt one."""
+"""Words of the language: aggregates, functions, annotations, and suggestions for misspelt ones."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ LATER_SOURCES = _words("excel mysql mariadb oracle sqlserver mongodb sparql")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
-    """Nearest known word, if one is near; a single letter is near to none.
+    """Nearest known word, if one is near; nothing is near a single letter.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
 
 
 def meant(word: str, known: Iterable[str], shown: str = "{!r}") -> str | None:
-    """Ask for the nearest known word, if one is near.
+    """Suggest the nearest known word, if one is near.
 
     Examples
     --------

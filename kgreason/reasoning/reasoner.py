@@ -97,9 +97,9 @@ class Reasoner:
             self._symbols.known("")  # converts strings to Python objects now rather than in the first edit
             self._take(self._evaluated(own, None, progress))
             self._follow()
-        self._stopped = self._wait = self._patience = 0  # of edits that were not followed to their end
+        self._stopped = self._wait = self._patience = 0  # backoff after abandoned incremental updates
 
-    # --- what holds -----------------------------------------------------------------
+    # --- current facts -----------------------------------------------------------------
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ class Reasoner:
             changes = state.update({p: state.rows(p, table) for p, table in tables.items()}, add=add)
             changed = self._changed(state, changes) if changes is not None else {}
         if changes is None:
-            # edits as large may be so, too, and their form is dear: longer each time, they wait for it
+            # edits of this size may fail again, and the editable form is expensive: wait longer after each failure
             self._stopped, self._patience = rows, 2 * self._patience + 1
             self._wait = self._patience
             return None

@@ -84,7 +84,7 @@ class Reasoned(Displayed):
             raise KeyError(no_output(predicate, self.predicates))
 
     def as_dict(self, predicates: Sequence[str], *, profile: bool = False) -> dict[str, Any]:
-        """JSON-ready dictionary: counts of all predicates, facts of `predicates`; `format` is the version of the layout.
+        """JSON-ready dictionary: counts of all predicates, facts of `predicates`; `format` is the layout version.
 
         Dates and labelled nulls become strings; lists and sets become arrays. With `profile`, each round and join is
         included.
@@ -94,7 +94,7 @@ class Reasoned(Displayed):
         return {"format": 1, "counts": counts, "facts": facts, "stats": self.stats.as_dict(profile=profile)}
 
     def to_arrow(self, predicate: str) -> pyarrow.Table:
-        """Facts of a predicate as an Arrow table; columns are named after head variables where the rules agree on them."""
+        """Facts of a predicate as an Arrow table; columns are named after head variables where the rules agree."""
         from kgreason.data.exchange import facts_to_arrow
         from kgreason.data.targets import column_names
 

@@ -1,1 +1,1 @@
-"""What rules derive on induced subgraphs."""
+"""Derived edges on induced subgraphs."""

@@ -1,8 +1,8 @@
-"""Whether rules commute with taking parts of a graph: proved from their text, or refuted by a graph of a few vertices.
+"""Commutation of rules with induced subgraphs: proved from the rules, or refuted by a small counterexample.
 
-The proof is that of `language.check.genericity`. Where it fails, random graphs are tried, small ones first; the graphs
-of one size and their parts are evaluated together. It is enough to leave out one vertex, for any part is what remains
-when one after the other is left out.
+The proof is that of `language.check.genericity`. If it fails, random graphs are tried, small ones first; the graphs of
+one size and their induced subgraphs are evaluated together. It suffices to leave out one vertex, since every induced
+subgraph is obtained by leaving out vertices one at a time.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Edges = Mapping[str, tuple[Row, ...]]
 Derived = set[tuple[str, Any, Any]]
 
 PART = "part_"
-SIZES = (2, 3, 4, 5)  # vertices of the graphs that are tried
-GRAPHS = 40  # of each size, without cycles and with them
-WEIGHTS = tuple(w / 10 for w in range(1, 11))  # that are tried besides the numbers in the rules
-ROUNDS = 16  # graphs on which rules take longer, or for ever, are left
+SIZES = (2, 3, 4, 5)  # vertices of the random graphs
+GRAPHS = 40  # per size, acyclic and cyclic
+WEIGHTS = tuple(w / 10 for w in range(1, 11))  # used besides the numbers in the rules
+ROUNDS = 16  # graphs on which the rules take more rounds, or do not terminate, are skipped
 
 _TAKING = "with taking parts of the graph"
 _FEWER = "attackers who know fewer than N vertices"
@@ -42,20 +42,20 @@ _ALONE = f"KGUARD with -x N need not cover {_FEWER}, with -x 2..N it does"
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A graph on which rules do not commute.
+    """A graph on which the rules do not commute.
 
     Attributes
     ----------
     edges
         Edges by predicate; vertices are numbers.
     lone
-        The node predicate and the vertices without edges; none if the rules have no such predicate.
+        The node predicate and the vertices without edges; empty if the rules have no node predicate.
     left_out
-        The vertex that is not in the part.
+        The vertex missing from the induced subgraph.
     predicate, source, target
-        The derived edge that the graph and the part disagree on.
+        The derived edge on which the graph and the induced subgraph differ.
     lost
-        Whether it is derived on the graph and not on the part, or the other way round.
+        True if it is derived on the graph only, False if on the induced subgraph only.
     """
 
     edges: Edges
@@ -78,14 +78,14 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Commutation:
-    """What is known of whether rules commute.
+    """Result of the commutation analysis.
 
     Attributes
     ----------
     hidden
-        Vertices that rules hide, one of each such rule; without any the rules commute.
+        One hidden vertex per rule that hides any; if there is none, the rules commute.
     counterexample
-        A graph on which they do not.
+        A graph on which the rules do not commute.
     """
 
     hidden: tuple[Variable, ...] = ()
@@ -93,7 +93,7 @@ class Commutation:
 
     @property
     def outcome(self) -> Literal["commute", "do not commute", "unknown"]:
-        """The answer."""
+        """Result of the analysis."""
         if not self.hidden:
             return "commute"
         return "do not commute" if self.counterexample else "unknown"
@@ -110,14 +110,14 @@ class Commutation:
 
 
 def commutation(program: CheckedProgram, rng: np.random.Generator) -> Commutation:
-    """Find out whether rules commute: Σ(G[X]) is Σ(G) restricted to X for every graph G and all X.
+    """Decide whether rules commute: Σ(G[X]) is Σ(G) restricted to X for every graph G and all X.
 
     Parameters
     ----------
     program
         Rules that can be used for anonymization.
     rng
-        Draws the graphs that are tried.
+        Generator for the random graphs.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _search(program: CheckedProgram, rng: np.random.Generator) -> Counterexample
             graphs = [dict(graph) for graph in sorted(drawn, key=lambda g: sum(len(rows) for _, rows in g))]
             try:
                 derived = _derived(lifted, program, n, graphs)
-            except EvaluationError:  # sums without an end, for instance: other graphs may do
+            except EvaluationError:  # unbounded sums, for instance; other graphs may work
                 derived = _one_by_one(lifted, program, n, graphs)
             for graph, sets in zip(graphs, derived, strict=True):
                 if found := _refuted(program, n, graph, sets):
@@ -148,7 +148,7 @@ def _search(program: CheckedProgram, rng: np.random.Generator) -> Counterexample
 
 
 def _refuted(program: CheckedProgram, n: int, edges: Edges, derived: list[Derived]) -> Counterexample | None:
-    """Compare the derived edges of the graph with those of the parts without one vertex each."""
+    """Compare the derived edges of a graph with those of its induced subgraphs without one vertex."""
     for left_out, alone in enumerate(derived[:-1]):
         restricted = {(p, u, v) for p, u, v in derived[-1] if left_out not in (u, v)}
         for edge in sorted(restricted ^ alone):
@@ -200,7 +200,7 @@ def _derived(
 def _random(
     program: CheckedProgram, n: int, rng: np.random.Generator, *, cycles: bool
 ) -> tuple[tuple[str, tuple[Row, ...]], ...]:
-    """Draw a graph of n vertices, from few edges to nearly all that there can be."""
+    """Draw a graph of n vertices with a random density."""
     pairs = [(u, v) for u in range(n) for v in range(n) if cycles or u < v]
     uses, share = weight_uses(program), rng.random()
     graph = []
@@ -216,7 +216,7 @@ def _random(
 
 
 def _weighted(pairs: Sequence[Row], weights: Sequence[float], bound: float) -> Iterator[Row]:
-    """Edges with weights, lowered or left out where they would exceed the bound of what comes into a vertex."""
+    """Edges with weights, reduced or omitted where the incoming weights of a vertex would exceed the bound."""
     room: dict[int | float, float] = {}
     for (source, target), weight in zip(pairs, weights, strict=True):
         left = room.get(target, bound)

@@ -1,17 +1,16 @@
-"""What the rules derive on induced subgraphs, each on its own: Σ(G[X]) for many X at once.
+"""Derived edges of many induced subgraphs, each reasoned on separately: Σ(G[X]) for many X at once.
 
-Rules of the usual kinds become a plan that a kernel carries out on millions of subgraphs a second
-(`graph.small_graphs`); any others are evaluated by the engine, many subgraphs at once (`graph.induced.lifted`).
+Rules of the usual kinds are compiled to a plan, which a kernel executes on millions of subgraphs per second
+(`graph.small_graphs`); all other rules are evaluated by the engine, many subgraphs at once (`graph.induced.lifted`).
 
-Whoever meets the same patterns again and again asks once for each of them. What may be shared is exact, for three
-reasons:
+Callers that meet the same patterns repeatedly evaluate each pattern once. Sharing results is exact for three reasons:
 
 - Rules that use vertices only by equality commute with renaming, so vertex X[a] may be called a
-  (`kgreason.language.check.genericity`). Rules that do more with vertices get them as they are and share nothing.
-- Weights may be moved inside the cells that the rules tell apart (`kgreason.language.check.weight_visibility`).
-- Weights that are added up are seen in full. But where the outcome is the same with all of them at the lower
-  and at the upper end of their cells, it is the same in between (`monotone_outcome`). Subgraphs for which the
-  ends differ are *ambiguous* and looked at again with their exact weights.
+  (`kgreason.language.check.genericity`). Rules that do more with vertices get the real vertices and share nothing.
+- Weights may be changed within the cells that the rules distinguish (`kgreason.language.check.weight_visibility`).
+- Weights that are added up are seen exactly. But where the outcome is the same with all of them at the lower and at the
+  upper end of their cells, it is the same in between (`monotone_outcome`). Subgraphs for which the two ends differ are
+  *ambiguous* and evaluated again with their exact weights.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ from kgreason.language.check.weight_visibility import Use, WeightUse, monotone_o
 
 Known = npt.NDArray[np.bool_]
 
-CHUNK = 1 << 18  # subgraphs whose masks are taken apart at once
-MOST_TIES = 4096  # with more of them, hardly any pattern comes again
+CHUNK = 1 << 18  # subgraphs whose masks are unpacked at once
+MOST_TIES = 4096  # with more ties, hardly any pattern is repeated
 
 
 class InducedReasoner:
-    """Derives edges on induced subgraphs.
+    """Derive edges on induced subgraphs.
 
     Attributes
     ----------
     predicates
         The derived predicates, in the order of the masks.
     outside
-        Why the rules are left to the engine; `None` if they are carried out as a plan.
+        Why the rules are evaluated by the engine; `None` if they are compiled to a plan.
 
     Examples
     --------
@@ -79,16 +78,16 @@ class InducedReasoner:
 
     @property
     def ties(self) -> Ties | None:
-        """What decides `settled`: tuples whose ties and loops agree, position by position, get the same answer.
+        """Adjacency that decides `settled`: tuples with the same ties and loops at each position have the same answer.
 
-        `None` where nothing can be shared, or hardly anything comes again.
+        `None` if nothing can be shared, or patterns are hardly ever repeated.
         """
         if not self._shares or len(self._coarse.ties.mirror) - 1 > MOST_TIES:
             return None
         return self._coarse.ties
 
     def settled(self, members: Vertices) -> tuple[Known, Ints]:
-        """Tell what follows from the cells of the weights alone.
+        """Derived edges as far as the cells of the weights determine them.
 
         Parameters
         ----------
@@ -98,8 +97,9 @@ class InducedReasoner:
         Returns
         -------
         tuple
-            Of each subgraph whether this is all there is to know, bool, shape (N,), and its masks, as `masks` gives
-            them, int64, shape (N, P); where it is not known, `masks` tells.
+            Whether the cells determine the result for each subgraph, bool, shape (N,); and its masks as in `masks`,
+            int64,
+            shape (N, P). For the other subgraphs use `masks`.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class InducedReasoner:
         Raises
         ------
         EvaluationError
-            If the rules cannot be carried out on one of the subgraphs.
+            If the rules cannot be evaluated on one of the subgraphs.
         ValueError
             If there are more than 8 vertices.
         """
@@ -160,7 +160,7 @@ class InducedReasoner:
         return found
 
     def _lifted(self, members: Vertices) -> Derived:
-        """Let the engine derive; with the exact weights only where the cells do not tell."""
+        """Evaluate by the engine, with exact weights only where the cells do not determine the result."""
         if not self._shares:
             return self._lifted_exact.resolve(members)[1]
         known, found = self._lifted_coarse.resolve(members)
@@ -198,7 +198,7 @@ class InducedReasoner:
 
     @cached_property
     def _ends(self) -> Interpreter:
-        """The plan with the weights at both ends of their cells, and with all predicates of the outcome."""
+        """The plan with the weights at both ends of their cells, and with all outcome predicates."""
         plan = compile_small(self._program, self._ranges, self._outcome)
         return Interpreter(plan, self._graph.n, self._coarse.ends())
 
@@ -212,9 +212,9 @@ class InducedReasoner:
 
 
 def derived_within(graph: KnowledgeGraph, program: CheckedProgram, members: Vertices) -> Derived:
-    """Reason on induced subgraphs, each alone.
+    """Derive the edges of induced subgraphs, each reasoned on separately.
 
-    Whoever asks more than once about the same graph keeps an `InducedReasoner` instead.
+    For repeated calls on the same graph, use an `InducedReasoner`.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def derived_within(graph: KnowledgeGraph, program: CheckedProgram, members: Vert
     Raises
     ------
     EvaluationError
-        If the rules cannot be carried out on one of the subgraphs.
+        If the rules cannot be evaluated on one of the subgraphs.
 
     Examples
     --------

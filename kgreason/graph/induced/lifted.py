@@ -1,6 +1,7 @@
-"""Rules on induced subgraphs through the engine: many subgraphs are disjoint parts of one database, its first argument.
+"""Evaluation of induced subgraphs by the engine: many subgraphs as disjoint parts of one database.
 
-Subgraphs that the rules cannot tell apart share one evaluation, and the distinct ones are evaluated together.
+The part is the first argument of every atom. Subgraphs that the rules cannot distinguish are evaluated once, and the
+distinct ones together.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from kgreason.language.syntax.syntax_tree import Expression, Skolem, Variable
 
 
 def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
-    """Make a program that reasons on disjoint databases, its parts, in one run.
+    """Make a program that evaluates disjoint databases, called parts, in one run.
 
-    Facts of different parts never meet: each atom of a rule has the same first argument. Facts written in the
-    file hold in every part, and each null is of one part. Sources are dropped: the caller supplies the facts,
-    those of `part` included.
+    Facts of different parts never join: all atoms of a rule share the part as first argument. Facts written in the file
+    hold in every part, and each null belongs to one part. Sources are dropped: the caller supplies the facts, including
+    those of `part`.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def lift(program: CheckedProgram, part: str = "part_") -> CheckedProgram:
     Raises
     ------
     ValueError
-        If the program uses `part`, or has equalities or constraints: those speak of all parts at once.
+        If the program uses `part`, or has equalities or constraints, which concern all parts at once.
 
     Examples
     --------
@@ -122,7 +123,6 @@ def _lift_rule(rule: CheckedRule, part: str) -> CheckedRule:
 
 
 def _fresh(rule: CheckedRule) -> str:
-    """A variable that the rule does not use."""
     used = {name for atom in rule.atoms for name in atom.variables}
     used |= {step.variable for step in (*rule.steps, *rule.inventions) if not isinstance(step, Filter)}
     if rule.aggregation:
@@ -136,19 +136,19 @@ def _fresh(rule: CheckedRule) -> str:
 Derived = npt.NDArray[np.bool_]
 
 PART = "part_"
-CHUNK = 1 << 18  # subgraphs looked up, and at most evaluated, at once
-REMEMBERED = 1 << 20  # situations kept before all are forgotten
+CHUNK = 1 << 18  # subgraphs interned, and at most evaluated, at once
+REMEMBERED = 1 << 20  # situations cached before the cache is cleared
 
 
 class Lifted:
-    """The distinct situations in a graph, and what the rules derive in them.
+    """Distinct situations in a graph, and their derived edges.
 
-    With an `outcome`, each situation is evaluated at both ends of its cells, and known if they agree on it.
+    With an `outcome`, each situation is evaluated at both ends of its cells, and is known if both ends agree on it.
 
     Attributes
     ----------
     evaluated
-        Parts handed to the engine so far.
+        Parts evaluated by the engine so far.
     """
 
     def __init__(self, sight: Sight, program: CheckedProgram, outcome: frozenset[str]) -> None:
@@ -168,7 +168,7 @@ class Lifted:
         self._derived: dict[int, Derived] = {}
 
     def resolve(self, members: Vertices) -> tuple[npt.NDArray[np.bool_], Derived]:
-        """Tell for each tuple whether its derived edges are known, and which they are, shape (N, P, x, x)."""
+        """Whether the derived edges of each tuple are known, and these edges, shape (N, P, x, x)."""
         count, x = members.shape
         known = np.ones(count, dtype=np.bool_)
         derived = np.zeros((count, len(self._holds_edges), x, x), dtype=np.bool_)
@@ -199,7 +199,7 @@ class Lifted:
     def _evaluate(
         self, situations: Situations, numbers: Ints, names: Vertices
     ) -> tuple[npt.NDArray[np.bool_], Derived]:
-        """Reason on situations; ``names[i, a]`` is what vertex a of the i-th is called in the facts."""
+        """Evaluate situations; ``names[i, a]`` is the name of vertex a of the i-th situation in the facts."""
         from kgreason.engine.seminaive.evaluation import evaluate
 
         count = len(numbers)
@@ -212,14 +212,14 @@ class Lifted:
         except EvaluationError:
             if not self._outcome:
                 raise
-            # That the ends of cells fail proves nothing about the weights between.
+            # Failure at the ends of cells implies nothing for the weights in between.
             return np.zeros(count, dtype=bool), np.zeros(
                 (count, len(self._holds_edges), *[names.shape[1]] * 2), bool
             )
         known = np.ones(count, dtype=bool)
         for predicate in self._outcome:
             table = result.tables.get(predicate)
-            if table is not None:  # the lower end has a subset of the facts of the upper one
+            if table is not None:  # the facts at the lower end are a subset of those at the upper end
                 sizes = np.bincount(table.columns[0], minlength=2 * count)
                 known &= sizes[:count] == sizes[count:]
         return known, self._edges(result, facts, names)
@@ -252,13 +252,13 @@ class Lifted:
             if table is None or not self._holds_edges[p]:
                 continue
             derived[:, p][_places(table, names)] = True
-            if predicate in facts.tables:  # what was given is not derived
+            if predicate in facts.tables:  # given facts are not derived
                 derived[:, p][_places(facts.tables[predicate], names)] = False
         return derived
 
 
 def _places(table: Table, names: Vertices) -> tuple[Ints, Ints, Ints]:
-    """Part and the positions of source and target, for the rows of the first end."""
+    """Part and the positions of source and target, for the lower ends."""
     rows = np.flatnonzero(table.columns[0] < len(names))
     part = table.columns[0][rows]
     source, target = (names[part] == c[rows, None] for c in table.columns[1:3])

@@ -12,7 +12,7 @@ Ints = npt.NDArray[np.int64]
 
 @allocating
 def tie_between(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, v: int) -> int:
-    """Tie of two vertices as u sees it, 0 for none; searched on the side of the lower degree."""
+    """Tie of two vertices as seen from u, 0 for none; searched on the side of the lower degree."""
     swap = indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]
     at, wanted = (v, u) if swap else (u, v)
     low, high = indptr[at], indptr[at + 1]
@@ -23,7 +23,7 @@ def tie_between(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, 
             low = middle + 1
         else:
             high = middle
-    while low < end and neighbour[low] < wanted:  # few steps, and well predicted ones
+    while low < end and neighbour[low] < wanted:  # few steps, with predictable branches
         low += 1
     if low == end or neighbour[low] != wanted:
         return 0
@@ -32,7 +32,7 @@ def tie_between(indptr: Ints, neighbour: Ints, tie: Ints, mirror: Ints, u: int, 
 
 @allocating
 def place_of(keys: Ints, row: int, table: Ints) -> int:
-    """Slot of an open-addressing table that holds the key ``keys[row]``, or the free one where it belongs."""
+    """Slot of the key ``keys[row]`` in an open-addressing table, or the free slot for it."""
     mixed = np.uint64(0)
     for w in range(keys.shape[1]):
         mixed = (mixed ^ np.uint64(keys[row, w])) * np.uint64(0x9E3779B97F4A7C15)
@@ -70,24 +70,25 @@ def intern_induced(
     Parameters
     ----------
     indptr, neighbour, tie
-        Symmetric adjacency: entries ``indptr[v]:indptr[v+1]`` belong to vertex v, sorted by neighbour;
-        ``tie`` numbers from 1 what runs between the two, as v sees it.
+        Symmetric adjacency: entries ``indptr[v]:indptr[v+1]`` belong to vertex v, sorted by neighbour; ``tie`` is the
+        number, from 1, of the tie between the two as seen from v.
     mirror
-        Tie t as the neighbour sees it is ``mirror[t]``.
+        ``mirror[t]`` is tie t as seen from the neighbour.
     loop
         Tie of each vertex with itself, 0 for none.
     members
-        Shape (N, x), no vertex twice in a row.
+        Shape (N, x), distinct vertices in each row.
     bits
         Width of a tie in a key.
     keys
-        Shape (capacity, words), capacity at least count + N; rows 0 .. count-1 hold the keys known so
-        far, new ones are added.
+        Shape (capacity, words), capacity at least count + N; rows 0 .. count-1 hold the known keys, new keys are
+        appended.
     table
-        Open-addressing table of key numbers, -1 for none, its length a power of two of at least
-        2 (count + N), so that a search always ends at a free slot.
+        Open-addressing table of key numbers, -1 for free; its length is a power of two of at least 2 (count + N), so
+        that a
+        search always ends at a free slot.
     rebuild
-        Whether `table` is new and the known keys must enter it first.
+        Whether `table` is new and the known keys must be inserted first.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Induced subgraphs as rules see them, numbered so that equal ones share a number."""
+"""Situations: induced subgraphs as rules see them, numbered so that equal ones share a number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Cells:
-    """The edges of a relation sorted into cells; rules may not see more of a weight than its cell.
+    """Edges of a relation partitioned into cells; rules distinguish weights only by their cells.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class Cells:
 
     @classmethod
     def between(cls, weight: Weights, constants: Weights) -> Cells:
-        """Make a cell of each constant and of each open interval between two constants."""
+        """One cell for each constant and for each open interval between two constants."""
         left, right = (np.searchsorted(constants, weight, side) for side in ("left", "right"))
         return cls._of(weight, (left + right).astype(np.int64))
 
     @classmethod
     def exact(cls, weight: Weights) -> Cells:
-        """Make a cell of each weight."""
+        """One cell for each weight."""
         return cls._of(weight, weight + 0.0)
 
     @classmethod
@@ -54,22 +54,23 @@ class Cells:
 
 @dataclass(frozen=True)
 class Ties:
-    """Symmetric adjacency of a graph whose edges are sorted into cells.
+    """Symmetric adjacency of a graph whose edges are partitioned into cells.
 
-    A tie is the set of what runs between two vertices, as one of them sees it: cells of outgoing and of
-    incoming edges. Ties are numbered from 1.
+    A tie is the set of edges between two vertices as seen from one of them: cells of outgoing and of incoming edges.
+    Ties are numbered from 1.
 
     Attributes
     ----------
     indptr, neighbour, tie
         Entries of vertex v are ``indptr[v]:indptr[v+1]``, sorted by neighbour.
     mirror
-        Number of each tie as the other vertex sees it, shape (ties + 1,).
+        Number of each tie as seen from the other vertex, shape (ties + 1,).
     loop
         Tie of each vertex with itself, 0 for none, shape (n,).
     start, content
-        Tie t holds ``content[start[t]:start[t+1]]``: twice the number of a cell (cells of all relations are
-        numbered in one row), plus 1 for an incoming edge.
+        Tie t holds ``content[start[t]:start[t+1]]``: twice the number of a cell (cells are numbered consecutively over
+        all
+        relations), plus 1 for an incoming edge.
     """
 
     indptr: Ints
@@ -82,7 +83,7 @@ class Ties:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, cells: Mapping[str, Cells]) -> Ties:
-        """Collect the edges of the relations named by `cells`."""
+        """Collect the edges of the relations named in `cells`."""
         u, v, what = _entries(graph, cells)
         first = np.flatnonzero(np.r_[True, (u[1:] != u[:-1]) | (v[1:] != v[:-1])][: len(u)])
         size = np.diff(np.r_[first, len(u)])
@@ -91,8 +92,8 @@ class Ties:
         start = np.r_[0, 0, np.cumsum(size[example])].astype(np.int64)
         content = what[_ranges(first[example], size[example])]
         mirror = np.zeros(len(example) + 1, dtype=np.int64)
-        # Entries by (u, v) and by (v, u) are mirror images of each other. A loop would say of its tie, which
-        # is also that of a plain edge, that it is its own mirror.
+        # Entries by (u, v) and by (v, u) are mirror images of each other. Loops are excluded: a loop may share its
+        # tie with plain edges, and would make this tie its own mirror.
         proper = np.flatnonzero(u != v)
         mirror[tie[proper]] = tie[np.lexsort((u, v))][proper]
         loop = np.zeros(graph.n, dtype=np.int64)
@@ -107,7 +108,7 @@ class Ties:
 
 
 def _entries(graph: KnowledgeGraph, cells: Mapping[str, Cells]) -> tuple[Vertices, Vertices, Ints]:
-    """Distinct (vertex, neighbour, content) in lexicographic order; a loop only counts as outgoing."""
+    """Distinct (vertex, neighbour, content) in lexicographic order; a loop counts as outgoing only."""
     columns, offset = [np.empty((3, 0), dtype=np.int64)], 0
     for name, cell in cells.items():
         source, target = graph.relations[name].source, graph.relations[name].target
@@ -124,8 +125,8 @@ def _entries(graph: KnowledgeGraph, cells: Mapping[str, Cells]) -> tuple[Vertice
 
 
 def _intern_sets(first: Ints, size: Ints, what: Ints) -> tuple[Ints, Ints]:
-    """Number sets ``what[first:first+size]`` (sorted) from 1; also an example of each number."""
-    # Folded from the left: a set is named by the number of all but its last element, and this element.
+    """Number the sorted sets ``what[first:first+size]`` from 1; also the index of an example of each number."""
+    # Left fold: a set is identified by the number of all but its last element, and this element.
     number = np.zeros(len(first), dtype=np.int64)
     used = 1
     for depth in range(int(size.max(initial=0))):
@@ -145,7 +146,7 @@ def _ranges(first: Ints, size: Ints) -> Ints:
 
 
 class Situations:
-    """Numbers of the induced subgraphs of vertex tuples of one length; they grow with the tuples seen.
+    """Numbering of the induced subgraphs of vertex tuples of one length; it grows with the tuples seen.
 
     Parameters
     ----------
@@ -169,17 +170,17 @@ class Situations:
         return self._count
 
     def intern(self, members: Vertices) -> Ints:
-        """Number each tuple's induced subgraph.
+        """Number the induced subgraph of each tuple.
 
         Parameters
         ----------
         members
-            Shape (N, x), no vertex twice in a row.
+            Shape (N, x), distinct vertices in each row.
 
         Returns
         -------
         ndarray
-            int64, shape (N,): equal where the tuples, position by position, are tied in the same way.
+            int64, shape (N,): equal for tuples that have the same ties at each position.
         """
         from kgreason.graph.induced.situation_kernels import intern_induced
 
@@ -205,8 +206,9 @@ class Situations:
         Returns
         -------
         tuple
-            For each edge: the index of its situation in `numbers`, the positions of its source and target in
-            the tuple, and its cell.
+            For each edge: the index of its situation in `numbers`, the positions of its source and target in the tuple,
+            and its
+            cell.
         """
         keys, bits = self._keys[numbers], self._ties.bits
         slot = np.arange(len(self._positions[0]))
@@ -225,16 +227,16 @@ class Situations:
         )
 
 
-CUTS = (0.5, 1.0)  # where cells of added weights end, in parts of the bound of the sum
+CUTS = (0.5, 1.0)  # boundaries of the cells of added weights, as fractions of the bound of the sum
 
 
 class Sight:
-    """The relations of a graph that the rules read, their weights sorted into cells.
+    """Relations of a graph that the rules read, with their weights partitioned into cells.
 
     Parameters
     ----------
     uses
-        How much the rules are to see of the weights.
+        How the rules use the weights.
     """
 
     def __init__(self, graph: KnowledgeGraph, program: CheckedProgram, uses: Mapping[str, WeightUse]) -> None:
@@ -244,7 +246,7 @@ class Sight:
 
     @cached_property
     def cells(self) -> dict[str, Cells]:
-        """Cells of the weights, by relation."""
+        """Cells of the weights by relation."""
         unread = WeightUse(Use.UNREAD)
         return {p: _cells(relation, self.uses.get(p, unread)) for p, relation in self.relations.items()}
 
@@ -254,7 +256,7 @@ class Sight:
         return Ties.of(self.graph, self.cells)
 
     def ends(self) -> dict[str, tuple[Vertices, Vertices, tuple[Weights, Weights]]]:
-        """Sources and targets by relation, each cell between two vertices once, and its least and greatest weight."""
+        """Sources, targets and extreme weights by relation; each cell between two vertices occurs once."""
         found = {}
         for predicate, relation in self.relations.items():
             cells = self.cells[predicate]
@@ -269,12 +271,12 @@ class Sight:
 
 
 def weights(relation: Relation) -> Weights:
-    """Weights as rules see them: 1 where the relation has none."""
+    """Weights as rules see them: 1 if the relation has none."""
     return relation.weight if relation.weight is not None else np.ones(len(relation))
 
 
 def _cells(relation: Relation, use: WeightUse) -> Cells:
     if use.use is Use.READ:
         return Cells.exact(weights(relation))
-    # Most sums are decided by whether one weight exceeds the bound or two are below half of it.
+    # Most sums depend only on whether one weight exceeds the bound, or two are below half of it.
     return Cells.between(weights(relation), np.union1d(use.constants, np.outer(use.bounds, CUTS)))

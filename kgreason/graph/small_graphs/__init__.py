@@ -1,1 +1,1 @@
-"""Rules on subgraphs of at most eight vertices, whose relations are bits of a word."""
+"""Rules on subgraphs of at most eight vertices, with relations represented as bits of a word."""

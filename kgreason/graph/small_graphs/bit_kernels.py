@@ -1,21 +1,21 @@
-"""The interpreter of plans: rules on many small subgraphs, whose relations are bits of a word.
+"""Interpreter of plans: rules on many small subgraphs, with relations represented as bits of a word.
 
-In a subgraph of x <= 8 vertices, bit ``a * x + b`` of a word says whether a relation holds from vertex a to vertex b.
-A relation of one vertex is the same for all b, one without vertices for all a and b. Each operation of a plan is
-carried out on a block of subgraphs before the next one is looked at, so that reading the plan costs little.
+In a subgraph of x <= 8 vertices, bit ``a * x + b`` of a word says whether a relation holds from vertex a to vertex b. A
+relation of one vertex is the same for all b, one without vertices for all a and b. Each operation of a plan is executed
+on a block of subgraphs before the next one is read, which amortizes the interpretation of the plan.
 
-An operation finds, for all a and b at once, where the conjunction of its terms holds, one value of a third vertex z
-after the other. It is a term that a relation holds
+An operation finds, for all a and b at once, where the conjunction of its terms holds, for one value of a third vertex z
+after the other. A term states that a relation holds
 
 - from a to b: its word;
 - from a to z: column z of its word, in place of each column;
 - from z to b: row z of its word, in place of each row.
 
-For the other directions there are transposed words. So composition, join and projection are shifts, conjunctions and
-multiplications. What needs weights, sums above all, goes through the bits one by one.
+The other directions use transposed words. Composition, join and projection thus become shifts, conjunctions and
+multiplications. Operations on weights, mainly sums, process the bits one by one.
 
-Memory is one array of integers, `m`, and one of doubles, `d`. `m` holds the plan from place 0 (the header comes
-first), then the words, the records of pairs, and the terms that were met last, each for the subgraphs of a block.
+Memory is one array of integers, `m`, and one of doubles, `d`. `m` holds the plan from index 0 (the header comes first),
+then the words, the records of pairs, and the terms met last, each for the subgraphs of a block.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLOCK = 128
 MOST = 64
 """Bits of a word, and registers."""
 
-SHORT = 24  # neighbours that are quicker read than searched: a fifth of the time of plain rules
+SHORT = 24  # row length up to which a linear scan is faster than bisection; saves a fifth of the time of plain rules
 
 WORDS, RECORDS, MET, TABLES, SLOTS, EDGES, GIVEN, STRATA, OUTPUTS, HEADER = range(10)
 """Places of words, records, met terms (in `m`) and computed values (in `d`); slots of weights; first word of edges;
@@ -70,7 +70,7 @@ REGISTER, PART, CHOSEN_, CONSTANT = 0, MOST, 2 * MOST, 2 * MOST + 4
 
 @kernel
 def _place(bit: int) -> int:
-    """Number of the one bit that is set, of 8."""
+    """Index of the one bit that is set, below 8."""
     place = 4 if bit & 0xF0 else 0
     place += 2 if bit & 0xCC else 0
     return place + (1 if bit & 0xAA else 0)
@@ -78,7 +78,7 @@ def _place(bit: int) -> int:
 
 @kernel
 def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None:
-    """Note in subgraph s what holds for a pair."""
+    """Set the record and the words of a pair in subgraph s."""
     m[m[RECORDS] + pair * BLOCK + s] = record
     while held:
         m[word + s] |= (held & 1) << pair
@@ -90,9 +90,9 @@ def _note(m: Ints, word: int, record: int, held: int, pair: int, s: int) -> None
 def _gather(
     m: Ints, members: Rows, first: int, count: int, indptr: Ints, entries: Shorts, loop: Shorts, flags: Shorts
 ) -> None:
-    """Read the edges within each subgraph of a block, of each pair of vertices once."""
-    # Short rows are read from end to end, and a bit says which neighbours cannot be meant; in long ones, a
-    # vertex looks for those of the others that have longer rows, and these look for it.
+    """Read the edges within each subgraph of a block, each pair of vertices once."""
+    # Short rows are scanned, with a bit mask that rules out most neighbours; otherwise each pair is searched
+    # by bisection in the shorter of its two rows.
     x = members.shape[1]
     edges = m[WORDS] + m[EDGES] * BLOCK
     for s in range(count):
@@ -137,9 +137,10 @@ def _gather(
 @kernel
 def _meet(m: Ints, op: int, x: int, heads: int, whole: int, count: int) -> None:
     """Find where all terms of an operation hold, for a block."""
-    # They are added to its word, with a total to its met terms for each z; what is new is written beside.
+    # Results are added to the word of the operation or, with a total, to its met terms for each z; new bits
+    # are recorded.
     full = (1 << x) - 1
-    found = m[m[MET] : m[MET] + count]  # indices into a piece have no sign, so that loops become vector code
+    found = m[m[MET] : m[MET] + count]  # slices are indexed without a sign, which allows vectorization
     new = m[m[MET] + BLOCK : m[MET] + BLOCK + count]
     target = m[WORDS] + m[op + OP_WORD] * BLOCK
     terms = m[op + OP_TERMS]
@@ -186,13 +187,13 @@ def _transpose(m: Ints, op: int, x: int, heads: int, count: int) -> None:
     for s in range(count):
         target[s] = 0
     for z in range(x):
-        for s in range(count):  # a column times `gather` is a row
+        for s in range(count):  # multiplying a column by `gather` gives a row
             target[s] |= (((((source[s] >> z) & heads) * gather) >> top) & full) << (z * x)
 
 
 @kernel
 def _carry_out(m: Ints, d: Doubles, at: int) -> bool:
-    """Carry out steps; whether all conditions among them hold."""
+    """Execute steps; returns whether all conditions among them hold."""
     for i in range(m[at]):
         s = at + 1 + 4 * i
         operator, target, a, b = m[s], m[s + 1], m[s + 2], m[s + 3]
@@ -229,7 +230,7 @@ def _carry_out(m: Ints, d: Doubles, at: int) -> bool:
 
 @kernel
 def _sum(d: Doubles, number: int) -> float:
-    """Sum of contributions that is rounded once, whatever their order: exact as parts that do not overlap."""
+    """Correctly rounded sum of contributions in any order, computed with non-overlapping partial sums."""
     # J. R. Shewchuk: Adaptive precision floating-point arithmetic, Discrete & Computational Geometry 18,
     # 1997, §2.
     used = 0
@@ -252,7 +253,7 @@ def _sum(d: Doubles, number: int) -> float:
         low = d[i] - (total - high)
         high = total
         if low != 0.0:
-            # a half of the last bit was rounded to even, but what is below it may say otherwise
+            # a tie was rounded to even, but the lower partial sums may decide otherwise
             if i > PART and (low > 0.0) == (d[i - 1] > 0.0) and (high + 2 * low) - high == 2 * low:
                 high += 2 * low
             break
@@ -268,8 +269,8 @@ def _better(function: int, old: float, new: float) -> float:
 
 @kernel
 def _value(m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, record: int, s: int) -> bool:
-    """Whether some choice of values meets the conditions; the best argument among those goes to register MOST - 1."""
-    # Parallel edges have several weights: all combinations are gone through, in the order of their numbers.
+    """Whether some combination of values meets the conditions; the best argument goes to register MOST - 1."""
+    # Parallel edges have several weights: all combinations are enumerated, in the order of their numbers.
     total = m[op + OP_TOTAL]
     met = False
     combination = 0
@@ -304,8 +305,8 @@ def _value(m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, re
 def _groups(
     m: Ints, d: Doubles, at: Shorts, values: Doubles, op: int, x: int, heads: int, whole: int, count: int
 ) -> bool:
-    """Derive heads from groups whose total meets the conditions; whether there are any."""
-    # A total can only change where somebody new contributes, and matters only where the head is not known.
+    """Derive heads from groups whose total meets the conditions; returns whether there are new ones."""
+    # A total changes only if there are new contributors, and matters only if the head is not derived yet.
     target = m[m[WORDS] + m[op + OP_WORD] * BLOCK : m[WORDS] + m[op + OP_WORD] * BLOCK + count]
     changed = m[m[MET] + BLOCK : m[MET] + BLOCK + count]
     met = m[MET] + m[op + OP_MET] * BLOCK
@@ -315,7 +316,7 @@ def _groups(
     new = False
     for s in range(count):
         groups = changed[s] & counted
-        if shape != DIAGONAL:  # whose bits are not those of its groups
+        if shape != DIAGONAL:  # there, bits of heads differ from bits of groups
             groups &= ~target[s]
         record = m[RECORDS] + s
         a = 0
@@ -376,16 +377,16 @@ def derive(
     values: Doubles,
     out: Rows,
 ) -> None:
-    """Carry out a plan on the induced subgraphs of vertex tuples, each alone.
+    """Execute a plan on the induced subgraphs of vertex tuples, each separately.
 
     Parameters
     ----------
     m, d
-        See above.
+        Memory, see the module docstring.
     members
-        Shape (N, x), x <= 8, no vertex twice in a row.
+        Shape (N, x), x <= 8, distinct vertices in each row.
     indptr, entries, loop, flags, at, values
-        The graph, as `kgreason.graph.small_graphs.interpreter.Pairs` describes.
+        The graph, as described by `kgreason.graph.small_graphs.interpreter.Pairs`.
     out
         Shape (N, outputs): receives the words of the outputs.
     """
@@ -402,7 +403,7 @@ def derive(
         for s in range(count):
             m[m[WORDS] + ALL * BLOCK + s] = whole
         _gather(m, members, start, count, indptr, entries, loop, flags)
-        for i in range(m[m[GIVEN]]):  # each derived predicate begins with what is given
+        for i in range(m[m[GIVEN]]):  # each derived predicate begins with its given facts
             given, word = m[m[GIVEN] + 1 + i], m[WORDS] + (FIRST + i) * BLOCK
             if given != NONE:
                 for s in range(count):

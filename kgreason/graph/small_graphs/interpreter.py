@@ -1,4 +1,4 @@
-"""Plans at work on one graph, whose edges are read by pair of vertices."""
+"""Execution of plans on one graph, whose edges are indexed by pair of vertices."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ Ints = npt.NDArray[np.int64]
 Shorts = npt.NDArray[np.int32]
 Relations = Mapping[str, tuple[Vertices, Vertices, Sequence[Weights]]]
 
-BLOCK = 1 << 15  # subgraphs that one core takes at a time
+BLOCK = 1 << 15  # subgraphs per task of one core
 
 
 class Interpreter:
-    """Carries a plan out on subgraphs of a graph.
+    """Execute a plan on subgraphs of a graph.
 
     Parameters
     ----------
     n
         Number of vertices.
     edges
-        Sources, targets and weights of the edges of each relation that the plan loads; the weights so often as they
-        are to be seen differently.
+        Sources, targets and weights of the edges of each relation that the plan loads; one weight array for each
+        variant of
+        the weights.
     """
 
     def __init__(self, plan: Plan, n: int, edges: Relations) -> None:
@@ -38,12 +39,12 @@ class Interpreter:
         self.pairs = Pairs.of(plan, n, edges)
 
     def words(self, members: Vertices, end: int = 0) -> Ints:
-        """Words of the outputs in each induced subgraph, with one of the weights.
+        """Words of the outputs in each induced subgraph, for one variant of the weights.
 
         Parameters
         ----------
         members
-            int64, shape (N, x), x <= 8, no vertex twice in a row.
+            int64, shape (N, x), x <= 8, distinct vertices in each row.
 
         Returns
         -------
@@ -76,19 +77,19 @@ class Interpreter:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What runs between vertices, as records of ordered pairs.
+    """Edges indexed as records of ordered pairs.
 
     Attributes
     ----------
     indptr, entries
-        Neighbours of vertex v, itself excepted, are the entries ``indptr[v] .. indptr[v+1]``, ascending; an entry is
-        the neighbour, the record of the pair (v, neighbour) and that of (neighbour, v), -1 for none; int64, int32.
+        Neighbours of vertex v, without v, are the entries ``indptr[v] .. indptr[v+1]``, ascending; an entry is the
+        neighbour, the record of the pair (v, neighbour) and that of (neighbour, v), -1 for none; int64, int32.
     loop
         Record of each pair (v, v), -1 for none; int32, shape (n,).
     flags
-        Of each record: the words that hold for the pair, a bit each; int32.
+        For each record: the words that hold for the pair, one bit each; int32.
     at, ends
-        Record r has, in slot s, the weights ``values[at[r * slots + s]:at[r * slots + s + 1]]`` for each of `ends`.
+        Slot s of record r has the weights ``values[at[r * slots + s]:at[r * slots + s + 1]]`` for each of `ends`.
     """
 
     indptr: Ints
@@ -100,7 +101,7 @@ class Pairs:
 
     @classmethod
     def of(cls, plan: Plan, n: int, edges: Relations) -> Pairs:
-        """Collect the edges of all relations on n vertices, as `Interpreter` takes them."""
+        """Index the edges of all relations on n vertices, in the form `Interpreter` takes them."""
         nothing = np.empty(0, dtype=np.int64)
         keys = {p: source * n + target for p, (source, target, _) in edges.items()}
         pairs = np.unique(np.concatenate([nothing, *keys.values()]))
@@ -137,7 +138,7 @@ def _adjacency(n: int, pairs: Ints) -> tuple[Ints, Shorts, Shorts]:
 
 
 def _find(pairs: Ints, wanted: Ints) -> Ints:
-    """Place of each wanted pair among the pairs, -1 for none."""
+    """Index of each wanted pair among the pairs, -1 for none."""
     if not len(pairs):
         return np.full(len(wanted), -1, dtype=np.int64)
     place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)

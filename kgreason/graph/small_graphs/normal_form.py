@@ -1,4 +1,4 @@
-"""Rules in the form that plans are made of: variables are vertices or values, and each thing is said in one way."""
+"""Normal form of rules, from which plans are made: each variable is a vertex or a value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, T
 
 @dataclass(frozen=True)
 class Atom:
-    """An atom over vertices; `value` is what stands at its last argument, if that is no vertex."""
+    """An atom over vertices; `value` is its last argument if that is not a vertex."""
 
     predicate: str
     vertices: tuple[str, ...]
@@ -30,7 +30,7 @@ class Atom:
 
 
 def project(program: CheckedProgram) -> CheckedProgram:
-    """Give each negated atom with variables that only it knows a predicate of its own, for the others."""
+    """Replace each negated atom that has variables of its own by a new predicate without these variables."""
     made: list[CheckedRule] = []
 
     def changed(rule: CheckedRule) -> CheckedRule:
@@ -59,28 +59,28 @@ def _projected(atom: CheckedAtom, rule: CheckedRule, made: list[CheckedRule]) ->
 
 
 class NormalRule:
-    """A rule whose variables are told apart.
+    """A rule with vertex and value variables separated.
 
     Parameters
     ----------
     positions
-        Those of vertices, as `vertex_positions` finds them.
+        Vertex positions, as found by `vertex_positions`.
 
     Attributes
     ----------
     head, positives, negatives
-        The value of each atom is a variable of its own; a negated atom has none.
+        The value of each atom is a separate variable; a negated atom has none.
     same
         Pairs of vertices that must be equal (True) or different (False).
     conditions
-        What else must hold before the aggregate.
+        Further conditions before the aggregate.
     aggregation, after
         The aggregate and the conditions on it; `contributors` are vertices that are not in the group.
 
     Raises
     ------
     Unfit
-        If the rule does something that plans cannot do.
+        If the rule cannot be expressed by a plan.
     """
 
     def __init__(self, rule: CheckedRule, arities: Mapping[str, int], positions: frozenset[Position]) -> None:
@@ -99,7 +99,7 @@ class NormalRule:
         self.head = self._head(rule.head)
 
     def _width(self, predicate: str) -> int:
-        """Number of vertices in a fact of a predicate; one value may follow."""
+        """Number of vertices in a fact of a predicate; one value may follow them."""
         vertices = [(predicate, i) in self.positions for i in range(self.arities[predicate])]
         width = sum(vertices)
         if width > 2 or len(vertices) - width > 1 or not all(vertices[:width]):
@@ -169,7 +169,7 @@ class NormalRule:
         return Atom(head.predicate, ends)
 
     def _resolved(self, expression: Expression) -> Expression:
-        """An expression without assigned variables."""
+        """Expression with assigned variables substituted."""
         return rewrite(expression, lambda n: self.aliases.get(n.name, n) if isinstance(n, Variable) else n)
 
     def _vertex(self, term: Term) -> str:

@@ -1,6 +1,6 @@
-"""From a checked program to a plan for `kgreason.graph.small_graphs.bit_kernels`.
+"""Compiler from a checked program to a plan for `kgreason.graph.small_graphs.bit_kernels`.
 
-The variables of a rule beyond three are eliminated one by one.
+Variables of a rule beyond three are eliminated one by one.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ EQUALITIES: dict[tuple[int, ...], int] = {(0, 2): k.A_IS_Z, (2, 1): k.Z_IS_B, (0
 
 @dataclass(frozen=True)
 class Plan:
-    """What the interpreter carries out, and what it wants to know of a graph.
+    """Plan for the interpreter, with the data it needs from a graph.
 
     Attributes
     ----------
     code, constants
-        As `kgreason.graph.small_graphs.bit_kernels` describes.
+        As described in `kgreason.graph.small_graphs.bit_kernels`.
     loaded
-        For each word of edges: the edge predicate, and conditions on `WEIGHT` that its edges meet.
+        For each word of edges: the edge predicate, and the conditions on `WEIGHT` that its edges meet.
     slots
         Edge predicates whose weights are read.
     outputs
-        Number of words that come out for a subgraph.
+        Number of output words per subgraph.
     integers, doubles
-        Memory that it needs besides.
+        Size of the working memory.
     """
 
     code: npt.NDArray[np.int64]
@@ -61,19 +61,19 @@ class Plan:
 
 
 def compile_small(program: CheckedProgram, weights: Mapping[str, Range], also: Sequence[str] = ()) -> Plan:
-    """Make a plan of a program.
+    """Compile a program to a plan.
 
     Parameters
     ----------
     weights
         Least and greatest weight of each edge predicate of arity 3.
     also
-        Predicates that are wanted besides ``program.derived``; the outputs are those of both, in this order.
+        Predicates wanted besides ``program.derived``; the outputs are those of both, in this order.
 
     Raises
     ------
     Unfit
-        If the interpreter cannot carry the program out. The message says why.
+        If the interpreter cannot run the program; the message gives the reason.
 
     Examples
     --------
@@ -90,15 +90,15 @@ def compile_small(program: CheckedProgram, weights: Mapping[str, Range], also: S
     program, outputs = project(program), (*program.derived, *also)
     draft = _Compiler(program, weights, MOST_LOADED)
     draft.plan(outputs)
-    return _Compiler(program, weights, len(draft.loaded)).plan(outputs)  # now it is known how many are loaded
+    return _Compiler(program, weights, len(draft.loaded)).plan(outputs)  # room for the loaded words only
 
 
 class _Compiler:
-    """Writes a plan, stratum after stratum."""
+    """Compiler of one plan, stratum by stratum."""
 
     def __init__(self, program: CheckedProgram, weights: Mapping[str, Range], room: int) -> None:
         self.program = program
-        self.room = room  # for words of edges, which stand side by side
+        self.room = room  # number of words of edges, which are contiguous
         self.positions = vertex_positions(program)
         self.weights = weights
         self.derived = list(dict.fromkeys(r.head.predicate for r in program.rules))
@@ -108,11 +108,11 @@ class _Compiler:
         self.ranges: dict[str, Range] = {}  # of the values of derived predicates
         self.constants: dict[float, int] = {}
         self.code = [0] * k.HEADER
-        self.further = 0  # words that are no predicates
-        self.kept = 2  # the first two are for what is met now
+        self.further = 0  # number of auxiliary words
+        self.kept = 2  # the first two are reserved for the terms met now
         self.turned: dict[int, int] = {}
-        self.moving: set[int] = set()  # words that the present stratum changes
-        self.operations: list[tuple[bool, int]] = []  # of the present stratum
+        self.moving: set[int] = set()  # words changed by the current stratum
+        self.operations: list[tuple[bool, int]] = []  # of the current stratum
         for predicate in program.edges:
             arity = program.arities.get(predicate, 2)
             if arity not in (2, 3) or (arity == 3 and predicate in self.derived):
@@ -148,12 +148,12 @@ class _Compiler:
         )
 
     def put(self, numbers: Sequence[int]) -> int:
-        """Append numbers to the plan; returns their place."""
+        """Append numbers to the plan; returns their index."""
         self.code += numbers
         return len(self.code) - len(numbers)
 
     def word(self, predicate: str, conditions: tuple[Expression, ...] = ()) -> int:
-        """Word of a predicate; of an edge predicate: of its edges whose weights meet conditions."""
+        """Word of a predicate; for an edge predicate, of its edges whose weights meet the conditions."""
         if predicate in self.derived:
             return k.FIRST + self.derived.index(predicate)
         if predicate in self.program.nodes:
@@ -163,7 +163,7 @@ class _Compiler:
         raise Unfit(f"the facts of `{predicate}` come from elsewhere")
 
     def fresh(self) -> int:
-        """Word of its own for what a rule finds on the way."""
+        """New auxiliary word for an intermediate result."""
         self.further += 1
         return k.FIRST + len(self.derived) + self.room + self.further - 1
 
@@ -174,11 +174,11 @@ class _Compiler:
         return self.turned[word]
 
     def live(self, word: int) -> bool:
-        """Whether facts of the present stratum change a word."""
+        """Whether the current stratum changes a word."""
         return word in self.moving
 
     def value(self, predicate: str) -> tuple[int, int, Range]:
-        """Slot among computed values, slot of weights (-1: it has none), and range of the value of a predicate."""
+        """Slot of computed values, slot of weights (-1: none), and range of the value of a predicate."""
         if predicate in self.tables:
             return self.tables[predicate], -1, self.ranges[predicate]
         if predicate in self.program.edges and predicate in self.weights:
@@ -191,7 +191,7 @@ class _Compiler:
         self.operations.append((again, self.put([kind, int(again), word, source, *rest])))
 
     def keep(self) -> int:
-        """Place among the met terms for all z."""
+        """Index among the met terms, for all z."""
         self.kept += LARGEST
         return self.kept - LARGEST
 
@@ -202,20 +202,20 @@ class _Compiler:
         return k.FIRST + len(self.derived) + number
 
     def _given(self, predicate: str) -> int:
-        """Word that a derived predicate begins with."""
+        """Word that a derived predicate is initialized with."""
         if predicate in self.program.nodes:
             return k.ALL
         return self._edges(predicate, ()) if predicate in self.program.edges else k.NONE
 
     def _output(self, predicate: str) -> tuple[int, int]:
-        """Words of a wanted predicate and of what is no answer, because it was given."""
+        """Words of a wanted predicate and of its given facts, which are not part of the answer."""
         wanted_edges = predicate in self.program.derived
         if predicate not in self.derived or (wanted_edges and not holds_edges(predicate, self.positions)):
             return k.NONE, k.NONE
         return self.word(predicate), self._given(predicate) if wanted_edges else k.NONE
 
     def _stratum(self, stratum: Stratum) -> list[int]:
-        """Write the operations of a stratum; those that nothing recursive goes into come first."""
+        """Write the operations of a stratum; those outside the recursion come first."""
         self.moving = set[int]()
         if stratum.recursive:
             self.moving = {self.word(predicate) for predicate in stratum.predicates}
@@ -236,7 +236,7 @@ class _Compiler:
 
 @dataclass(frozen=True)
 class _Term:
-    """A word that holds of at most two variables, or the equality of two (no word)."""
+    """A word over at most two variables, or an equality of two variables (no word)."""
 
     word: int | None
     vertices: tuple[str, ...]
@@ -247,7 +247,7 @@ class _RulePlan:
     def __init__(self, book: _Compiler, rule: NormalRule) -> None:
         self.book, self.rule = book, rule
         self.ranges: dict[str, Range] = {}
-        self.read: list[Atom] = []  # those whose values are looked at
+        self.read: list[Atom] = []  # atoms whose values are read
         self.conditions = list(rule.conditions)
         self.terms = [self._term(atom) for atom in rule.positives]
         self.terms += [_Term(book.word(a.predicate), a.vertices, positive=False) for a in rule.negatives]
@@ -276,7 +276,7 @@ class _RulePlan:
             self._operation(k.TOTAL, word, source, places, (self._shape(), self._total(places)))
 
     def _term(self, atom: Atom) -> _Term:
-        """Where an atom holds; its value is read, unless words of edges know the conditions on it."""
+        """Term of an atom; its value is read unless words of edges already reflect all conditions on it."""
         total = self.rule.aggregation
         about = [c for c in self.conditions if atom.value in names(c)]
         used = atom.value is not None and total is not None and total.argument is not None
@@ -290,7 +290,7 @@ class _RulePlan:
         return _Term(self.book.word(atom.predicate, conditions), atom.vertices)
 
     def _alone(self, condition: Expression, atom: Atom) -> Expression:
-        """A condition on the weight of one atom, in a form that all rules share."""
+        """Condition on the weight of one atom, normalized so that rules share it."""
         found = rewrite(condition, lambda n: WEIGHT if isinstance(n, Variable) else n)
         trial = Steps({}, {}, {WEIGHT.name: self.book.weights.get(atom.predicate, Range(0, 1))})
         trial.register(WEIGHT.name)
@@ -298,7 +298,7 @@ class _RulePlan:
         return found
 
     def _eliminate(self, kept: set[str], spare: int) -> None:
-        """Leave the variables to keep and `spare` others; what the rest demands is put into words of its own."""
+        """Eliminate variables except those to keep and `spare` others, by auxiliary words."""
         while len(left := {v for t in self.terms for v in t.vertices} - kept) > spare:
 
             def near(variable: str) -> set[str]:
@@ -348,7 +348,7 @@ class _RulePlan:
         return k.ONES if head else k.NOTHING
 
     def _total(self, places: Mapping[str, int]) -> int:
-        """Write what becomes of values: the steps before the total, the total, the steps after it."""
+        """Write a total: the steps before it, the aggregate, the steps after it."""
         steps = Steps(self.book.constants, places, self.ranges)
         values: list[int] = []
         for atom in self.read:
@@ -385,7 +385,7 @@ class _RulePlan:
         return put([*numbers, len(self.read), *values])
 
     def _check_recursive(self, total: Aggregation, function: int) -> None:
-        """In recursion, conditions that a total meets on its way must be met in the end, too."""
+        """Check that in recursion, conditions met by an intermediate total are also met by the final one."""
         rising = function != k.LEAST and all(bounds_below(c, total.variable) for c in self.rule.after)
         if rising and function == k.SUM and total.argument is not None:
             rising = range_of(total.argument, self.ranges).low >= 0

@@ -1,4 +1,4 @@
-"""Expressions over weights and counts: what they can be, which edges meet them, and their steps in a plan."""
+"""Expressions over weights and counts: their ranges, the edges that meet them, and their steps in a plan."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kgreason.graph.small_graphs import bit_kernels as k
 from kgreason.language.check.expressions import COMPARISONS
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Unary, Variable
 
-WHOLE = 2.0**53  # below it, doubles hold integers exactly
-LARGEST = 1e300  # far from where doubles overflow
+WHOLE = 2.0**53  # below it, doubles represent integers exactly
+LARGEST = 1e300  # far below overflow of doubles
 
 
 class Unfit(Exception):
-    """Rules that no plan can be made of; the message says why."""
+    """Rules that cannot be compiled to a plan; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Range:
 
 
 def range_of(node: Expression, ranges: Mapping[str, Range]) -> Range:
-    """Where the value of an arithmetic expression lies, which then can neither fail nor overflow.
+    """Range of an arithmetic expression that can neither fail nor overflow.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _within(low: float, high: float, whole: bool, node: Expression) -> Range:
 
 
 def conjuncts(node: Expression) -> Iterator[Expression]:
-    """Conditions that hold together where a condition holds."""
+    """Conjuncts of a condition."""
     if isinstance(node, Binary) and node.operator == "&&":
         yield from conjuncts(node.left)
         yield from conjuncts(node.right)
@@ -84,7 +84,7 @@ def conjuncts(node: Expression) -> Iterator[Expression]:
 
 
 def selected(node: Expression, weight: npt.NDArray[np.float64]) -> Any:
-    """Which weights meet a condition on the one variable that occurs in it; of a value: that value.
+    """Evaluate a condition on one variable for all weights; for an arithmetic expression, its values.
 
     Examples
     --------
@@ -131,9 +131,9 @@ class Steps:
     constants
         Register of each constant of the plan; new ones are added.
     levels
-        Number of each variable that is a vertex.
+        Number of each vertex variable.
     ranges
-        Of each variable that is a value.
+        Range of each value variable.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Steps:
         """Register of a variable, or a free one."""
         if name in self.registers:
             return self.registers[name]
-        if self.used == k.MOST - 1:  # the last one is the kernel's
+        if self.used == k.MOST - 1:  # the last one is reserved for the kernel
             raise Unfit("a rule has too many values")
         self.used += 1
         if name:
@@ -158,7 +158,7 @@ class Steps:
         return self.used - 1
 
     def value(self, node: Expression) -> int:
-        """Compute a value; returns its register."""
+        """Compile a value; returns its register."""
         range_of(node, self.ranges)
         match node:
             case Variable(name):
@@ -173,17 +173,17 @@ class Steps:
         raise AssertionError(node)
 
     def condition(self, node: Expression) -> None:
-        """Let what does not meet a condition fail."""
+        """Compile a condition that must hold."""
         self._truth(node, -1)
 
     def take(self) -> list[int]:
-        """Steps so far, as a plan holds them; what follows begins anew."""
+        """Return the steps so far, encoded for a plan, and start a new list."""
         found = [len(self.steps), *(number for step in self.steps for number in step)]
         self.steps = []
         return found
 
     def _truth(self, node: Expression, target: int | None = None) -> int:
-        """Compute 1 or 0 in a register, or test it if the target is -1."""
+        """Compile a condition to 1 or 0 in a register, or to a test if the target is -1."""
         target = self.register() if target is None else target
         match node:
             case Unary("!", operand):

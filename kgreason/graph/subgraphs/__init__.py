@@ -1,1 +1,1 @@
-"""Connected induced subgraphs, enumerated and classified."""
+"""Connected induced subgraphs: enumeration and classification."""

@@ -1,4 +1,4 @@
-"""Which patterns the connected subgraphs of a graph have, and how many subgraphs each; none of them is stored."""
+"""Census of the patterns of connected subgraphs: the number of subgraphs of each pattern, without storing them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from kgreason.graph.subgraphs.ordered_adjacency import Adjacency, Ints, numbered
 T = TypeVar("T")
 R = TypeVar("R")
 
-_TASKS = 2_048  # about so many in all
-_PIECES = 64  # of a hub at most
+_TASKS = 2_048  # approximate number of tasks
+_PIECES = 64  # maximum per hub
 _ALL = np.iinfo(np.int64).max
 
 
 def tasks(adjacency: Adjacency) -> Ints:
-    """Cut the search into ranges of roots, and that of a hub into ranges of its extensions.
+    """Split the search into ranges of roots, and the search from a hub into ranges of its extensions.
 
     Returns
     -------
-    int64, shape (tasks, 4): roots from and to, extensions of the first depth from and to.
+    int64, shape (tasks, 4): start and stop of the roots, start and stop of the extensions at depth one.
 
     Examples
     --------
@@ -61,11 +61,11 @@ def tasks(adjacency: Adjacency) -> Ints:
 
 
 def shared(work: Callable[[], Callable[[Ints], R | None]], todo: Ints) -> list[R]:
-    """Let the cores share tasks; `work` makes what does one, with room of its own.
+    """Run tasks on all cores; `work` makes a thread's task function, with buffers of its own.
 
     Returns
     -------
-    What the tasks gave, in their order, but for `None`.
+    Results of the tasks in order, without `None`.
     """
     waiting = iter(range(len(todo)))
     found: dict[int, R] = {}
@@ -80,25 +80,25 @@ def shared(work: Callable[[], Callable[[Ints], R | None]], todo: Ints) -> list[R
     return [found[number] for number in sorted(found)]
 
 
-_PATTERNS, _VALUES = 1 << 10, 1 << 8  # room to begin with
+_PATTERNS, _VALUES = 1 << 10, 1 << 8  # initial capacities
 
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """The patterns of the connected sets of x vertices: equal colours and ties, vertex by vertex.
+    """Patterns of the connected sets of x vertices: equal colours and ties, vertex by vertex.
 
     Attributes
     ----------
     x
         Number of vertices.
     slots, nodes
-        Trie of the patterns of 0 .. x vertices: hash table of nodes, and parent and value of each node.
+        Trie of the patterns of 0 .. x vertices: hash table of nodes; parent and value of each node.
     first
-        The nodes from this one on are whole patterns, P of them.
+        First node that is a complete pattern; there are P of them.
     counts
         Subgraphs of each pattern, shape (P,).
     examples
-        One subgraph of each, shape (P, x), vertices of the graph.
+        One subgraph of each pattern, shape (P, x), vertices of the graph.
     """
 
     x: int
@@ -116,7 +116,7 @@ class Census:
 
 @dataclass(eq=False)
 class _Trie:
-    """Patterns as one thread meets them."""
+    """Trie of the patterns met by one thread."""
 
     x: int
     slots: Ints = field(default_factory=lambda: np.zeros(2 * _PATTERNS, dtype=np.int64))
@@ -128,7 +128,7 @@ class _Trie:
         self.examples = np.zeros((len(self.nodes), self.x), dtype=np.int64)
 
     def grow(self) -> None:
-        """Make room for four times as many."""
+        """Grow the capacity fourfold."""
         more = 3 * len(self.nodes)
         self.nodes = np.concatenate([self.nodes, np.zeros((more, 2), dtype=np.int64)])
         self.counts = np.concatenate([self.counts, np.zeros(more, dtype=np.int64)])
@@ -139,7 +139,7 @@ class _Trie:
 
 @dataclass(eq=False)
 class Walk:
-    """Where the search of one thread stands."""
+    """Search state of one thread."""
 
     adjacency: Adjacency
     x: int
@@ -154,20 +154,20 @@ class Walk:
         self.room(_VALUES)
 
     def room(self, size: int) -> None:
-        """Make room for half as many values of extensions, as `census` takes them, from `kind` to `before`."""
+        """Allocate the value tables of `census`, from `kind` to `before`, with `size` slots (load at most one half)."""
         kinds = np.int64, np.int32, np.int64, np.int64, np.int64, np.int64
         kind = np.zeros(self.adjacency.n + 1, dtype=np.int32)
         self.values = (kind, *(np.zeros(size, dtype=k) for k in kinds))
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """The search as kernels take it, from `x` to `place`."""
+        """Search state as kernel arguments, from `x` to `place`."""
         a = self.adjacency
         graph = self.x, a.bits, a.low, a.indptr, a.neighbour, a.tie, a.colour
         return *graph, self.head, *self.frames, self.joint, self.extension, self.place
 
     def begin(self, task: Ints) -> None:
-        """Go to the first root of a task."""
+        """Move to the first root of a task."""
         self.head[:2] = task[0], 0
 
 
@@ -179,7 +179,7 @@ def census(adjacency: Adjacency, x: int, limit: int | None = None) -> Census:
     x
         From 1 to 6.
     limit
-        Stop soon after there are more; the total is then only known to be greater.
+        Stop soon after the count exceeds it; the total is then only known to be greater.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def _small(a: Adjacency, x: int) -> _Trie:
 
 
 def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
-    """Put tries together level by level, in the order of parents and values: whoever met a pattern first."""
+    """Merge tries level by level, ordered by parent and value, independent of which thread met a pattern first."""
     tries = [t for t in tries if t.used]
     number = [np.zeros(t.used + 1, dtype=np.int64) for t in tries]
     level = [_levels(t, x) for t in tries]
@@ -295,7 +295,7 @@ def _merged(x: int, tries: Sequence[_Trie], adjacency: Adjacency) -> Census:
 
 
 def _levels(trie: _Trie, x: int) -> Ints:
-    """Number of vertices of each node; parents come before their children."""
+    """Number of vertices of each node; parents precede their children."""
     level = np.zeros(trie.used + 1, dtype=np.int64)
     parents = trie.nodes[1 : trie.used + 1, 0]
     for _ in range(x):

@@ -1,12 +1,12 @@
-"""Compiled enumeration of connected subgraphs by what runs between their vertices.
+"""Compiled enumeration of connected subgraphs by the ties between their vertices.
 
-Subgraphs are met by Wernicke's ESU: each once, from its least vertex `root`, by extending it with greater vertices;
-all levels share one array of extensions. ``joint[u]`` holds, packed, the colour of an extension u and its ties with
-the vertices chosen so far; a vertex that joins puts its ties into its neighbours, and takes them out when it leaves.
-The way to a subgraph, vertex by vertex, is a path in a trie: a node is the pattern of the vertices chosen so far, and
-its child the pattern with one more.
+Subgraphs are enumerated by Wernicke's ESU: each once, from its least vertex `root`, by extending it with greater
+vertices; all levels share one array of extensions. ``joint[u]`` packs the colour of an extension u and its ties with
+the vertices chosen so far; a vertex that joins adds its ties to its neighbours, and removes them when it leaves. The
+path to a subgraph, vertex by vertex, is a path in a trie: a node is the pattern of the vertices chosen so far, and its
+child the pattern with one more.
 
-The state of a search stays in arrays of the caller, who may give more room and go on.
+The search state is kept in arrays of the caller, who may enlarge them and continue.
 
 References
 ----------
@@ -25,8 +25,8 @@ DONE, MORE_PATTERNS, MORE_VALUES, TOO_MANY = 0, 1, 2, 3
 
 @kernel
 def find(parent: int, value: int, slots: Ints, nodes: Rows) -> int:
-    """Slot of the child of a node, or the empty one where it belongs."""
-    one, mask = np.uint64(1), np.uint64(len(slots) - 1)  # no index with a sign: it might count from the end
+    """Slot of the child of a node, or the empty slot for it."""
+    one, mask = np.uint64(1), np.uint64(len(slots) - 1)  # unsigned indices avoid the check for negative ones
     slot = np.uint64((parent * GOLDEN ^ value) * GOLDEN) >> np.uint64(32) & mask
     while True:
         found = np.uint64(slots[slot])
@@ -37,7 +37,7 @@ def find(parent: int, value: int, slots: Ints, nodes: Rows) -> int:
 
 @kernel
 def child(parent: int, value: int, slots: Ints, nodes: Rows, head: Ints) -> int:
-    """Number of the child of a node, which is made if it is not there; the table must have room."""
+    """Number of the child of a node, created if it does not exist; the table must have a free slot."""
     slot = find(parent, value, slots, nodes)
     found: int = slots[slot]
     if found == 0:
@@ -51,7 +51,7 @@ def child(parent: int, value: int, slots: Ints, nodes: Rows, head: Ints) -> int:
 
 @kernel
 def placed(nodes: Rows, count: int, slots: Ints) -> None:
-    """Fill an empty table with the nodes 1 .. count."""
+    """Insert the nodes 1 .. count into an empty table."""
     for node in range(1, count + 1):
         slots[find(nodes[node, 0], nodes[node, 1], slots, nodes)] = node
 
@@ -61,7 +61,7 @@ def opened(
     root: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts, low: int,
     joint: Ints, extension: Shorts, place: Shorts,
 ) -> int:  # fmt: skip
-    """Make the greater neighbours of a root its extensions; returns how many there are."""
+    """Make the greater neighbours of a root its extensions; returns their number."""
     size = 0
     e = indptr[root + 1] - 1
     while e >= indptr[root] and neighbour[e] > root:
@@ -79,7 +79,7 @@ def joined(
     root: int, w: int, shift: int, size: int, indptr: Ints, neighbour: Shorts, tie: Shorts, colour: Shorts,
     joint: Ints, extension: Shorts, place: Shorts,
 ) -> int:  # fmt: skip
-    """Let w join: its neighbours learn of it, and new ones become extensions; returns how many there are now."""
+    """Add w: update its neighbours and append new extensions; returns the number of extensions."""
     e = indptr[w + 1] - 1
     while e >= indptr[w] and neighbour[e] > root:
         u = neighbour[e]
@@ -97,7 +97,7 @@ def joined(
 def left(
     root: int, w: int, shift: int, low: int, indptr: Ints, neighbour: Shorts, joint: Ints,
 ) -> None:  # fmt: skip
-    """Let w leave: its neighbours forget it, and those that were extensions by it alone are none."""
+    """Remove w: restore its neighbours, and drop those that were extensions only through w."""
     e = indptr[w + 1] - 1
     mask = (1 << shift) - 1
     while e >= indptr[w] and neighbour[e] > root:
@@ -112,7 +112,7 @@ def back(
     root: int, depth: int, low: int, bits: int, indptr: Ints, neighbour: Shorts, chosen: Ints, end: Ints,
     joint: Ints, extension: Shorts, head: Ints,
 ) -> None:  # fmt: skip
-    """Go back to a depth, from where the search goes on; from the root to the next one."""
+    """Backtrack to a depth, from which the search continues; from the root to the next one."""
     head[1] = depth
     if depth > 0:
         left(root, chosen[depth], low + bits * depth, low, indptr, neighbour, joint)
@@ -124,7 +124,7 @@ def back(
 
 @kernel
 def _valued(value: int, keys: Ints, used: Shorts) -> int:
-    """Place of a value in a small table, the empty one if it is not there."""
+    """Slot of a value in the small table, or the empty slot for it."""
     mask = len(keys) - 1
     h = value * GOLDEN
     at = (h ^ h >> 32) & mask
@@ -138,7 +138,7 @@ def _sorted(
     first: int, size: int, joint: Ints, extension: Shorts, kind: Shorts,
     keys: Ints, used: Shorts, listed: Ints, here: Ints, before: Ints,
 ) -> int:  # fmt: skip
-    """Number the values of the extensions from a first one on; returns how many there are, -1 without room."""
+    """Number the values of the extensions from `first` on; returns how many there are, -1 if the table is too small."""
     many = 0
     for j in range(first, size):
         value = joint[extension[j]]
@@ -159,14 +159,14 @@ def _sorted(
 
 @kernel
 def _forgotten(many: int, listed: Ints, used: Shorts) -> None:
-    """Empty the small table again."""
+    """Clear the small table."""
     for q in range(many):
         used[listed[q]] = 0
 
 
 @kernel
 def _shown(found: int, depth: int, w: int, u: int, chosen: Ints, examples: Rows) -> None:
-    """Keep the vertices chosen, w and u as the example of a pattern."""
+    """Store the chosen vertices, w and u as the example of a pattern."""
     for a in range(depth):
         examples[found, a] = chosen[a]
     examples[found, depth] = w
@@ -177,7 +177,7 @@ def _shown(found: int, depth: int, w: int, u: int, chosen: Ints, examples: Rows)
 def _last_of(
     q: int, w: int, i: int, size: int, indptr: Ints, neighbour: Shorts, extension: Shorts, kind: Shorts,
 ) -> int:  # fmt: skip
-    """An extension of this kind behind the i-th, which is w, that is no neighbour of w."""
+    """Last extension of this kind after the i-th, which is w, that is not a neighbour of w."""
     e, stop = indptr[w], indptr[w + 1]
     for j in range(i + 1, size):
         if kind[j] == q:
@@ -201,7 +201,7 @@ def _beside(
     head: Ints, chosen: Ints, joint: Ints, place: Shorts, kind: Shorts, apart: Ints,
     slots: Ints, nodes: Rows, counts: Ints, examples: Rows,
 ) -> int:  # fmt: skip
-    """Count the neighbours of w that complete a subgraph, and take those that were extensions out of `apart`."""
+    """Count the neighbours of w that complete a subgraph; former extensions among them are subtracted from `apart`."""
     # Returns the number of new extensions.
     fresh = 0
     e = np.uint64(indptr[w + 1])
@@ -231,19 +231,18 @@ def census(
     kind: Shorts, keys: Ints, used: Shorts, listed: Ints, here: Ints, apart: Ints, before: Ints,
     slots: Ints, nodes: Rows, counts: Ints, examples: Rows, limit: int,
 ) -> int:  # fmt: skip
-    """Count the connected sets of x >= 3 vertices by pattern, the last vertex of each not one by one.
+    """Count the connected sets of x >= 3 vertices by pattern, without enumerating the last vertex of each.
 
-    Of the last two vertices, both may be neighbours of those before, but not of each other: then those that complete
-    the same x - 1 by equal ties are counted together, from a histogram of the extensions' values. The others are
-    neighbours of the vertex before.
+    If both of the last two vertices are neighbours of the earlier ones, but not of each other, sets that complete the
+    same x - 1 vertices by equal ties are counted together, from a histogram of the extensions' values. All other last
+    vertices are neighbours of the vertex before.
 
     Parameters
     ----------
     task
-        Roots from ``task[0]`` to ``task[1]``; of their extensions the first vertices from number ``task[2]`` to
-        ``task[3]``.
+        Roots from ``task[0]`` to ``task[1]``; first vertices among their extensions from ``task[2]`` to ``task[3]``.
     x, bits, low
-        Vertices; width of a tie and of a colour.
+        Number of vertices; width of a tie and of a colour.
     indptr, neighbour, tie, colour
         `Adjacency`.
     head
@@ -251,23 +250,24 @@ def census(
     chosen, at, end, node
         By depth: vertex chosen, next extension, number of extensions, node.
     joint, extension, place
-        By vertex: its packed ties, 0 if it is no extension; the extensions; the index of each.
+        By vertex: its packed ties, 0 if it is not an extension; the extensions; the index of each.
     kind
         By extension: the number of its value.
     keys, used, listed
-        Small table of values, `used` all 0; its length a power of two. Then by number: the place of the value,
+        Small hash table of values, `used` initially 0; its length is a power of two. Slot of each value, by number.
     here, apart, before
-        the extensions left that have it, those of them that are no neighbours of the one chosen, and the node of the
-        subgraph with one of them.
+        By number of a value: remaining extensions with it, those of them that are not neighbours of the chosen one, and
+        the
+        node of the subgraph with one of them.
     slots, nodes, counts, examples
-        Trie: hash table, parent and value of each node, its subgraphs, and one of them.
+        Trie: hash table, parent and value of each node, its number of subgraphs, and one of them.
     limit
         Number of subgraphs after which to stop.
 
     Returns
     -------
     int
-        `DONE`, `TOO_MANY`, or what there must be more room for: then call again, with `head` as it is.
+        `DONE`, `TOO_MANY`, or which arrays to enlarge: then call again with unchanged `head`.
     """
     last = x - 2
     shift = low + bits * last
@@ -338,12 +338,12 @@ def census(
 
 @allocating
 def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Ints, cells: Ints) -> None:
-    """Write the kind of every ordered pair of each member's vertices, 0 for none, into `cells`.
+    """Write the kind of every ordered pair of the vertices of each row of `members` into `cells`, 0 for none.
 
     Parameters
     ----------
     indptr, target, kind
-        Directed graph in compressed rows, targets of a row ascending and distinct; kind of each entry.
+        Directed graph in compressed rows, with distinct targets ascending in each row; kind of each entry.
     members
         Shape (N, x).
     cells
@@ -362,6 +362,6 @@ def pair_cells(indptr: Ints, target: Ints, kind: Ints, members: Ints, cells: Int
                         start = middle + 1
                     else:
                         stop = middle
-                while start < end and target[start] < wanted:  # few steps, and well predicted ones
+                while start < end and target[start] < wanted:  # few steps, with predictable branches
                     start += 1
                 cells[i, a, b] = kind[start] if start < end and target[start] == wanted else 0

@@ -1,4 +1,4 @@
-"""Visit every connected subgraph, on all cores, and return those that are wanted."""
+"""Enumeration of all connected subgraphs on all cores, returning a selection."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kgreason.graph.subgraphs.member_pools import Pools, covered
 from kgreason.graph.subgraphs.ordered_adjacency import Adjacency
 from kgreason.graph.subgraphs.patterns import Catalogue, Members
 
-PASS, TAKE, DRAW, TEST = 0, 1, 2, 3  # what is done with the subgraphs of a pattern
-_OPEN = 4_000_000  # subgraphs of ambiguous patterns that are drawn at most, about
-_ROWS = 1 << 14  # written by one thread before they are put away
-_BLOCK, _ALL = 64, 1 << 62  # tasks after which subgraphs of ambiguous patterns are looked at
+PASS, TAKE, DRAW, TEST = 0, 1, 2, 3  # action for the subgraphs of a pattern
+_OPEN = 4_000_000  # approximate maximum of subgraphs of ambiguous patterns that are drawn
+_ROWS = 1 << 14  # rows written by one thread before they are collected
+_BLOCK, _ALL = 64, 1 << 62  # tasks between classifications of subgraphs of ambiguous patterns
 
 
 def visit_all(
@@ -32,24 +32,24 @@ def visit_all(
     threshold: Ints | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Ints, Ints]:
-    """Visit every subgraph and return those that are wanted.
+    """Visit every subgraph and return the selected ones.
 
     Parameters
     ----------
     wanted
-        By class: `PASS`, `TAKE`, `DRAW` or `TEST`. Classes met for the first time are taken.
+        By class: `PASS`, `TAKE`, `DRAW` or `TEST`. Classes not known before are taken.
     pools, need
-        For `TEST`: what does not find `need` images in its pool is returned.
+        For `TEST`: subgraphs without `need` images in their pool are returned.
     threshold
-        For `DRAW`, by class: of 2^31 subgraphs about so many are drawn.
+        For `DRAW`, by class: approximate number drawn of 2^31 subgraphs.
     advance
-        Is told how many more were visited, by any thread.
+        Called with the number of subgraphs visited since the last call, by any thread.
 
     Returns
     -------
     members, kinds
-        int64, shape (N, x) and (N,): vertices of the graph as they were visited, in an order that only depends on
-        the graph.
+        int64, shape (N, x) and (N,): vertices of the graph in visiting order; the order of rows depends only on the
+        graph.
     """
     c, a, x = catalogue.census, catalogue.adjacency, catalogue.x
     known = catalogue.class_of[: len(c.nodes)].astype(np.int64)
@@ -62,7 +62,7 @@ def visit_all(
     pools = pools or Pools.none(x, len(catalogue.forms), catalogue.graph.n)
 
     def look(members: Ints, kinds: Ints) -> tuple[Ints, Ints]:
-        """Do with subgraphs of ambiguous patterns what is done with others while they are visited."""
+        """Classify and select subgraphs of ambiguous patterns, as is done for others during the visit."""
         keep = np.ones(len(members), dtype=np.bool_)
         open_ = np.flatnonzero(catalogue.class_of[kinds] < 0)
         if len(open_):
@@ -129,7 +129,7 @@ def _visited(
 
         return do
 
-    # what is looked at afterwards is so in an order that does not depend on the number of threads
+    # processed in an order that does not depend on the number of threads
     todo, found = tasks(a), [(np.empty((0, x), dtype=np.int64), np.empty(0, dtype=np.int64))]
     for start in range(0, len(todo), block):
         rows = np.concatenate(
@@ -148,7 +148,7 @@ def _kept(
     need: int,
     threshold: Ints | None,
 ) -> npt.NDArray[np.bool_]:
-    """Which subgraphs are wanted; those of classes that were not known yet are, as far as a sample may be drawn."""
+    """Which subgraphs are selected; those of unknown classes are, up to the size of a sample."""
     classes = catalogue.class_of[kinds].astype(np.int64)
     known = np.minimum(classes, len(wanted))
     what = np.append(wanted, TAKE if threshold is None else DRAW)[known]
@@ -165,7 +165,7 @@ def _kept(
 
 
 def _hashed(sums: Ints) -> Ints:
-    """As `visit` mixes the marks of a subgraph."""
+    """Hash of the mark sums of subgraphs, as in `visit`."""
     h = sums * np.int64(GOLDEN)
     return (h >> 32) & 0x7FFFFFFF
 
@@ -180,30 +180,31 @@ def visit(
     first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints, width: int, taken: Ints,
     out: Rows,
 ) -> int:  # fmt: skip
-    """Visit the connected sets of x >= 2 vertices and write those that are wanted.
+    """Visit the connected sets of x >= 2 vertices and write the selected ones.
 
     Parameters
     ----------
     task, x, bits, low, indptr, neighbour, tie, colour, head, chosen, at, end, node, joint, extension, place
-        As `census` takes them.
+        As in `census`.
     slots, nodes
         Trie of all patterns.
     action
         By pattern: `PASS` none, `TAKE` all, `DRAW` a sample, `TEST` those not `covered`.
     counts
-        Raised by the subgraphs of each pattern.
+        Incremented by the number of subgraphs of each pattern.
     marks, mark, threshold
-        A random number of each vertex, room for their sums, and by pattern the bound, at most 2^31, below which
-        31 mixed bits of a subgraph's sum must lie for it to be drawn.
+        Random number of each vertex; buffer for their sums; and by pattern the bound, at most 2^31: a subgraph is drawn
+        if
+        31 mixed bits of its sum are below it.
     need .. taken
-        As `covered` takes them.
+        As in `covered`.
     out
         Rows of vertices and pattern. ``head[3]`` is the number of rows written.
 
     Returns
     -------
     int
-        0 if all is done; 1 if `out` is full: then call again.
+        0 if finished; 1 if `out` is full: then call again.
     """
     last = x - 1
     while head[0] < task[1]:
@@ -268,7 +269,7 @@ def count_connected(graph: KnowledgeGraph, x: int, limit: int | None = None) -> 
     Parameters
     ----------
     limit
-        Stop soon after the count exceeds this; the value returned is then only known to be greater.
+        Stop soon after the count exceeds it; the returned value is then only known to be greater.
 
     Examples
     --------
@@ -284,12 +285,12 @@ def connected_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None)
 
     Returns
     -------
-    int64, shape (count, x); each set once, in no promised order.
+    int64, shape (count, x); each set once, in unspecified order.
 
     Raises
     ------
     AnonymizationError
-        If there are more than `limit`; nothing has been listed then.
+        If there are more than `limit`; raised before any is listed.
 
     Examples
     --------
@@ -305,11 +306,11 @@ def connected_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None)
 
 
 def attacked_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) -> list[Members]:
-    """List what an attacker may know: per component C the connected sets of min(x, |C|) vertices.
+    """List the sets that an attacker may know: per component C the connected sets of min(x, |C|) vertices.
 
     Returns
     -------
-    One array per size that occurs, ascending; sizes below x hold whole components.
+    One array for each size that occurs, ascending; sizes below x hold whole components.
 
     Raises
     ------
@@ -332,7 +333,7 @@ def attacked_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) 
 
 
 def small_components(graph: KnowledgeGraph, x: int) -> list[Members]:
-    """The components with fewer than x vertices; an array for each size, ascending."""
+    """Components with fewer than x vertices; an array for each size, ascending."""
     _, component = graph.components()
     sizes = np.bincount(component, minlength=0)
     size_of = sizes[component]
@@ -345,7 +346,7 @@ def small_components(graph: KnowledgeGraph, x: int) -> list[Members]:
 
 
 def too_many(x: int, limit: int) -> AnonymizationError:
-    """The error for a graph with more connected subgraphs than allowed."""
+    """Error for a graph with more connected subgraphs than allowed."""
     return AnonymizationError(
         f"the graph has more than {limit:,} connected subgraphs with {x} vertices",
         hint=f"choose a smaller x than {x} (KLONE protects every x, whichever is verified), "

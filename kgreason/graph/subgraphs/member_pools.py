@@ -1,4 +1,4 @@
-"""For each class some members whose degrees differ: where most subgraphs of the class find their images."""
+"""Pools of members of each class with different degrees, in which most subgraphs of the class find their images."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy.typing as npt
 from kgreason.base.jit import Flags, Ints, Rows, Shorts, kernel
 from kgreason.graph.knowledge_graph import Vertices
 
-MOST = 63  # members of a pool: bits of a set
-_STEPS = 4_000  # of the search for images that are apart; what takes longer counts as not found
+MOST = 63  # members of a pool, which fit into a bit set
+_STEPS = 4_000  # of the search for disjoint images; an unfinished search counts as not found
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +23,14 @@ class Pools:
     Attributes
     ----------
     members
-        Shape (N, x), in canonical order, by class.
+        Shape (N, x), in canonical order, sorted by class.
     first
         Those of class c are ``members[first[c]:first[c + 1]]``, at most 63.
     first_turn, turns
         Automorphisms of the classes.
     ranks
-        Rank of the in-degree of each vertex, then that of its out-degree; members may be more vertices than those
-        of the graph.
+        Rank of the in-degree of each vertex, then of its out-degree; members may have vertices beyond those of the
+        graph.
     width
         Number of ranks.
     """
@@ -44,13 +44,13 @@ class Pools:
 
     @classmethod
     def none(cls, x: int, classes: int = 0, n: int = 0) -> Pools:
-        """No members."""
+        """Empty pools."""
         first, rows = np.zeros(classes + 1, dtype=np.int64), np.empty((0, x), dtype=np.int64)
         return cls(rows, first, first, rows, np.zeros(2 * n, dtype=np.int32), 1)
 
     @cached_property
     def sets(self) -> tuple[Ints, Ints]:
-        """`apart` and `taken`, as `covered` takes them."""
+        """`apart` and `taken`, as used by `covered`."""
         x, classes = self.members.shape[1], len(self.first) - 1
         apart = np.zeros(len(self.members), dtype=np.int64)
         taken = np.zeros(classes * x * self.width, dtype=np.int64)
@@ -61,12 +61,12 @@ class Pools:
 
     @property
     def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints, int, Ints]:
-        """Pools as `covered` takes them, from `first_turn` on."""
+        """Pools as arguments of `covered`, from `first_turn` on."""
         apart, taken = self.sets
         return self.first_turn, self.turns, self.first, self.members, apart, self.width, taken
 
     def renumbered(self, original: Vertices) -> Pools:
-        """The same with vertices as an adjacency numbers them; vertices beyond it keep their numbers."""
+        """The same pools with vertices numbered as in an adjacency; other vertices keep their numbers."""
         n, total = len(original), len(self.ranks) // 2
         rank = np.arange(total, dtype=np.int64)
         rank[original] = np.arange(n)
@@ -77,7 +77,7 @@ class Pools:
         return found
 
     def finds(self, members: Ints, classes: Ints, need: int) -> npt.NDArray[np.bool_]:
-        """Which subgraphs, in canonical order, find `need` images in the pool of their class."""
+        """Which subgraphs, in canonical order, have `need` images in the pool of their class."""
         found = np.zeros(len(members), dtype=np.bool_)
         x, count = members.shape[1], len(self.first) - 1
         room: tuple[Any, ...] = tuple(np.zeros(s, dtype=np.int64) for s in (x, x, max(need, 1)))
@@ -90,7 +90,7 @@ class Pools:
 
 
 def degree_ranks(degrees: tuple[Vertices, Vertices]) -> tuple[Shorts, int]:
-    """Ranks of in-degrees, then of out-degrees, and how many there are."""
+    """Ranks of in-degrees, then of out-degrees, and the number of distinct ranks."""
     inner, outer = (np.unique(d, return_inverse=True) for d in degrees)
     ranks = np.concatenate([inner[1].reshape(-1), outer[1].reshape(-1) + len(inner[0])])
     return ranks.astype(np.int32), len(inner[0]) + len(outer[0])
@@ -105,17 +105,17 @@ def diverse(
     width: int,
     most: int = MOST,
 ) -> Pools:
-    """Choose pools among members in canonical order, the first of a class first.
+    """Choose pools among members in canonical order, the first member of each class first.
 
-    Sets of members that are pairwise disjoint and differ in all degrees at every position are built greedily, one
-    after the other, each as large as it gets.
+    Sets of members that are pairwise disjoint and differ in all degrees at every position are built greedily, one after
+    the other, each as large as possible.
 
     Parameters
     ----------
     classes
-        Class of each member, ascending; there are `count` of them.
+        Class of each member, ascending; there are `count` classes.
     turns
-        Automorphisms, as `Forms.turns` gives them.
+        Automorphisms, as returned by `Forms.turns`.
     """
     bounds = np.searchsorted(classes, np.arange(count + 1)).astype(np.int64)
     sizes = np.minimum(np.diff(bounds), most)
@@ -140,10 +140,10 @@ def _met(member: Ints, other: Rows, row: int, x: int) -> bool:
 def _images(
     free: int, need: int, x: int, first: int, size: int, member: Ints, pool: Rows, apart: Ints, open_: Ints
 ) -> bool:
-    """Whether `need` free members of a pool are apart from each other and share no vertex with a subgraph."""
-    # `free`: bit set of members that differ from the subgraph in all degrees. The pool is ``pool[first :
-    # first + size]``; `apart` holds for each of its members those apart from it. `open_`: room for `need` bit
-    # sets.
+    """Whether `need` free members of a pool are pairwise apart and disjoint from a subgraph."""
+    # `free`: bit set of the members that differ from the subgraph in all degrees. The pool is ``pool[first :
+    # first + size]``; `apart` holds for each of its members those apart from it. `open_`: buffer for `need`
+    # bit sets.
     level = 0
     open_[0] = free
     i = 0
@@ -177,21 +177,22 @@ def covered(
     class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows, apart: Ints,
     width: int, taken: Ints,
 ) -> bool:  # fmt: skip
-    """Whether a subgraph finds its images in the pool of its class.
+    """Whether a subgraph has its images in the pool of its class.
 
     Parameters
     ----------
     kind
-        Of the subgraph; its class is ``class_of[kind]``, and ``member[orders[kind]]`` are its vertices in the
-        canonical order of the class.
+        Kind of the subgraph; its class is ``class_of[kind]``, and ``member[orders[kind]]`` are its vertices in the
+        canonical
+        order of the class.
     ranks
-        Rank of the in-degree of each vertex, then that of its out-degree, each among all distinct ones.
+        Rank of the in-degree of each vertex, then of its out-degree, each among all distinct ones.
     first_turn, turns
         Automorphisms of each class.
     first_member, pool, apart
         Pool of each class, at most 63 members in canonical order, and the bit set of those apart from each.
     width, taken
-        ``taken[(class * x + position) * width + rank]``: members that have this degree there.
+        ``taken[(class * x + position) * width + rank]``: bit set of the members with this degree at this position.
     """
     c = class_of[kind]
     first = first_member[c]
@@ -218,7 +219,7 @@ def covered(
 def _apart(
     one: Rows, i: int, turn: int, other: Rows, j: int, other_turn: int, turns: Rows, ranks: Shorts
 ) -> bool:  # fmt: skip
-    """Whether two members, each turned, share no vertex and differ in all degrees."""
+    """Whether two members, each under an automorphism, are disjoint and differ in all degrees."""
     n = len(ranks) >> 1
     x = one.shape[1]
     for a in range(x):
@@ -248,7 +249,7 @@ def _fill_sets(
                 taken[at + ranks[v]] |= bit
                 taken[at + ranks[n + v]] |= bit
             for j in range(first[c], i):
-                same = first_turn[c]  # the first turn is none
+                same = first_turn[c]  # the first automorphism is the identity
                 if _apart(pool, i, same, pool, j, same, turns, ranks):
                     apart[i] |= 1 << (j - first[c])
                     apart[j] |= bit
@@ -289,7 +290,7 @@ def cover(
     ranks: Shorts, class_of: Shorts, orders: Rows, first_turn: Ints, turns: Rows, first_member: Ints, pool: Rows,
     apart: Ints, width: int, taken: Ints, found: Flags,
 ) -> None:  # fmt: skip
-    """Tell of each subgraph whether it finds its images in the pool of its class."""
+    """Whether each subgraph has its images in the pool of its class."""
     for i in range(len(members)):
         for a in range(x):
             member[a] = members[i, a]
@@ -304,7 +305,7 @@ def search(
     targets: Rows, classes: Ints, bounds: Ints, members: Rows, first_turn: Ints, turns: Rows, ranks: Shorts,
     need: int, budget: int, places: Ints, turned: Ints, level_at: Ints, found: Flags,
 ) -> None:  # fmt: skip
-    """Search images of subgraphs among all members of their class, in all their turns.
+    """Search images of subgraphs among all members of their class, under all automorphisms.
 
     Parameters
     ----------
@@ -313,11 +314,11 @@ def search(
     bounds, members
         Members of class c are ``members[bounds[c]:bounds[c + 1]]``.
     budget
-        Comparisons after which a search is given up.
+        Comparisons after which a search is abandoned.
     places, turned, level_at
-        Room: members that are apart from the target, their turns; and `need` numbers.
+        Buffers: members that are apart from the target, and their automorphisms; and `need` numbers.
     found
-        Written.
+        Result.
     """
     most = len(places)
     for t in range(len(targets)):

@@ -1,4 +1,4 @@
-"""A graph as the enumeration of its subgraphs walks it: hubs first, with the kind of what runs between vertices."""
+"""Adjacency for the enumeration of subgraphs: vertices by descending degree, with ties."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _WIDTH = 62
 class Adjacency:
     """Undirected simple graph whose vertices are numbered by descending degree.
 
-    Hubs are roots of the search first and then vanish from it.
+    The search takes hubs as roots first and then removes them.
 
     Attributes
     ----------
     original
-        Number in the graph of each vertex, shape (n,).
+        Number of each vertex in the graph, shape (n,).
     indptr, neighbour
         The neighbours of v are ``neighbour[indptr[v]:indptr[v + 1]]``, ascending.
     tie
-        Number, from 1, of what runs between v and this neighbour, as v is seen by it: how many edges of each
-        relation run either way, and the cells of their weights that rules tell apart.
+        Number, from 1, of the tie between v and this neighbour, as seen from the neighbour: the number of edges of each
+        relation in either direction, and the cells of their weights that rules distinguish.
     colour
-        The same for loops of each vertex, from 0.
+        The same for the loops of each vertex, from 0.
     bits, low
         Width of the numbers of ties and of colours.
     """
@@ -55,13 +55,13 @@ class Adjacency:
 
     @classmethod
     def plain(cls, graph: KnowledgeGraph) -> Adjacency:
-        """All ties alike, for whoever only counts."""
+        """All ties equal, for counting only."""
         pairs, _ = _pairs(graph)
         return _hubs_first(graph.n, pairs, np.ones(2 * len(pairs), np.int64), np.zeros(graph.n, np.int64))
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, seen: Ties | None = None) -> Adjacency:
-        """Tell ties apart by their edges and, if given, by the cells that rules see.
+        """Distinguish ties by their edges and, if given, by the cells that rules see.
 
         Examples
         --------
@@ -90,7 +90,7 @@ class Adjacency:
 
 
 def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
-    """Compressed rows of the undirected simple graph that the edges of all relations make, loops left out.
+    """Undirected simple graph of the edges of all relations, without loops, as compressed rows.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def undirected(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
 
 
 def ordered_pairs(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
-    """Ordered pairs with an edge, as u n + v, ascending; and the kind of each.
+    """Ordered pairs with an edge, as u n + v, ascending, and the kind of each.
 
     Kinds are numbered from 1: pairs of a kind have the same number of edges of each relation.
     """
@@ -125,7 +125,7 @@ def ordered_pairs(graph: KnowledgeGraph) -> tuple[Ints, Ints]:
 
 
 def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
-    """Pairs u < v with an edge, as u n + v, ascending; and what `ordered_pairs` gives."""
+    """Pairs u < v with an edge, as u n + v, ascending, and the result of `ordered_pairs`."""
     n = max(graph.n, 1)
     keys, kinds = ordered_pairs(graph)
     u, v = np.divmod(keys, n)
@@ -135,7 +135,7 @@ def _pairs(graph: KnowledgeGraph) -> tuple[Ints, tuple[Ints, Ints]]:
 
 
 def looked_up(keys: Ints, values: Ints | Shorts, wanted: Ints) -> Ints:
-    """Values of the wanted keys, 0 where there is none; `keys` ascend."""
+    """Values of the wanted keys, 0 if there is none; `keys` are ascending."""
     if not len(keys):
         return np.zeros_like(wanted)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

@@ -1,6 +1,6 @@
-"""Classes of KG-isomorphic subgraphs: ground and derived edges of each, brought to a canonical form.
+"""Classes of KG-isomorphic subgraphs, identified by a canonical form of their ground and derived edges.
 
-Of large graphs the classes are counted, visited and sampled, and subgraphs never all stored: `Catalogue`.
+For large graphs, `Catalogue` counts, visits and samples the classes without storing all subgraphs.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _CHUNK = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """A partition of subgraphs of one size into classes of KG-isomorphism.
+    """Partition of subgraphs of one size into classes of KG-isomorphism.
 
     Attributes
     ----------
     ids
         Class of each subgraph, 0 .. count-1; shape (N,).
     members
-        Shape (N, x): the vertices of each subgraph in canonical order, so that for two subgraphs of one class
-        position by position is an isomorphism.
+        Shape (N, x): the vertices of each subgraph in canonical order, so that mapping position to position is an
+        isomorphism between two subgraphs of one class.
     count
         Number of classes.
     """
@@ -58,16 +58,16 @@ def classify(
 ) -> Classes:
     """Partition subgraphs by KG-isomorphism under the rules of `program`.
 
-    Two subgraphs are isomorphic if a bijection preserves for every ordered pair of vertices (a vertex with
-    itself included) the number of ground edges of each relation and whether each predicate of
-    ``program.derived`` holds in Σ(G[X]).
+    Two subgraphs are isomorphic if a bijection preserves, for every ordered pair of vertices (including a vertex with
+    itself), the number of ground edges of each relation and whether each predicate of ``program.derived`` holds in
+    Σ(G[X]).
 
     Parameters
     ----------
     members
         int64, shape (N, x) with x <= 6.
     progress
-        Is advanced by subgraphs.
+        Advanced by the number of subgraphs.
 
     References
     ----------
@@ -103,11 +103,11 @@ def classify(
 
 
 def cells_between(pairs: PairKinds, members: Members) -> Cells:
-    """Number the kinds of ordered pairs by how many edges of each relation they have.
+    """Number the kinds of ordered pairs by their number of edges of each relation.
 
     Returns
     -------
-    int64, shape (N, x, x); 0 where there is no edge. Equal numbers mean equal counts in every relation.
+    int64, shape (N, x, x); 0 if there is no edge. Equal numbers mean equal counts in every relation.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def cells_between(pairs: PairKinds, members: Members) -> Cells:
 
 
 def pair_kinds(graph: KnowledgeGraph) -> PairKinds:
-    """Compressed rows of the ordered pairs with an edge, and the kind of each, numbered from 1."""
+    """Ordered pairs with an edge as compressed rows, and the kind of each, numbered from 1."""
     keys, kinds = ordered_pairs(graph)
     indptr = np.searchsorted(keys, np.arange(graph.n + 1) * graph.n).astype(np.int64)
     return (indptr, keys % max(graph.n, 1)), kinds
@@ -148,7 +148,7 @@ def distinct_rows(rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], n
 
 
 def canonical(cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Bring matrices to a form that only depends on them up to a permutation of the vertices.
+    """Canonical form of matrices under permutations of the vertices.
 
     Parameters
     ----------
@@ -158,8 +158,7 @@ def canonical(cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64
     Returns
     -------
     forms, orders
-        Equal rows of `forms` mean isomorphic matrices; ``orders[i]`` is the permutation that gives
-        the form of i.
+        Equal rows of `forms` mean isomorphic matrices; ``orders[i]`` is the permutation that gives the form of i.
     """
     count, x, _ = cells.shape
     rows = np.arange(count)
@@ -173,7 +172,7 @@ def canonical(cells: Cells) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64
 
 
 class Forms:
-    """Classes of x by x matrices up to permutation of the vertices, numbered as they are met.
+    """Classes of x by x matrices up to permutation of the vertices, numbered in order of occurrence.
 
     Attributes
     ----------
@@ -197,7 +196,7 @@ class Forms:
         return np.concatenate([np.zeros((0, self.x, self.x), dtype=np.int64), *self._cells])
 
     def number(self, cells: Ints) -> tuple[Ints, Ints]:
-        """Class of each matrix, and the order of its vertices that makes it the canonical one.
+        """Class of each matrix, and the order of its vertices that gives the canonical matrix.
 
         Parameters
         ----------
@@ -231,8 +230,8 @@ class Forms:
 class Catalogue:
     """Kinds of the connected subgraphs with x vertices.
 
-    A kind is a pattern with what the rules derive in it. Where rules add up weights, a pattern may leave this open:
-    the subgraphs of such an *ambiguous* pattern are reasoned on one by one, each time they are visited.
+    A kind is a pattern with its derived edges. Where rules add up weights, a pattern may not determine these: the
+    subgraphs of such an *ambiguous* pattern are evaluated one by one at each visit.
 
     Attributes
     ----------
@@ -243,8 +242,9 @@ class Catalogue:
     forms
         The classes.
     class_of, orders
-        By kind, which for an unambiguous pattern is its node in the census: the class, -1 if ambiguous; and the
-        order of the vertices, as they are visited, that makes them the canonical ones of the class.
+        By kind, which for an unambiguous pattern is its node in the census: the class, -1 if ambiguous; and the order
+        of the
+        vertices, as visited, that is canonical for the class.
     """
 
     def __init__(
@@ -254,7 +254,7 @@ class Catalogue:
         self._reasoner = reasoner if reasoner is not None and reasoner.predicates else None
         self._shared = self._reasoner is not None and self._reasoner.ties is not None
         self.adjacency = Adjacency.of(graph, self._reasoner.ties if self._shared and self._reasoner else None)
-        if self._shared and not self.adjacency.fits(x):  # too many kinds of ties: each subgraph on its own
+        if self._shared and not self.adjacency.fits(x):  # too many kinds of ties to share
             self._shared, self.adjacency = False, Adjacency.of(graph)
         self.census = census(self.adjacency, x)
         self.forms = Forms(x)
@@ -282,7 +282,7 @@ class Catalogue:
 
     @property
     def ambiguous(self) -> int:
-        """Number of subgraphs whose class their pattern leaves open."""
+        """Number of subgraphs whose class is not determined by their pattern."""
         return int(self.census.counts[self._of < 0].sum())
 
     @property
@@ -298,7 +298,7 @@ class Catalogue:
         return counts
 
     def resolve(self, members: Ints, patterns: Ints) -> Ints:
-        """Kinds of subgraphs of ambiguous patterns; `members` in the numbers of the graph."""
+        """Kinds of subgraphs of ambiguous patterns; `members` are vertices of the graph."""
         assert self._reasoner is not None
         masks = self._reasoner.masks(members)
         rows, inverse = np.unique(np.column_stack([patterns, masks]), axis=0, return_inverse=True)
@@ -314,7 +314,7 @@ class Catalogue:
         return kinds[inverse.reshape(-1)]
 
     def classified(self, members: Ints) -> tuple[Ints, Ints]:
-        """Any sets of x vertices in the canonical order of their classes, and these."""
+        """Sets of x vertices in the canonical order of their classes, and these classes."""
         cells = cells_between(self._pairs, members)
         if self._reasoner:
             cells = _with_derived(cells, self._reasoner.masks(members))
@@ -324,14 +324,14 @@ class Catalogue:
 
     @cached_property
     def _keys(self) -> tuple[Ints, Ints]:
-        """Number of each vertex in the adjacency, and keys of the pairs with a tie, ascending."""
+        """Number of each vertex in the adjacency, and the ascending keys of the pairs with a tie."""
         a = self.adjacency
         rank = np.empty(a.n, dtype=np.int64)
         rank[a.original] = np.arange(a.n)
         return rank, np.repeat(np.arange(a.n), np.diff(a.indptr)) * a.n + a.neighbour
 
     def ties(self, members: Ints) -> Ints:
-        """What runs between the vertices of sets: numbers of ties, on the diagonal colours; shape (N, x, x)."""
+        """Ties between the vertices of sets, with colours on the diagonal; shape (N, x, x)."""
         a, (rank, keys) = self.adjacency, self._keys
         mine = rank[members]
         found = looked_up(keys, a.tie, mine[:, :, None] * a.n + mine[:, None, :])

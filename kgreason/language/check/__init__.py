@@ -1,1 +1,1 @@
-"""From a syntax tree to a checked program."""
+"""Checker: from a syntax tree to a checked program."""

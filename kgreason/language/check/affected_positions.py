@@ -1,6 +1,6 @@
-"""Which positions can hold nulls, and which variables of a rule can be nothing else.
+"""Affected positions: argument positions that can hold labelled nulls, and variables bound to nulls only.
 
-A position is affected if some rule invents a null there, or hands on to it a variable that stands in affected
+A position is affected if some rule invents a null there, or propagates to it a variable that occurs in affected
 positions of the body only; so are the columns of inputs that may hold nulls.
 
 References
@@ -42,16 +42,16 @@ _PASSING = frozenset({"min", "max", "mmin", "mmax", "set", "list", "union", "mun
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What can stand in a head position.
+    """Possible values of a head position.
 
     Attributes
     ----------
     variables
-        Body variables whose value, or an element of it, can.
+        Body variables whose value, or an element of it, can occur there.
     keys
-        Body variables that an explicit Skolem term there is made of.
+        Body variables that are arguments of an explicit Skolem term there.
     invented
-        Whether it can be a null of this rule.
+        Whether a null of this rule can occur there.
     """
 
     variables: frozenset[str] = frozenset()
@@ -64,18 +64,18 @@ class Flow:
 
 @dataclass(frozen=True)
 class Written:
-    """A rule as written, with all its heads: what the analysis of nulls needs of it.
+    """A rule as written, with all its heads, for the analysis of nulls.
 
-    Variables that an equation of the body makes equal count as one, called by the first of them.
+    Variables that an equation of the body makes equal are represented by one of them.
 
     Attributes
     ----------
     occurrences
         Positions of each variable in the positive atoms.
     proper
-        Variables that are no nulls where the body holds.
+        Variables that cannot be nulls where the body holds.
     flows
-        For each head position, what can stand there.
+        Possible values of each head position.
     """
 
     rules: tuple[CheckedRule, ...]
@@ -86,15 +86,15 @@ class Written:
 
     @property
     def first(self) -> CheckedRule:
-        """Any of its rules: the bodies are the same."""
+        """One of its rules: all have the same body."""
         return self.rules[0]
 
     def variables(self, atom: CheckedAtom) -> frozenset[str]:
-        """Variables of a body atom, equal ones counted as one."""
+        """Variables of a body atom, with equal ones represented by one."""
         return frozenset(self.same.get(v, v) for v in atom.variables)
 
     def harmful(self, affected: Iterable[Position]) -> frozenset[str]:
-        """Variables that can only be bound to nulls, or to what stands in their places."""
+        """Variables that can be bound only to nulls, or to values in positions of nulls."""
         return frozenset(
             v
             for v, where in self.occurrences.items()
@@ -104,7 +104,7 @@ class Written:
 
 @dataclass
 class _Reader:
-    """Follows values through the steps of one body."""
+    """Data flow through the steps of one body."""
 
     rule: CheckedRule
     same: dict[str, str] = field(default_factory=dict)
@@ -123,12 +123,12 @@ class _Reader:
                 self._learn(step.expression)
 
     def _assign(self, steps: Iterable[Step]) -> None:
-        for step in steps:  # in the order of evaluation: what one uses is known by then
+        for step in steps:  # in evaluation order: what a step uses is already known
             if isinstance(step, Assign):
                 self.assigned[step.variable] = self._flow(step.expression)
 
     def name(self, variable: str) -> str:
-        """Tell which variable stands for all that are equal to it."""
+        """Representative of the variables that are equal to it."""
         while variable in self.same:
             variable = self.same[variable]
         return variable
@@ -165,7 +165,7 @@ class _Reader:
         return found
 
     def _learn(self, condition: Expression) -> None:
-        """Note what a condition says of nulls: equal ones are one variable, ordered ones are no nulls."""
+        """Use a condition: equal variables are unified, and ordered ones cannot be nulls."""
         match condition:
             case Binary("&&", left, right):
                 self._learn(left)
@@ -191,7 +191,7 @@ class _Reader:
 
 
 def written(rules: Iterable[CheckedRule]) -> list[Written]:
-    """Put the rules together that were made from one, and follow their values."""
+    """Group the rules made from one rule as written, and analyse their data flow."""
     groups: dict[object, list[CheckedRule]] = {}
     for rule in rules:
         groups.setdefault(rule.number or id(rule), []).append(rule)
@@ -221,7 +221,7 @@ def _written(rules: tuple[CheckedRule, ...]) -> Written:
 
 
 def hidden(rule: CheckedRule) -> bool:
-    """Whether it is an equality or a constraint: for the analysis of nulls it has no head."""
+    """Whether a rule is an equality or a constraint; the analysis of nulls treats these as rules without a head."""
     return rule.head.predicate.startswith("#")
 
 
@@ -231,7 +231,7 @@ def invents(rule: CheckedRule) -> bool:
 
 
 def nullable_inputs(sources: Iterable[Bind | Query], arities: Mapping[str, int]) -> frozenset[Position]:
-    """Positions of the inputs that are read with ``missing=null``."""
+    """Positions of inputs that are read with ``missing=null``."""
     return frozenset(
         (s.predicate, i)
         for s in sources
@@ -243,11 +243,11 @@ def nullable_inputs(sources: Iterable[Bind | Query], arities: Mapping[str, int])
 def affected_positions(
     rules: Iterable[Written], nullable: Iterable[Position]
 ) -> dict[Position, Written | None]:
-    """Find all affected positions, each with the first rule found to make it so (`None`: an input does)."""
+    """Find all affected positions, each with the first rule found to make it affected (`None`: an input)."""
     rules = list(rules)
     affected: dict[Position, Written | None] = dict.fromkeys(nullable)
     size = -1
-    while size < len(affected):  # rules stand in the order of evaluation, so that few rounds are needed
+    while size < len(affected):  # rules are in evaluation order, so few rounds are needed
         size = len(affected)
         for rule in rules:
             harmful = rule.harmful(affected)

@@ -20,7 +20,7 @@ IN_RECURSION = {name: f"m{name}" for name in ("sum", "prod", "count", "min", "ma
 
 @dataclass(frozen=True, slots=True)
 class AggregateDraft:
-    """An aggregate of a rule before its stratum is known."""
+    """Aggregate of a rule whose stratum is not yet known."""
 
     variable: str
     node: Aggregate
@@ -30,7 +30,7 @@ class AggregateDraft:
 def find_aggregate(
     assigns: Sequence[Assign], filters: Sequence[Filter], bound: set[str], findings: Findings
 ) -> AggregateDraft | Literal[False] | None:
-    """The one aggregate of a rule, `None` without any, `False` with findings for a wrong one."""
+    """The single aggregate of a rule; `None` if there is none, `False` with findings if it is invalid."""
     fine = True
     steps: tuple[Step, ...] = (*assigns, *filters)
     for step in steps:
@@ -94,22 +94,22 @@ def _form(node: Aggregate, findings: Findings) -> bool:
 
 
 def dependent(variable: str, steps: Iterable[Step]) -> set[str]:
-    """The variable and all that is computed from it."""
+    """The variable and all variables computed from it."""
     assigns = [s for s in steps if isinstance(s, Assign)]
     return grown({variable}, lambda late: {s.variable for s in assigns if names(s.expression) & late})
 
 
 def monotonic_name(function: str, recursive: bool) -> str | None:
-    """Monotonic form of a function: ``sum`` is ``msum`` in recursion; `None` for a stratified one."""
+    """Monotonic form of a function: ``sum`` becomes ``msum`` in recursion; `None` for a stratified aggregate."""
     if function in MONOTONIC:
         return function
     return IN_RECURSION.get(function) if recursive else None
 
 
 def named_contributors(aggregate: AggregateDraft) -> tuple[str, ...] | None:
-    """Contributors of ``<...>``, of a list, or, for a count of a variable, that variable; `None` for the default.
+    """Contributors given by ``<...>`` or a list, or the variable of a count; `None` for the default.
 
-    Variables of the group tell no contributions apart: a list or a count of them names the group.
+    Variables of the group do not distinguish contributions: a list or a count of only these names the group.
     """
     node = aggregate.node
     if node.contributors is not None and node.groups is None:

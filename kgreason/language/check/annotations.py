@@ -1,4 +1,4 @@
-"""Annotations: where facts come from, what goes out, and what anonymization has to protect."""
+"""Annotations: sources, outputs, and declarations for anonymization."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kgreason.language.syntax.syntax_tree import Annotation
 from kgreason.language.vocabulary import ANNOTATIONS, LATER_ANNOTATIONS, SCHEMA_ANNOTATIONS, meant, suggest
 
 _PREDICATE = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
-_DONE = frozenset({"include", "module", "label"})  # carried out where files are read and clauses parsed
+_DONE = frozenset({"include", "module", "label"})  # processed when files are read and clauses parsed
 
 
 @dataclass
 class Annotations:
-    """What the annotations of a program say, by name in the order of the text; spans for later checks."""
+    """Annotations of a program by name, in text order, with spans for later checks."""
 
     named: dict[str, dict[str, Span]] = field(default_factory=lambda: {n: {} for n in FORMS})
     binds: list[Bind] = field(default_factory=list)
@@ -30,17 +30,17 @@ class Annotations:
     parameters: dict[str, Annotation] = field(default_factory=dict)
 
     def of(self, name: str) -> tuple[str, ...]:
-        """Predicates that carry the annotation."""
+        """Predicates with this annotation."""
         return tuple(self.named[name])
 
     def inputs(self) -> frozenset[str]:
-        """Predicates that some annotation gives facts."""
+        """Predicates whose facts come from an annotation."""
         return frozenset(p for n in ("input", "bind", "qbind", "node", "edge") for p in self.named[n])
 
     def writes(self, derived: Iterable[str]) -> list[Bind]:
-        """Binds that say where an output is written: those of an output that rules derive and that is no input.
+        """Binds that are targets: those of an output that is derived by rules and is not an input.
 
-        Ground vertices and edges are inputs, too.
+        Ground vertices and edges are inputs as well.
         """
         read = {p for name in ("input", "node", "edge") for p in self.named[name]}
         written = {*derived} & {*self.named["output"]} - read
@@ -55,14 +55,14 @@ def read_annotations(
     Parameters
     ----------
     folders
-        What relative paths are relative to, for each file by its name in spans.
+        Base folder of relative paths, by the file name used in spans.
     """
     read = Annotations()
     for clause in clauses:
         if not _known(clause, findings) or not well_formed(clause, findings):
             continue
         if clause.name in _DONE:
-            for given in clause.arguments[1:]:  # how often the body of the rule causes its head
+            for given in clause.arguments[1:]:  # probability that the body causes the head
                 if not isinstance(given.value, int | float) or not 0 <= given.value <= 1:
                     message = f"a probability lies between 0 and 1, and {given} does not"
                     wrong(clause, given, message, findings)
@@ -159,7 +159,7 @@ _INTEGER = re.compile(r"[+-]?\d{1,18}\Z")
 class _Signature:
     form: str
     least: int
-    most: int | None = None  # arguments; None: any number
+    most: int | None = None  # maximum number of arguments; None: unlimited
     signed: bool = False
     count: bool = False  # the argument is a number of facts, not a position
 
@@ -180,7 +180,7 @@ _LISTED = "the operations are " + ", ".join(s.form for s in _OPERATIONS.values()
 
 
 def _read_posts(clause: Annotation, findings: Findings) -> list[Post]:
-    """Read ``@post("p", "orderby(3,-2), limit(10)")``; `check_posts` compares positions with the arity."""
+    """Read ``@post("p", "orderby(3,-2), limit(10)")``; `check_posts` checks positions against the arity."""
     predicate, given = (str(a.value) for a in clause.arguments)
     text = " ".join(given.split())
     posts, end = [], 0
@@ -220,7 +220,7 @@ def _operation(
 
 
 def _arguments(text: str | None, grouped: bool) -> tuple[int, ...] | None:
-    """Read ``3, -2``; where they are `grouped`, ``3, <1, 2>`` and ``3, [1, 2]``, too."""
+    """Read ``3, -2``; if `grouped`, also ``3, <1, 2>`` and ``3, [1, 2]``."""
     if text is None or not text.strip():
         return ()
     if grouped:
@@ -247,7 +247,7 @@ def _misfit(signature: _Signature, arguments: tuple[int, ...]) -> str | None:
 
 
 def check_posts(posts: list[Post], arities: Mapping[str, int], findings: Findings) -> None:
-    """Check the positions against the predicates."""
+    """Check the positions against the arities of the predicates."""
     for post in posts:
         arity = arities.get(post.predicate)
         if arity is None or _OPERATIONS[post.operation].count:

@@ -1,4 +1,4 @@
-"""How annotations are written; ``@bind``, ``@qbind`` and ``@mapping``: where facts come from and go to."""
+"""Form of annotations; ``@bind``, ``@qbind`` and ``@mapping``: sources and targets of facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kgreason.language.vocabulary import (
     meant,
 )
 
-# A bare value runs to the next blank, or to the comma before the next option.
+# An unquoted value ends at the next blank, or at the comma before the next option.
 _BARE = r"(?:(?!,\s*(?:\w+\s*=|\s|$))\S)*"
 _OPTION = re.compile(rf"""[\s,]*(\w+)\s*=\s*('[^']*'|"[^"]*"|{_BARE})""")
 _ALIASES = {"pajek": "net"}
@@ -59,7 +59,7 @@ _SHAPES: dict[str, tuple[type | tuple[type, ...], ...]] = {
 
 
 def well_formed(clause: Annotation, findings: Findings) -> bool:
-    """Whether number and types of the arguments are right."""
+    """Whether number and types of the arguments are correct."""
     shape, given = _SHAPES.get(clause.name, (str,)), [argument.value for argument in clause.arguments]
     if clause.name == "label" and len(given) > 1:
         shape = (str, (int, float))
@@ -73,13 +73,13 @@ def well_formed(clause: Annotation, findings: Findings) -> bool:
 
 
 def wrong(clause: Annotation, culprit: Constant | None, message: str, findings: Findings) -> None:
-    """Report an annotation whose arguments are not what they should be."""
+    """Report an annotation with invalid arguments."""
     span = culprit.span if culprit else clause.span
     findings.add("E302", message, span, hint=f"write {_form(clause)}")
 
 
 def _form(clause: Annotation) -> str:
-    """How an annotation is written; of databases, which name a file and a table, not as of files."""
+    """Expected form of an annotation; for databases it names a file and a table."""
     if clause.name == "bind" and len(clause.arguments) > 1:
         source = str(clause.arguments[1].value).split(" ")[0]
         if source in SERVERS:
@@ -133,14 +133,14 @@ def read_query(clause: Annotation, folder: Path, findings: Findings) -> Query | 
 
 
 def _within(options: Mapping[str, str], where: str) -> Mapping[str, str]:
-    """Options of a server with the third argument among them: the database or, where that is an option, the schema."""
+    """Options of a server including the third argument: the database or, if that is an option, the schema."""
     if not where:
         return options
     return {**options, "schema" if "database" in connection(options) else "database": where}
 
 
 def _path(path: Path) -> str:
-    """Write a path without ``folder/..``, unless that leads elsewhere: the folder may be a link."""
+    """Path without ``folder/..``, unless the folder is a symbolic link that leads elsewhere."""
     short = os.path.normpath(path)
     return short if Path(short).resolve() == path.resolve() else str(path)
 
@@ -205,7 +205,7 @@ def _refuse(clause: Annotation, source: str, allowed: frozenset[str], findings: 
 
 
 def check_target(bind: Bind, arity: int | None, findings: Findings) -> None:
-    """Check that facts can be written to where a bind of an output points."""
+    """Check that facts can be written to the target of an output's bind."""
     least, most = ARITIES.get(bind.source, (0, None))
     if arity is not None and not least <= arity <= (arity if most is None else most):
         places = f"{least} to {most}" if most else f"{least} and more"
@@ -229,7 +229,7 @@ def check_target(bind: Bind, arity: int | None, findings: Findings) -> None:
 
 
 def read_mapping(clause: Annotation, before: list[Mapped], findings: Findings) -> Mapped | None:
-    """Read ``@mapping("p", 0, "column", "type")``; `before` are those that stand above it."""
+    """Read ``@mapping("p", 0, "column", "type")``; `before` holds the preceding mappings."""
     predicate = str(clause.arguments[0].value)
     position, column, kind = (a.value for a in clause.arguments[1:])
     if not isinstance(position, int) or position < 0:

@@ -1,4 +1,4 @@
-"""One rule: safety, and the order in which its body is evaluated."""
+"""Check of one rule: safety, and the evaluation order of its body."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ from kgreason.language.syntax.syntax_tree import (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A clause with a head and a body, be it a rule, an equality, a constraint or a fact with a null.
+    """A clause with head and body: a rule, an equality, a constraint or a fact with a null.
 
     Attributes
     ----------
     kind
-        ``"equality"`` and ``"constraint"`` have a head of a hidden predicate; its arguments are those of the
-        equality, and what messages need is added to them.
+        For ``"equality"`` and ``"constraint"`` the head has a hidden predicate; its arguments are those of the
+        equality,
+        followed by variables needed for messages.
     number
-        Counts the clauses with a body from 1.
+        Number of the clause among those with a body, from 1.
     """
 
     kind: Literal["rule", "equality", "constraint", "fact"]
@@ -53,7 +54,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A rule whose body is sorted; what depends on the other rules is still open."""
+    """A rule with ordered body; properties that depend on the other rules are still open."""
 
     heads: tuple[CheckedAtom, ...]
     positives: tuple[CheckedAtom, ...]
@@ -71,12 +72,12 @@ class Draft:
 
     @property
     def hidden(self) -> bool:
-        """Whether it stands for an equality or a constraint."""
+        """Whether it represents an equality or a constraint."""
         return self.written.kind in ("equality", "constraint")
 
 
 def draft(written: Written, findings: Findings) -> Draft | None:
-    """Sort the body of a rule; `None` with findings if it is not safe."""
+    """Order the body of a rule; `None` with findings if it is not safe."""
     body = _Body(written, findings)
     for item in written.body:
         body.add(item)
@@ -191,7 +192,7 @@ class _Body:
         )
 
     def _read_equations(self, bound: set[str]) -> tuple[list[Assign], list[Filter]]:
-        """Tell assignments from comparisons: the first ``X = ...`` of an unbound X assigns."""
+        """Separate assignments from comparisons: the first ``X = ...`` of an unbound X is an assignment."""
         assigns: list[Assign] = []
         filters = list(self.filters)
         given = set(bound)
@@ -216,7 +217,7 @@ class _Body:
         return tuple(v for v in self._in_head(heads) if v in available)
 
     def _in_head(self, heads: tuple[CheckedAtom, ...]) -> dict[str, None]:
-        """Variables of the head as written, those inside of its terms too."""
+        """Variables of the head as written, including those inside terms."""
         made = {s.variable for s in self.head_steps}
         plain = dict.fromkeys(v for h in heads for v in h.variables if v not in made)
         return plain | dict.fromkeys(v.name for s in self.head_steps for v in variables(s.expression))
@@ -238,7 +239,7 @@ class _Body:
         available: set[str],
         known: set[str],
     ) -> tuple[Invention, ...]:
-        """Existential variables of the head, and the frontier that tells their nulls apart."""
+        """Existential variables of the head, with the frontier that identifies their nulls."""
         free = {t.name: t for h in heads for t in h.terms if isinstance(t, Variable) and t.name not in known}
         in_head = self._in_head(heads)
         frontier = aggregate.group if aggregate else tuple(v for v in in_head if v in available)
@@ -248,14 +249,14 @@ class _Body:
         return tuple(Invention(name, f"{self.written.number}:{name}", frontier) for name in free)
 
     def _once(self, in_head: set[str]) -> list[Variable]:
-        """Named variables of positive atoms that stand once in the whole rule."""
+        """Named variables of positive atoms that occur once in the whole rule."""
         items = self.written.body
         count = Counter(v.name for item in items for v in _item_variables(item))
         stand = (v for item in items if isinstance(item, Atom) for v in _item_variables(item))
         return [v for v in stand if not v.anonymous and count[v.name] == 1 and v.name not in in_head]
 
     def _shown(self, heads: tuple[CheckedAtom, ...], visible: set[str]) -> tuple[CheckedAtom, ...]:
-        """The heads; that of an equality or a constraint with the variables that its messages name."""
+        """The heads; for an equality or constraint, extended by the variables that its messages name."""
         if self.written.kind not in ("equality", "constraint"):
             return heads
         (head,) = heads
@@ -269,7 +270,7 @@ def _item_variables(item: BodyItem) -> tuple[Variable, ...]:
 
 
 def _order(steps: Iterable[Step], bound: set[str]) -> tuple[list[Step], list[Step]]:
-    """Order steps by what they need, filters as early as possible; also the rest that never gets ready."""
+    """Order steps by dependency, filters as early as possible; also returns the steps that never become ready."""
     waiting = sorted(steps, key=lambda s: isinstance(s, Assign))
     ready: list[Step] = []
     given = set(bound)
@@ -284,7 +285,7 @@ def _order(steps: Iterable[Step], bound: set[str]) -> tuple[list[Step], list[Ste
 
 
 class Terms:
-    """The arguments of the atoms of one clause.
+    """Conversion of the arguments of the atoms of one clause.
 
     Examples
     --------
@@ -301,9 +302,9 @@ class Terms:
         self._made = 0
 
     def atom(self, atom: Atom) -> tuple[CheckedAtom, list[Assign]]:
-        """An atom of variables and constants, and what gives the new variables their values.
+        """Atom of variables and constants, and the assignments of new variables.
 
-        Where an argument can be none, `fine` becomes False.
+        If an argument is invalid, `fine` becomes False.
         """
         steps: list[Assign] = []
         terms = tuple(self._term(argument, steps) for argument in atom.arguments)

@@ -1,4 +1,4 @@
-"""Types of expressions as far as the text tells: calls of functions, operands of operators."""
+"""Static types of expressions: calls of functions, operands of operators."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HOLDERS = frozenset({"string", "list", "set"})
 
 
 def check_call(call: Call, findings: Findings) -> bool:
-    """Whether there is such a function for such arguments; says why not."""
+    """Whether a function with such arguments exists; reports the reason if not."""
     found = signature(call.function, len(call.arguments))
     if found is None:
         _unknown(call, findings)
@@ -60,7 +60,7 @@ def check_call(call: Call, findings: Findings) -> bool:
 
 
 def no_predicate(node: Expression, findings: Findings) -> bool:
-    """Whether a condition is no ``!atom(...)``, which other languages take for a negation; says so if it is."""
+    """Whether a condition is not of the form ``!atom(...)``, a negation in other languages; reports it otherwise."""
     call = node.operand if isinstance(node, Unary) and node.operator == "!" else None
     if not isinstance(call, Call) or ":" in call.function or call.function in AGGREGATES:
         return True
@@ -80,7 +80,7 @@ def no_predicate(node: Expression, findings: Findings) -> bool:
 
 
 def _as_aggregate(call: Call) -> str:
-    """Write a call with its last arguments as contributors, if they are variables."""
+    """The call with its last arguments written as contributors, if they are variables."""
     value, *others = call.arguments or (Variable("X"),)
     told = [str(a) for a in others if isinstance(a, Variable) and not a.anonymous]
     fine = told and len(told) == len(others)
@@ -88,7 +88,7 @@ def _as_aggregate(call: Call) -> str:
 
 
 def shown(name: str, found: Signature) -> str:
-    """Write a signature as a call.
+    """Format a signature as a call.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def shown(name: str, found: Signature) -> str:
 
 
 def static_type(node: Expression) -> str | None:
-    """Type of a value as far as the text tells; ``"number"`` for an integer or a double.
+    """Static type of an expression, `None` if unknown; ``"number"`` for an integer or a double.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def _joined(nodes: tuple[Expression, ...]) -> str | None:
 
 
 def fits(given: str | None, wanted: str) -> bool:
-    """Whether a value of a type (`None`: unknown) can be an argument of another."""
+    """Whether a value of type `given` (`None`: unknown) can be an argument of type `wanted`."""
     if given is None or wanted in ("any", given):
         return True
     if wanted == "collection":
@@ -155,7 +155,7 @@ def fits(given: str | None, wanted: str) -> bool:
 
 
 def article(kind: str) -> str:
-    """Write a type within a sentence."""
+    """Type name with its article."""
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
@@ -208,7 +208,7 @@ def _unknown(call: Call, findings: Findings) -> None:
 
 
 def check_operands(node: Unary | Binary, findings: Findings) -> bool:
-    """Whether arithmetic and order have operands of types they know, as far as the text tells."""
+    """Check that operands of arithmetic and order have suitable static types."""
     operands = (node.operand,) if isinstance(node, Unary) else (node.left, node.right)
     known = [(n, t) for n in operands if (t := static_type(n)) is not None and t != "boolean"]
     mixed = len({_family(t) for _, t in known}) > 1
@@ -252,7 +252,7 @@ def _operand_hint(culprit: Expression, kind: str, others: list[str], operator: s
 
 
 def check_membership(node: Binary, findings: Findings) -> bool:
-    """Whether ``in`` and ``!in`` have a list or a set on the right."""
+    """Check that ``in`` and ``!in`` have a list or a set on the right."""
     given = static_type(node.right)
     if fits(given, "collection"):
         return True

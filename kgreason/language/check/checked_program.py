@@ -1,4 +1,4 @@
-"""The checked program: what the engines run. Only the checker builds it, so no engine checks again."""
+"""Checked program, the input of the engines. Only the checker builds it, so engines do not check again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CheckedAtom:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of its variables, each once, in order."""
+        """Names of its variables, without duplicates, in order."""
         return tuple(dict.fromkeys(t.name for t in self.terms if isinstance(t, Variable)))
 
 
@@ -35,14 +35,14 @@ Position = tuple[str, int]
 
 
 def places(atoms: Iterable[CheckedAtom]) -> Iterator[tuple[Position, Variable]]:
-    """Yield the variables of atoms with their positions."""
+    """Variables of atoms with their positions."""
     for atom in atoms:
         yield from (((atom.predicate, i), t) for i, t in enumerate(atom.terms) if isinstance(t, Variable))
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """Give `variable` the value of `expression`, all of whose variables are bound before."""
+    """Assign the value of `expression`, whose variables are all bound before, to `variable`."""
 
     variable: str
     expression: Expression
@@ -54,7 +54,7 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Keep the bindings for which the boolean `expression` holds; ``=`` has become ``==``."""
+    """Keep the bindings for which the boolean `expression` holds; ``=`` is represented as ``==``."""
 
     expression: Expression
     span: Span = field(compare=False, repr=False)
@@ -73,16 +73,17 @@ class Aggregation:
     Attributes
     ----------
     group
-        Variables whose values a group shares: the other variables of the whole head.
+        Variables that define a group: the other variables of the whole head.
     contributors
-        Variables that tell contributions apart: one value counts per tuple of them. Where the rule has no
-        ``<...>``: all variables of the positive atoms except those at aggregated positions (docs/language.md);
-        for ``mcount(X)`` and ``count(X)``, X alone.
+        Variables that distinguish contributions: one value counts per tuple of them. Without ``<...>`` in the rule: all
+        variables of the positive atoms except those at aggregated positions (docs/language.md); for ``mcount(X)`` and
+        ``count(X)``, X alone.
     argument
         The aggregated expression; `None` for a plain count.
     monotonic
-        True for the ``m...`` functions and for ``sum prod count min max`` in recursion, which are
-        then stored here under their ``m`` name.
+        True for the ``m...`` functions and for ``sum prod count min max`` in recursion, which are then stored here
+        under
+        their ``m`` name.
     """
 
     variable: str
@@ -96,15 +97,15 @@ class Aggregation:
 
 @dataclass(frozen=True, slots=True)
 class Invention:
-    """Give an existential `variable` the null ``function(frontier)``: the same for the same frontier values.
+    """Bind an existential `variable` to the null ``function(frontier)``: the same null for the same frontier values.
 
     Attributes
     ----------
     function
-        A name of its own for each existential variable of each rule as written, ``"<rule number>:<variable>"``; all
-        heads of one rule share it.
+        Unique name for each existential variable of each rule as written, ``"<rule number>:<variable>"``; shared by all
+        heads of one rule.
     frontier
-        Head variables of the rule as written that its body binds, an aggregated one excepted.
+        Head variables of the rule as written that are bound by its body, except an aggregated one.
     """
 
     variable: str
@@ -114,17 +115,17 @@ class Invention:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRule:
-    """A safe rule with one head atom, its body sorted into the order of evaluation.
+    """A safe rule with one head atom and its body in evaluation order.
 
-    Evaluation: join `positives`, drop matches of `negatives`, run `before` in order; where there is an
-    `aggregation`, aggregate, then run `after` in order on the groups (only the group variables and
-    the aggregated one are visible there); then give the `inventions` their nulls and emit `head`.
+    Evaluation: join `positives`, drop matches of `negatives`, run `before` in order; if there is an `aggregation`,
+    aggregate, then run `after` in order on the groups (where only the group variables and the aggregated one are
+    visible); then create the nulls of `inventions` and emit `head`.
 
-    A variable of a negative atom that is not bound by the positives and `before` is existential in that atom.
-    `text` is the rule as written, for messages; `number` counts the rules as written from 1 over all files (rules
-    made from one with several heads share it); `label` and `documentation` are what ``@label`` and ``%%`` say.
-    `weight` is the probability of ``@label("name", 0.9)`` that the body causes the head, `None` where none is given;
-    engines do not heed it.
+    A variable of a negative atom that is not bound by the positives and `before` is existential in that atom. `text` is
+    the rule as written, for messages; `number` numbers the rules as written from 1 over all files (rules made from one
+    with several heads share it); `label` and `documentation` come from ``@label`` and ``%%``. `weight` is the
+    probability given by ``@label("name", 0.9)`` that the body causes the head, `None` if there is none; engines ignore
+    it.
     """
 
     head: CheckedAtom
@@ -143,7 +144,7 @@ class CheckedRule:
 
     @property
     def body(self) -> tuple[CheckedAtom, ...]:
-        """Atoms of the body, the negated ones last."""
+        """Atoms of the body, negated ones last."""
         return (*self.positives, *self.negatives)
 
     @property
@@ -161,7 +162,7 @@ class CheckedRule:
 class Stratum:
     """Rules evaluated together: one strongly connected component of predicates.
 
-    `recursive` tells whether some head predicate of it also stands in a positive body of it.
+    `recursive` is true if some head predicate also occurs in a positive body of the stratum.
     """
 
     predicates: frozenset[str]
@@ -171,33 +172,33 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A predicate of which one value per group is final.
+    """A predicate with one final value per group.
 
-    A head position of it holds a monotonic aggregate, or a copy of one that a recursion still improves.
+    One of its head positions holds a monotonic aggregate, or a copy of one that a recursion still improves.
 
     Attributes
     ----------
     position
         0-based position of the aggregated value; the other positions are the key.
     keep
-        Which of two values for one key replaces the other; ``"union"``: the union of both replaces them.
+        Which of two values for one key is kept; ``"union"``: their union.
     """
 
     position: int
     keep: Literal["greatest", "least", "union"]
 
     def value(self, atom: CheckedAtom) -> Term | None:
-        """The aggregated value of an atom; `None` where the atom lacks arguments, which E104 reports."""
+        """The aggregated value of an atom; `None` if the atom lacks arguments, which E104 reports."""
         return atom.terms[self.position] if self.position < len(atom.terms) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """Where the facts of an input predicate come from: ``@bind(predicate, source options, folder, file)``.
+    """Source of the facts of an input predicate: ``@bind(predicate, source options, folder, file)``.
 
-    `options` are the ``key='value'`` words behind the source name; `path` is resolved against the rule file.
-    Of the databases sqlite and duckdb `path` is the file and `table` the last argument; of postgresql `path` is the
-    address of the server, and `options` hold the database or schema of the third argument; else `table` is empty.
+    `options` are the ``key='value'`` words after the source name; `path` is resolved against the rule file. For sqlite
+    and duckdb `path` is the file and `table` the last argument; for postgresql `path` is the address of the server, and
+    `options` hold the database or schema of the third argument; otherwise `table` is empty.
     """
 
     predicate: str
@@ -210,11 +211,11 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """``@qbind(predicate, source options, outer, query)``: facts are the rows of an SQL query.
+    """Input facts from the rows of an SQL query: ``@qbind(predicate, source options, outer, query)``.
 
     `source` is ``sqlite``, ``duckdb`` or ``postgresql``. `path` is the database file or, for duckdb, a folder, resolved
-    against the rule file; empty (duckdb only): tables are files named in the query, relative to the folder of
-    ``span.file``. Of postgresql `path` is the address of the server.
+    against the rule file; if it is empty (duckdb only), tables are files named in the query, relative to the folder of
+    ``span.file``. For postgresql `path` is the address of the server.
     """
 
     predicate: str
@@ -227,25 +228,24 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """``@post(predicate, "operation(arguments)")``: what is done with the facts of an output before it is given out.
+    """Post-processing of an output: ``@post(predicate, "operation(arguments)")``.
 
-    Operations are carried out in the order of the text, ``prelimit`` before all others. Positions count from 1 and
-    lie within the arity. Before the first one the facts stand in the order of their values.
+    Operations are carried out in text order, ``prelimit`` before all others. Positions count from 1 and are within the
+    arity. Before the first operation, facts are sorted by their values.
 
     ==================  =========================================================================================
-    `operation`         what it does with `arguments`
+    `operation`         effect and `arguments`
     ==================  =========================================================================================
     certain             ``()``: drop facts that hold a null
-    unique              positions, perhaps none: the first fact for each combination of values there (of all
-                        values, where there are no positions)
+    unique              positions, optional: the first fact for each combination of values there (of all values,
+                        if there are no positions)
     min, max            positions, at least one: for each group (equal values at all other positions) the facts whose
-                        values at these positions, compared one after the other, are least (greatest)
-    argmin, argmax      one position, then those of the group, perhaps none (``argmin(3,<1,2>)`` is ``(3, 1, 2)``):
-                        for each group the facts whose value at the first position is least (greatest), all of them
-                        if several are
+                        values at these positions, compared lexicographically, are least (greatest)
+    argmin, argmax      one position, then those of the group, optional (``argmin(3,<1,2>)`` is ``(3, 1, 2)``):
+                        for each group all facts whose value at the first position is least (greatest)
     orderby             positions, at least one, negative for descending order; the sort is stable
     limit               ``(n,)``: keep the first n facts
-    prelimit            ``(n,)``: keep the first n facts before anything else is done
+    prelimit            ``(n,)``: keep the first n facts before any other operation
     ==================  =========================================================================================
     """
 
@@ -257,10 +257,10 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Unification:
-    """An equality-generating dependency ``X = Y :- body.``, made into a rule.
+    """An equality-generating dependency ``X = Y :- body.``, represented by a rule.
 
-    Its rule derives `predicate`, a hidden one (its name starts with ``#``), whose first two arguments must be the same
-    value and whose others are the other named variables of the body, for messages.
+    The rule derives the hidden `predicate` (its name starts with ``#``); its first two arguments must be equal, the
+    others are the remaining named variables of the body, for messages.
     """
 
     predicate: str
@@ -269,9 +269,9 @@ class Unification:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A constraint ``#F :- body.``, made into a rule.
+    """A constraint ``#F :- body.``, represented by a rule.
 
-    Its rule derives `predicate`, a hidden one, with the named variables of the body: each of its facts is a violation.
+    The rule derives the hidden `predicate` with the named variables of the body: each of its facts is a violation.
     """
 
     predicate: str
@@ -280,7 +280,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Wardedness:
-    """What `kgreason.language.check.wardedness` finds out about a program.
+    """Result of `kgreason.language.check.wardedness` for a program.
 
     Attributes
     ----------
@@ -291,8 +291,8 @@ class Wardedness:
     warded
         Whether all rules are warded, so that the chase can be cut off without losing answers.
     harmful_joins
-        Most atoms of one rule body that are joined through variables which can only be nulls; 0 where there is no
-        such join. Negation and aggregates over such variables count, too.
+        Largest number of atoms of one rule body that are joined through variables bound to nulls only; 0 if there is no
+        such join. Negation and aggregates over such variables count as well.
     closed
         Whether some rule negates or aggregates over such variables.
     """
@@ -308,7 +308,7 @@ class Wardedness:
 class Mapped:
     """``@mapping(predicate, position, column, type)``; type is int, double, string, boolean, date or percent.
 
-    A column of type percent is divided by 100: 25 and ``25%`` are 0.25.
+    A column of type percent is divided by 100: 25 and ``25%`` both become 0.25.
     """
 
     predicate: str
@@ -335,31 +335,32 @@ class CheckedProgram:
     inputs, outputs
         As annotated. Without any ``@output`` all derived predicates are outputs.
     nodes, edges, derived, queries, incoming_sums
-        The annotations for anonymization; `derived` is filled with every derived binary output (the ``@query``
-        predicates excepted) if the file has no ``@derived``.
+        The annotations for anonymization; without ``@derived`` in the file, `derived` is every derived binary output
+        except
+        the ``@query`` predicates.
     warnings
-        Diagnostics that do not stop the program.
+        Diagnostics that are not errors.
     file, text
-        Where it came from.
+        Name and text of the rule file.
     sensitive
-        Relations of pairs, ground or derived, that ``@sensitive`` says must not be told.
+        Binary relations, ground or derived, that ``@sensitive`` declares secret.
     targets
         Binds of outputs: where their facts are written.
     queries_bound
         The ``@qbind`` sources.
     posts
-        In the order of the text.
+        In text order.
     unifications, denials
-        Equality-generating dependencies and constraints. The rules of both stand in `strata` like all others, and
-        their hidden predicates in `arities`; they are kept whatever the goals are.
+        Equality-generating dependencies and constraints. Their rules are in `strata` like all others, and their hidden
+        predicates in `arities`; they are kept whatever the goals are.
     wardedness
-        What is known of its nulls.
+        Result of the analysis of nulls.
     sources
-        Text of every file that was read, the included ones too, by its name in spans.
+        Text of every file that was read, including included ones, by its name in spans.
     allow_files
-        Whether the user lets the annotations and views of DuckDB read and write any file, and reach any server.
+        Whether the user allows annotations and DuckDB views to read and write any file and to reach any server.
     beyond
-        Errors of sources and targets that the rules may not reach, by the places of their annotations; see `permit`.
+        Errors of sources and targets that the rules may not reach, by the positions of their annotations; see `permit`.
     """
 
     facts: tuple[CheckedAtom, ...]
@@ -390,12 +391,12 @@ class CheckedProgram:
     beyond: Mapping[Span, Diagnostic] = field(default_factory=dict, repr=False)
 
     def permit(self, annotation: Span | None) -> None:
-        """Stop before what an annotation names is read or written, if the rules may not reach that.
+        """Raise an error before an annotation reads or writes what the rules may not reach.
 
         Raises
         ------
         ProgramError
-            With what is wrong with the annotation.
+            With the error of the annotation.
         """
         if annotation is not None and annotation in self.beyond:
             raise ProgramError((self.beyond[annotation],), self.sources)
@@ -407,10 +408,10 @@ class CheckedProgram:
 
     @property
     def heads(self) -> frozenset[str]:
-        """Predicates that some rule derives."""
+        """Predicates derived by some rule."""
         return frozenset(rule.head.predicate for rule in self.rules)
 
     def without_graph(self) -> CheckedProgram:
-        """Leave out the vertices and edges that are written in the file: the rules, apart from the data."""
+        """Remove vertices and edges written in the file, which leaves the rules without the data."""
         ground = {*self.nodes, *self.edges}
         return replace(self, facts=tuple(a for a in self.facts if a.predicate not in ground))

@@ -1,4 +1,4 @@
-"""What annotations and rules say of each other: arities, definitions, outputs, and what nothing uses."""
+"""Consistency of annotations and rules: arities, definitions, outputs, and unused predicates."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _WIDTHS: dict[str, tuple[Callable[[int], bool], str]] = {
     "incoming_sum": (lambda arity: arity == 3, "weights are the third argument of an edge predicate"),
 }
 
-_LOOKED_UP = 20  # so many undefined predicates are compared with all others for a misspelling
+_LOOKED_UP = 20  # undefined predicates that are compared with all others for misspellings
 _REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
 _COMMENT = re.compile(r'("[^"\\]*(?:\\[\s\S][^"\\]*)*")|%[^\n]*')
 
 
 def first_places(found: Iterable[Atom]) -> dict[str, Span]:
-    """Where each predicate first stands."""
+    """First occurrence of each predicate."""
     places: dict[str, Span] = {}
     for atom in found:
         places.setdefault(atom.predicate, atom.span)
@@ -44,7 +44,7 @@ def check_declared(
     Parameters
     ----------
     whole
-        Whether every clause of the file could be parsed; if not, nothing is said about what is missing.
+        Whether every clause of the file could be parsed; if not, missing definitions are not reported.
     """
     for name, (fits, words) in _WIDTHS.items():
         for predicate, span in notes.named[name].items():
@@ -66,7 +66,7 @@ def check_declared(
 
 
 def _check_kinds(notes: Annotations, heads: frozenset[str], findings: Findings) -> None:
-    """Check that predicates are derived, or edges, where an annotation asks for that."""
+    """Check that predicates are derived, or edges, where an annotation requires it."""
     edges = frozenset(notes.named["edge"])
     rule, edge = "write a rule with head `{0}(...)`", 'add @edge("{0}")'
     for name, known, message, otherwise in (
@@ -87,7 +87,7 @@ def _check_kinds(notes: Annotations, heads: frozenset[str], findings: Findings) 
 
 
 def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Findings) -> None:
-    """Point out annotations of a predicate that nothing but data can know; an output of it is an error."""
+    """Report annotations of a predicate that no rule or fact mentions; for an output this is an error."""
     known = frozenset(mentioned)
     sourced = {p for name in ("bind", "qbind", "input") for p in notes.named[name]}
     shown = {p for name in ("output", "edge", "node") for p in notes.named[name]}
@@ -99,7 +99,8 @@ def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Fin
             told.add(predicate)
             other = "output" if name in ("mapping", "bind", "qbind", "input") else "input"
             findings.add(
-                # beside rules, an output that they do not know is a slip, and would pass for an empty one
+                # an output that the rules do not mention is a misspelling, and would be taken for an empty
+                # result
                 "E304" if name == "output" and known else "W503",
                 f"@{name}: no rule and no fact mentions `{predicate}`",
                 span,
@@ -114,7 +115,7 @@ def check_undefined(
     arities: Mapping[str, int],
     findings: Findings,
 ) -> None:
-    """Warn of predicates that rules read and that have no facts, no rules and no annotation."""
+    """Warn of predicates that occur in rules but have no facts, no rules and no annotation."""
     known = frozenset(defined)
     undefined = [(predicate, span) for predicate, span in _read(program).items() if predicate not in known]
     for i, (predicate, span) in enumerate(undefined):
@@ -131,7 +132,7 @@ def check_undefined(
 
 
 def _function(predicate: str, arity: int | None) -> str | None:
-    """Ask for the boolean function that an atom with a name of another language probably is."""
+    """Suggest the boolean function that corresponds to an atom named as in another language."""
     words = re.sub("(?<=[a-z])(?=[A-Z])", "_", predicate).lower()
     boolean = {name: found for name, found in BUILT_IN.items() if found.result == "boolean"}
     fitting = [name for name, found in boolean.items() if arity is not None and found.takes(arity)]
@@ -140,7 +141,7 @@ def _function(predicate: str, arity: int | None) -> str | None:
 
 
 def _outside(predicate: str, notes: Annotations, arities: Mapping[str, int]) -> str:
-    """Say how to declare facts that are not in the file."""
+    """Hint on how to declare facts that are not in the file."""
     if arities.get(predicate) == 1 and notes.named["edge"] and not notes.named["node"]:
         return (
             f'if it holds for every vertex, say so: @node("{predicate}"); '
@@ -156,14 +157,14 @@ def check_unused(
     defined: frozenset[str],
     findings: Findings,
 ) -> None:
-    """Warn of predicates that nothing needs, of sources that nothing reads, of posts without an output."""
+    """Warn of unused predicates, unused sources, and posts without an output."""
     derived, used = first_places(program.heads), _read(program)
     shown: set[str | None] = {
         p for n in ("output", "node", "edge", "derived", "query", "sensitive") for p in notes.named[n]
     }
     shown |= {
         suggest(p, arities) for p in notes.named["output"] if p not in arities
-    }  # what these are meant for
+    }  # predicates that misspelt outputs probably mean
     missing = [p for p in used if p not in defined]
     if notes.named["output"]:
         elsewhere = _read_elsewhere(program)
@@ -208,16 +209,16 @@ def _read_elsewhere(program: Program) -> set[str]:
     for clause in program.bodied:
         own = {a.predicate for a in clause.head} if isinstance(clause, Rule) else set()
         read = {a.predicate for a in atoms(clause.body)}
-        found |= read - own if len(own) == 1 else read  # of several heads, each may serve the others
+        found |= read - own if len(own) == 1 else read  # with several heads, each may be used by the others
     return found
 
 
 def check_parameters(parameters: Mapping[str, Annotation], texts: Iterable[str], findings: Findings) -> None:
-    """Warn of parameters that no file takes a value from: their names may be slips."""
-    if not parameters:  # texts can hold very many facts
+    """Warn of parameters that no file uses: their names may be misspelt."""
+    if not parameters:  # texts can be very long
         return
     used = {name for text in texts for name in _REFERENCE.findall(_COMMENT.sub(r"\1", text))}
-    if used - parameters.keys():  # one without a value is an error that tells what was meant
+    if used - parameters.keys():  # a parameter without a value is an error that suggests the name
         return
     for name, clause in parameters.items():
         if name not in used:

@@ -1,4 +1,4 @@
-"""What expressions refer to, and whether they are of this version."""
+"""Traversal and support checks of expressions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOGIC = frozenset({"&&", "||"})
 
 
 def walk(node: Expression) -> Iterator[Expression]:
-    """The node and all below it, left to right."""
+    """The node and its descendants, left to right."""
     yield node
     for child in children(node):
         yield from walk(child)
@@ -43,7 +43,7 @@ def walk(node: Expression) -> Iterator[Expression]:
 
 
 def rewrite(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """Replace each node by what `change` makes of it, from the leaves up; contributors stay."""
+    """Replace each node by the result of `change`, bottom-up; contributors are left unchanged."""
     made: dict[str, Any] = {}
     for name in PARTS.get(type(node), ()):
         part = getattr(node, name)
@@ -53,7 +53,7 @@ def rewrite(node: Expression, change: Callable[[Expression], Expression]) -> Exp
 
 
 def grown(found: Iterable[T], more: Callable[[set[T]], Iterable[T]]) -> set[T]:
-    """Least superset that holds what `more` finds in it.
+    """Least superset closed under `more`.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def names(node: Expression) -> frozenset[str]:
 
 
 def fold(node: Expression, findings: Findings) -> Expression:
-    """Make a constant of each list and set whose elements are constants.
+    """Replace each list and set of constants by a constant.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _set(values: tuple[Value, ...], node: Collection, findings: Findings) -> fro
 
 
 def supported(node: Expression, findings: Findings) -> bool:
-    """Whether this version runs the expression; says why not."""
+    """Whether this version supports the expression; reports the reason if not."""
     fine = True
     for part in walk(node):
         match part:
@@ -155,7 +155,7 @@ def _short(text: str) -> str:
 
 
 def boolean(node: Expression) -> bool | None:
-    """Whether the value is a boolean; `None` where only the data tells."""
+    """Whether the value is a boolean; `None` if that depends on the data."""
     if isinstance(node, Constant):
         return isinstance(node.value, bool)
     if isinstance(node, Skolem) or (isinstance(node, Binary) and node.operator in ARITHMETIC):
@@ -165,7 +165,7 @@ def boolean(node: Expression) -> bool | None:
 
 
 def well_formed(node: Expression, findings: Findings) -> bool:
-    """Whether booleans and other values stand where they belong, as far as the text tells."""
+    """Whether booleans and other values are used correctly, as far as statically known."""
     fine = True
     for part in walk(node):
         if isinstance(part, Unary | Binary):

@@ -1,6 +1,6 @@
-"""What a rule file may reach by its annotations: files in its own folder, unless its user allows more.
+"""File access of annotations: only files in the folder of the rule file, unless the user allows more.
 
-And database servers: how a connection is described, and what of that names the place where a table stands.
+Also descriptions of connections to database servers, and which of their options identify a table.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _READ = (
 
 @dataclass(frozen=True)
 class Reach:
-    """Files that the annotations of a rule file, and of those that it includes, may name.
+    """Files that the annotations of a rule file, and of those it includes, may name.
 
     Attributes
     ----------
     folder
-        Of the rule file; the working directory for rules that are given as text.
+        Folder of the rule file; the working directory for rules given as text.
     allowed
-        Any file and any server may be named.
+        Whether any file and any server may be named.
     """
 
     folder: Path
     allowed: bool = False
 
     def check_include(self, path: Path, span: Span, findings: Findings) -> bool:
-        """Whether a rule file may be included; if not, that is a finding."""
+        """Whether a rule file may be included; reports a finding if not."""
         if self.allowed or _inside(path, (self.folder, resource("rules", "control.vada").parent)):
             return True
         findings.add(
@@ -52,7 +52,7 @@ class Reach:
         return False
 
     def check_source(self, source: Bind | Query, findings: Findings) -> None:
-        """Find fault with a ``@bind`` or ``@qbind`` that reads what the rule file may not read."""
+        """Report a ``@bind`` or ``@qbind`` that reads what the rule file may not read."""
         if self._is_server(source, findings):
             return
         for path in _files(source):
@@ -63,7 +63,7 @@ class Reach:
                 return
 
     def check_target(self, bind: Bind, findings: Findings) -> None:
-        """Find fault with the ``@bind`` of an output that is to be written where the rule file may not write."""
+        """Report the ``@bind`` of an output whose target the rule file may not write."""
         if self._is_server(bind, findings):
             return
         for path in _files(bind):
@@ -84,20 +84,20 @@ class Reach:
             return
 
     def reads(self, path: Path) -> bool:
-        """Whether a file may be read as the rule file alone asks for it."""
+        """Whether a rule file may read a file without further permission."""
         return _inside(path, (self.folder, *self._working()))
 
     def _working(self) -> tuple[Path, ...]:
-        """The working directory, if the rule file lies there; a home folder holds more than rules and their data."""
+        """The working directory if it contains the rule file, but not the home folder with its unrelated files."""
         here = Path.cwd()
         try:
             home = Path.home().resolve()
-        except RuntimeError:  # of a user without a home
+        except RuntimeError:  # user without a home folder
             home = Path()
         return (here,) if self.folder.resolve().is_relative_to(here) and not home.is_relative_to(here) else ()
 
     def _is_server(self, source: Bind | Query, findings: Findings) -> bool:
-        """Whether there is nothing more to check; a server that may not be reached is a finding."""
+        """Whether no further check is needed; reports a server that may not be reached."""
         if self.allowed or source.source not in SERVERS:
             return self.allowed
         table = f"--data {source.predicate}=postgresql://USER@HOST/DATABASE?table=NAME"
@@ -123,13 +123,13 @@ def files_of(
     options
         As written: names in any case.
     tables
-        Names of tables of a database; of a folder, they name a file in it.
+        Table names for a database; for a folder, names of files in it.
     """
     named = {name.lower(): value for name, value in options.items()}
     if format == "neo4j":
         for part in parts_of(path):
             yield part
-            with suppress(OSError):  # a file, or a folder that cannot be read: told on reading
+            with suppress(OSError):  # a file, or an unreadable folder, which is reported on reading
                 yield from part.iterdir()
         return
     yield path
@@ -140,7 +140,7 @@ def files_of(
 
 
 def parts_of(path: Path) -> tuple[Path, ...]:
-    """Files of a path with commas; those after the first are named as from here, or from the folder of the first."""
+    """Files of a comma-separated path; relative to the working directory, else to the folder of the first file."""
     if path.exists() or "," not in str(path):
         return (path,)
     first, *others = (Path(part.strip()) for part in str(path).split(","))
@@ -153,14 +153,14 @@ def _files(source: Bind | Query) -> Iterator[Path]:
 
 
 def _inside(path: Path, roots: Iterable[Path]) -> bool:
-    """Whether a path leads into one of some folders, links followed, past no name that begins with a dot."""
+    """Whether a path, with symbolic links resolved, is inside one of some folders and below no hidden folder."""
     try:
         found = path.resolve()
     except (
         OSError,
         RuntimeError,
         ValueError,
-    ):  # a circle of links, a name that no file can have: told on reading
+    ):  # cyclic links or an invalid file name: reported on reading
         return True
     folders = [root.resolve() for root in roots]
     within = [found.relative_to(folder).parts for folder in folders if found.is_relative_to(folder)]
@@ -174,7 +174,7 @@ def is_data(path: Path) -> bool:
 
 
 def _where(path: Path) -> str:
-    """The file, and where it is if links lead elsewhere."""
+    """The path, and its target if symbolic links lead elsewhere."""
     found = path.resolve()
     plain = Path.cwd() / path
     leads = (
@@ -204,7 +204,7 @@ _VARIABLES = {
 
 
 def connection(options: Mapping[str, str]) -> dict[str, str]:
-    """Options of the connection among those of a source, by their names here.
+    """Connection options of a source, with normalized names.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def connection(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def address(options: Mapping[str, str]) -> str:
-    """Where a server is, as messages say it: without user and password.
+    """Address of a server for messages, without user and password.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def address(options: Mapping[str, str]) -> str:
 
 
 def place(options: Mapping[str, str]) -> Path:
-    """What tells one database from another before anyone connects: the names of this machine are one.
+    """Identity of a database before connecting; all names of the local host are the same.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def place(options: Mapping[str, str]) -> Path:
 
 
 def table_of(options: Mapping[str, str], table: str) -> str:
-    """Name of a table with that of its schema, where it has one.
+    """Name of a table, qualified by its schema if there is one.
 
     Examples
     --------

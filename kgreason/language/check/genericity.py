@@ -1,8 +1,8 @@
-"""Whether rules depend on the names of vertices; such rules cannot be used for anonymization.
+"""Genericity: whether rules depend on vertex names; such rules cannot be used for anonymization.
 
-A release has new names. Rules that treat vertices alike derive from it what they derived from the original
-(genericity of queries: Abiteboul, Hull, Vianu, *Foundations of Databases*, 1995, section 16.1); a rule that
-knows a name does not, and publishing it would give the name away.
+A release has new names. Generic rules (Abiteboul, Hull, Vianu, *Foundations of Databases*, 1995, section 16.1) derive
+from it what they derived from the original graph; a rule with a vertex name in it does not, and publishing it would
+reveal the name.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ _NAMES = "an anonymized graph has new vertex names, so that rules must treat all
 _JOIN = "compare vertices with vertices only, by `==` and `!=`"
 
 
-MOST_DERIVED = 40  # a kind of pair is one word: a bit for each, and the number of its kind of ground edges
+MOST_DERIVED = 40  # a pair kind is one word: a bit per derived predicate, and the number of its ground kind
 
 NODES = "nodes"
 """Table of the vertices in a release."""
 
 
 def for_anonymization(program: CheckedProgram) -> CheckedProgram:
-    """The rules that anonymization needs, without the data in their file."""
+    """The rules needed for anonymization, without the data in their file."""
     needed = (*program.outputs, *program.derived, *program.queries)
     return replace(restricted(program.without_graph(), needed), outputs=program.outputs)
 
 
 def refusals(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Why anonymization refuses rules, whatever the graph.
+    """Reasons why rules cannot be used for anonymization, whatever the graph.
 
     Parameters
     ----------
     program
-        What `for_anonymization` gives.
+        Result of `for_anonymization`.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def refusals(program: CheckedProgram) -> tuple[Diagnostic, ...]:
 
 
 def not_given(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Edges that rules derive and that have no data in the rule file, which ``--data`` alone could give them.
+    """Errors for derived edges without data in the rule file; only ``--data`` could supply the data.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def not_given(program: CheckedProgram) -> tuple[Diagnostic, ...]:
 
 
 def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram | None:
-    """Refuse vertices and edges that rules derive from other tables; the rest of the rules, `None` if none is left."""
+    """Refuse vertices and edges derived from other tables; returns the remaining rules, `None` if there are none."""
     ground, beside = {*program.nodes, *program.edges}, {a.predicate for a in _side_tables(program)}
     positions = vertex_positions(program)
     wrong: list[str] = []
@@ -150,7 +150,7 @@ def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram
 
 
 def _foreign(rule: CheckedRule, positions: frozenset[Position]) -> bool:
-    """Whether a rule puts what is no vertex of the graph where its head has vertices."""
+    """Whether a rule puts something other than a vertex of the graph at a vertex position of its head."""
     terms = [t for i, t in enumerate(rule.head.terms) if (rule.head.predicate, i) in positions]
     vertices = _vertices(rule, positions)
     return any(not isinstance(term, Variable) or term.name not in vertices for term in terms)
@@ -166,7 +166,7 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
     Returns
     -------
     tuple of Diagnostic
-        Codes E4xx; empty for a program that knows vertices by their edges only.
+        Codes E4xx; empty for a program that identifies vertices by their edges only.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def _check_declarations(program: CheckedProgram, findings: Findings) -> None:
 
 
 def _side_tables(program: CheckedProgram) -> Iterator[CheckedAtom]:
-    """Atoms of what is neither derived nor written in the rule file, nor part of the graph."""
+    """Atoms of predicates that are neither derived, nor facts of the rule file, nor part of the graph."""
     known = {*program.nodes, *program.edges, *program.heads, *(fact.predicate for fact in program.facts)}
     return (a for rule in program.rules for a in rule.atoms if a.predicate not in known)
 
@@ -245,17 +245,17 @@ def _first_use(program: CheckedProgram, predicate: str) -> Span | None:
 
 
 def is_generic(program: CheckedProgram) -> bool:
-    """Whether renaming the vertices of the input renames the answers and changes nothing else."""
+    """Whether renaming the vertices of the input renames the answers and has no other effect."""
     return not check_generic(program)
 
 
 def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
-    """Find the positions (predicate, 0-based argument) that rules compare with vertices, also beside the graph.
+    """Positions (predicate, 0-based argument) that rules compare with vertices, including those of side tables.
 
     Returns
     -------
     frozenset of Position or None
-        `None` if rules do more with vertices than to join them and to test for equality, or name one.
+        `None` if rules use vertices other than by joins and tests for equality, or name one.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
 
 
 def vertex_positions(program: CheckedProgram) -> frozenset[Position]:
-    """Find the positions (predicate, 0-based argument) that vertices reach from the graph through the rules.
+    """Positions (predicate, 0-based argument) that vertices of the graph reach through the rules.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Fin
 
 
 def _check_nulls(rule: CheckedRule, program: CheckedProgram, findings: Findings) -> None:
-    """Refuse rules that make nulls, merge them or stop the run."""
+    """Refuse rules that create nulls, unify them, or are constraints."""
     term = next((n for s in rule.steps for n in walk(s.expression) if isinstance(n, Skolem)), None)
     if any(u.predicate == rule.head.predicate for u in program.unifications):
         what = "merges values that its body finds"
@@ -387,13 +387,13 @@ class _Rule:
             self._report("E404", message, term.span)
 
     def _existential(self, atom: CheckedAtom, term: Variable) -> bool:
-        """Whether nothing but a negated atom knows the variable."""
+        """Whether the variable occurs in negated atoms only."""
         bound = {v for a in self.rule.positives for v in a.variables}
         bound |= {s.variable for s in self.rule.before if isinstance(s, Assign)}
         return atom in self.rule.negatives and term.name not in bound
 
     def _check_expression(self, node: Expression) -> None:
-        if isinstance(node, Call | Collection):  # the names of vertices are all that a function could see
+        if isinstance(node, Call | Collection):  # a function could use nothing of a vertex but its name
             for part in filter(self._is_vertex, children(node)):
                 self.findings.add(
                     "E408",
@@ -428,17 +428,17 @@ class _Rule:
 
 
 def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
-    """Find the vertices that rules hide on the way to the derived edges; where there are none, the rules commute.
+    """Find the vertices that rules hide on the way to the derived edges; if there are none, the rules commute.
 
-    Rules commute with taking a part of the graph if Σ(G[X]) is Σ(G) restricted to X, for all G and X.
-    Whether they do is undecidable, but no rule that hides a vertex is a simple proof. A rule *hides* a vertex
-    if its body holds one that its head does not: whether the rule applies may then hang on a vertex outside of
-    X. Without such rules, let p|X be the facts of p whose vertices all lie in X. By induction over the strata,
-    and in each over the rounds, the rules derive p|X from G[X] where they derive p from G:
+    Rules commute with taking an induced subgraph if Σ(G[X]) is Σ(G) restricted to X, for all G and X. This is
+    undecidable, but it holds if no rule hides a vertex. A rule *hides* a vertex if its body holds one that its head
+    does not: whether the rule applies may then depend on a vertex outside of X. Without such rules, let p|X be the
+    facts of p whose vertices all lie in X. By induction over the strata, and in each over the rounds, the rules derive
+    p|X from G[X] where they derive p from G:
 
     - G[X] holds the facts of G whose vertices lie in X, and the facts in the rule file name no vertices.
-    - A match of a rule on G has the vertices of its head. So it is a match on G[X] just if the head is in p|X;
-      for what is negated, lower strata agree on the vertices of X.
+    - A match of a rule on G has the vertices of its head. So it is a match on G[X] if and only if the head is in p|X;
+      for negated atoms, lower strata agree on the vertices of X.
     - The head has all vertices of the body, so the matches of a group of an aggregate have the same vertices:
       on G[X] there are all of them or none.
     - Functions and comparisons see the values of one match or group.
@@ -451,7 +451,7 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
     Returns
     -------
     tuple of Variable
-        Of each rule that hides vertices the first variable that holds one, in the order of the text.
+        For each rule that hides vertices, the first variable that holds one, in text order.
 
     References
     ----------
@@ -476,7 +476,7 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
 
 
 def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:
-    """Variables that hold vertices, those that only a negated atom knows included, and no head shows."""
+    """Variables that hold vertices, including those of negated atoms only, and occur in no head."""
     shown = _equal(set(rule.head.variables), rule)
     for place, term in places(rule.body):
         if place in positions and term.name not in shown:
@@ -484,7 +484,7 @@ def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Varia
 
 
 def _equal(shown: set[str], rule: CheckedRule) -> set[str]:
-    """Variables that hold what one of those `shown` holds."""
+    """Variables that are equal to one of those `shown`."""
     pairs = []
     for step in rule.before:
         match step:

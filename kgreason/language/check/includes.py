@@ -1,4 +1,4 @@
-"""``@include`` and ``@module``: from a rule file and those that it includes to the clauses of one program."""
+"""``@include`` and ``@module``: collect the clauses of a rule file and of the files it includes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgreason.language.syntax.parser import read
 from kgreason.language.syntax.syntax_tree import Annotation, Clause, Constant, Program
 from kgreason.language.vocabulary import meant
 
-DEPTH = 50  # files that include each other in a chain
+DEPTH = 50  # maximum length of a chain of includes
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class Source:
     Attributes
     ----------
     program
-        The clauses of an included file stand where its ``@include`` stands, once.
+        The clauses of an included file replace its ``@include``, once.
     folders
-        What the relative paths in a file are relative to, by the name of the file in spans.
+        Base folder of relative paths, by the name of the file in spans.
     texts
-        Of the files, by name, in the order in which they are first included.
+        Texts of the files by name, in the order of first inclusion.
     whole
-        Whether every file could be read, and every clause be parsed as far as its predicates go.
+        Whether every file could be read, and every clause parsed as far as its predicates are concerned.
     """
 
     program: Program
@@ -50,8 +50,8 @@ class _File:
     text: str
     program: Program
     syntax: tuple[Diagnostic, ...]
-    included: dict[Span, Path] = field(default_factory=dict)  # by the place of the @include
-    stranger: Span | None = None  # the @include of a file that is not named like a rule file
+    included: dict[Span, Path] = field(default_factory=dict)  # by the position of the @include
+    stranger: Span | None = None  # @include of a file without the suffix of rule files
 
 
 def read_program(text: str, file: str, path: Path | None, reach: Reach, findings: Findings) -> Source:
@@ -62,9 +62,9 @@ def read_program(text: str, file: str, path: Path | None, reach: Reach, findings
     file
         Its name in spans.
     path
-        Where it was read from, if it was read from a file.
+        Its path, if it was read from a file.
     reach
-        What it may include; its relative paths are relative to that folder.
+        Files that it may include; its relative paths are relative to ``reach.folder``.
     """
     reader = _Reader(findings, reach)
     root = path.resolve() if path else Path("/", file)
@@ -73,8 +73,8 @@ def read_program(text: str, file: str, path: Path | None, reach: Reach, findings
 
 
 def _instead(path: str | Path) -> str | None:
-    """What to read in place of a file that cannot be read."""
-    inside = os.path.isdir(path)  # False of names that no file can have
+    """Suggestion for a file that cannot be read."""
+    inside = os.path.isdir(path)  # False for invalid file names
     folder = Path(path) if inside else Path(path).parent
     if not folder.is_dir():
         return hidden(f"there is no folder {folder}")
@@ -88,7 +88,7 @@ def _instead(path: str | Path) -> str | None:
 
 
 def read_text(path: str | Path) -> tuple[str, Diagnostic | None]:
-    """Read a rule file, or tell why it cannot be read."""
+    """Read a rule file; if that fails, return the error."""
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
@@ -107,11 +107,11 @@ def read_text(path: str | Path) -> tuple[str, Diagnostic | None]:
 
 
 class _Reader:
-    """Files read so far, each once, by their resolved paths in the order of reading."""
+    """Files read so far, without duplicates, by resolved path in reading order."""
 
     def __init__(self, findings: Findings, reach: Reach) -> None:
         self.findings, self.reach = findings, reach
-        self.whole = True  # as long as every include could be carried out
+        self.whole = True  # as long as every include succeeds
         self.files: dict[Path, _File] = {}
 
     def add(self, path: Path, name: str, folder: Path, text: str, chain: list[tuple[Path, Span]]) -> None:
@@ -186,7 +186,7 @@ class _Reader:
         )
 
     def _no_rules(self, file: _File, span: Span) -> None:
-        """Say that a file cannot be parsed and show nothing of it: it may be any file, and hold any secret."""
+        """Report that a file cannot be parsed, without showing its content, which may be secret."""
         line = next((d.span.line for d in file.syntax if d.span), 1)
         table = is_data(Path(file.name))
         wrong = " is a table, no rule file" if table else f": line {line} is no Vadalog"
@@ -219,11 +219,11 @@ class _Reader:
         )
 
     def _share_parameters(self) -> None:
-        """Parse again the files that may use a parameter of another one; a file sets those of what it includes."""
+        """Parse files again that may use parameters of others; a file sets parameters of those it includes."""
         defined = {path: _definitions(file.program) for path, file in self.files.items()}
         outer = {path: self._outer(path, defined) for path in self.files}
         shared: dict[str, Constant] = {}
-        for _ in range(1 + sum(map(len, defined.values()))):  # one may take its value from the next one
+        for _ in range(1 + sum(map(len, defined.values()))):  # parameters may form a chain
             before, shared = shared, self._values(outer)
             if shared == before:
                 break
@@ -234,7 +234,7 @@ class _Reader:
             file.program = replace(file.program, clauses=kept)
 
     def _values(self, outer: Mapping[Path, Container[str]]) -> dict[str, Constant]:
-        """Values of all parameters, but for those that are made of unknown ones."""
+        """Values of all parameters, except those computed from unknown ones."""
         found: dict[str, Constant] = {}
         for path, file in self.files.items():
             unknown = {d.span for d in file.syntax if d.code == "E306"}
@@ -245,7 +245,7 @@ class _Reader:
         return found
 
     def _outer(self, path: Path, defined: Mapping[Path, Iterable[str]]) -> frozenset[str]:
-        """Names of the parameters that files define which include this one, directly or through others."""
+        """Names of the parameters defined by files that include this one, directly or indirectly."""
         above = grown(
             {p for p, file in self.files.items() if path in file.included.values()},
             lambda known: {p for p, file in self.files.items() if known & {*file.included.values()}},
@@ -293,8 +293,8 @@ def _parameter(clause: Clause) -> str | None:
 
 _LIBRARY = re.compile(r"[A-Za-z0-9_]{1,60}(\.vada)?\Z")
 _MODULE = re.compile(r'^\s*@module\(\s*"([^"\n]*)"\s*\)', re.MULTILINE)
-_SCANNED = 1000  # files of a folder in which a module is looked for
-_HEAD = 1 << 16  # bytes at the start of a file in which it names its module
+_SCANNED = 1000  # files of a folder that are searched for a module
+_HEAD = 1 << 16  # bytes at the start of a file in which its module name must occur
 
 
 def _find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
@@ -318,12 +318,12 @@ def _find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name that no file can have, or a folder that may not be searched
+    except OSError:  # invalid file name, or inaccessible folder
         return False
 
 
 def modules(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Rule files of a folder that name themselves, with the names."""
+    """Rule files of a folder that declare a module name, with the names."""
     for path in _rule_files(folder):
         try:
             with path.open("rb") as file:
@@ -342,6 +342,6 @@ def _rule_files(folder: Path) -> list[Path]:
 
 
 def _names(folder: Path) -> set[str]:
-    """What could be included from a folder."""
+    """Names that can be included from a folder."""
     library = _rule_files(resource("rules", "control.vada").parent)
     return {p.stem for p in (*_rule_files(folder), *library)} | {m for _, m in modules(folder)}

@@ -1,7 +1,7 @@
-"""Aggregates in several rules of a predicate.
+"""Aggregates of one predicate in several rules.
 
-Positions that hold a monotonic aggregate have one final value for each group; sums and counts that rules or facts
-contribute to one group are not added up.
+Positions that hold a monotonic aggregate have one final value per group; sums and counts contributed by several rules
+or facts to one group are not added up.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def keyed_positions(
 ) -> dict[str, Keyed]:
     """Head positions that hold a monotonic aggregate, or a copy of one that its own stratum still improves.
 
-    A rule that copies the aggregate of a predicate of its own stratum copies every value on the way to the
-    last. So its head keeps one value per key too: the best of all that its rules and facts give.
+    A rule that copies the aggregate of a predicate of its own stratum copies every intermediate value. Its head
+    therefore keeps one value per key as well: the best of all values of its rules and facts.
 
     Parameters
     ----------
     recursive
-        Of each draft, whether its head and its body are in one stratum.
+        For each draft, whether its head and its body are in one stratum.
     number
         Stratum of each derived predicate.
     """
@@ -106,7 +106,7 @@ def _inconsistent(head: CheckedAtom, findings: Findings, *related: tuple[Span, s
 
 @dataclass(frozen=True, slots=True)
 class _Improving:
-    """A variable that holds a keyed value of the rule's own stratum, or what is computed from one."""
+    """A variable that holds a keyed value of the rule's own stratum, or a value computed from one."""
 
     atom: CheckedAtom
     value: str
@@ -121,7 +121,7 @@ class _Improving:
 def _carry(
     rules: Sequence[Draft], keyed: dict[str, Keyed], number: Mapping[str, int], findings: Findings
 ) -> None:
-    """Extend `keyed` by the positions that recursive rules copy keyed values to, until nothing changes."""
+    """Extend `keyed` by the positions to which recursive rules copy keyed values, until nothing changes."""
     size = -1
     while size < len(keyed):
         size = len(keyed)
@@ -138,7 +138,7 @@ def _carry(
         if rule.aggregate is None or rule.aggregate.node.function in _UNASKED:
             continue
         told, node = named_contributors(rule.aggregate), rule.aggregate.node
-        for head in rule.heads:  # a better value takes the place of one that would count nevertheless
+        for head in rule.heads:  # a value replaced by a better one would still count as a contribution
             origins = _improving(rule, head, keyed, number)
             for origin in [o for name in told or () for o in origins.get(name, ())]:
                 findings.add(
@@ -171,7 +171,7 @@ def _stale(head: CheckedAtom, origin: _Improving, computed: Assign, findings: Fi
 def _arrivals(
     rules: Sequence[Draft], keyed: Mapping[str, Keyed], number: Mapping[str, int]
 ) -> Iterator[tuple[CheckedAtom, int, _Improving]]:
-    """Head positions that improving values come to: the head, the position, the value."""
+    """Head positions that improving values reach: the head, the position, the value."""
     for rule in rules:
         for head in rule.heads:
             origins = _improving(rule, head, keyed, number)
@@ -190,7 +190,7 @@ def _improving(
         term = known.value(atom) if known else None
         if known and isinstance(term, Variable) and number[head.predicate] == number.get(atom.predicate):
             origins.setdefault(term.name, []).append(_Improving(atom, term.name, known.keep))
-    nulls = (  # existential variables as what they are: values of a function of the frontier
+    nulls = (  # existential variables as functions of the frontier
         Assign(i.variable, Skolem(i.variable, tuple(map(Variable, i.frontier))), rule.written.clause.span)
         for i in rule.inventions
     )
@@ -240,7 +240,7 @@ def _positions(variable: str, head: CheckedAtom) -> list[int]:
 
 
 def _meet(one: CheckedAtom, other: CheckedAtom, position: int) -> bool:
-    """Whether two heads can have a group in common: no constants of them differ."""
+    """Whether two heads can have a common group, i.e. their constants do not differ."""
     pairs = [p for i, p in enumerate(zip(one.terms, other.terms, strict=False)) if i != position]
     return not any(isinstance(a, Constant) and isinstance(b, Constant) and a != b for a, b in pairs)
 
@@ -261,33 +261,33 @@ def _no_null(head: CheckedAtom, rule: Draft, keyed: Mapping[str, Keyed], finding
 
 
 _ADDED = {"sum": "added up", "prod": "multiplied", "count": "counted together"}
-_COMPARED = 100  # so many rules of one predicate are compared with each other
+_COMPARED = 100  # maximum of rules per predicate that are compared with each other
 _Key = tuple[int, str] | Constant
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A head or a fact of a predicate, and what its rule asks for."""
+    """A head or a fact of a predicate, with the body of its rule."""
 
     head: CheckedAtom
     place: Span
-    late: frozenset[str] = frozenset()  # what holds the aggregate
+    late: frozenset[str] = frozenset()  # variables that hold the aggregate
     positives: tuple[CheckedAtom, ...] = ()
     negatives: tuple[CheckedAtom, ...] = ()
     steps: tuple[Step, ...] = ()
     rule: Draft | None = None
 
     def key(self, term: Term) -> _Key:
-        """Tell variables of two sides apart."""
+        """Key of a term that distinguishes variables of the two sides."""
         return (id(self), term.name) if isinstance(term, Variable) else term
 
 
 def check_split(
     drafts: Sequence[Draft], facts: Sequence[CheckedAtom], keyed: Mapping[str, Keyed], findings: Findings
 ) -> None:
-    """Warn of rules that each sum up contributions to what may be the same group of one predicate.
+    """Warn of rules that separately sum up contributions to what may be the same group of a predicate.
 
-    Where a predicate keeps one value for each group, facts and rules without an aggregate count as well.
+    If a predicate keeps one value per group, facts and rules without an aggregate count as well.
     """
     seen: dict[tuple[str, str], list[_Side]] = {}
     told: set[tuple[str, str]] = set()
@@ -307,7 +307,7 @@ def check_split(
     for (predicate, kind), sides in sums.items():
         for other in plain.get(predicate, ())[:_COMPARED] if sides and (predicate, kind) not in told else ():
             if kind != "prod" and _value(other, keyed) == Constant(0):
-                continue  # the value where there is nothing to add
+                continue  # the value for an empty sum
             aggregate = next((s for s in sides if _can_meet(s, other)), None)
             if aggregate is not None:
                 what = "rules without an aggregate" if other.rule else "facts"
@@ -316,7 +316,7 @@ def check_split(
 
 
 def _added(rule: Draft) -> Iterator[tuple[str, _Side]]:
-    """Heads of a rule that hold a sum, a product or a count, or what is computed from it."""
+    """Heads of a rule that hold a sum, a product or a count, or a value computed from it."""
     if rule.aggregate is None or rule.hidden:
         return
     kind = rule.aggregate.node.function.removeprefix("m")
@@ -334,13 +334,13 @@ def _keeps(side: _Side, keyed: Mapping[str, Keyed]) -> bool:
 
 
 def _value(side: _Side, keyed: Mapping[str, Keyed]) -> Term | None:
-    """What stands where the predicate keeps one value."""
+    """Term at the position where the predicate keeps one value."""
     known = keyed.get(side.head.predicate)
     return known.value(side.head) if known else None
 
 
 def _plain(drafts: Sequence[Draft], facts: Sequence[CheckedAtom], wanted: set[str]) -> dict[str, list[_Side]]:
-    """Facts of the `wanted` predicates, and heads of rules that aggregate nothing."""
+    """Facts of the `wanted` predicates, and heads of rules without aggregates."""
     found: dict[str, list[_Side]] = {}
     if wanted:
         for rule in drafts:
@@ -371,7 +371,7 @@ def _report_split(
 
 
 def _can_meet(one: _Side, other: _Side) -> bool:
-    """Whether two rules can give values to one group, as far as heads, `!=` and `not` tell."""
+    """Whether two rules can give values to one group, judging by heads, `!=` and `not`."""
     same = _Same()
     for left, right in zip(one.head.terms, other.head.terms, strict=False):
         if names(left) & one.late or names(right) & other.late:
@@ -383,7 +383,7 @@ def _can_meet(one: _Side, other: _Side) -> bool:
 
 
 class _Same:
-    """Terms of two heads that are the same for one group."""
+    """Union-find of terms of two heads that are equal for one group."""
 
     def __init__(self) -> None:
         self._above: dict[_Key, _Key] = {}
@@ -394,7 +394,7 @@ class _Same:
         return key
 
     def join(self, left: _Key, right: _Key) -> bool:
-        """Make two terms one; false if they are different constants."""
+        """Unify two terms; false if they are different constants."""
         left, right = self.find(left), self.find(right)
         if left == right:
             return True
@@ -407,7 +407,7 @@ class _Same:
 
 
 def _unequal(side: _Side, same: _Same) -> bool:
-    """Whether the rule wants two terms to differ that are the same in the other."""
+    """Whether the rule requires two terms to differ that are unified."""
     for step in side.steps:
         match step:
             case Filter(Binary("!=", Variable() | Constant() as left, Variable() | Constant() as right)):
@@ -417,7 +417,7 @@ def _unequal(side: _Side, same: _Same) -> bool:
 
 
 def _opposed(one: _Side, other: _Side, same: _Same) -> bool:
-    """Whether one rule needs an atom that the other negates."""
+    """Whether one rule requires an atom that the other negates."""
     needed, negated = (
         {(a.predicate, tuple(same.find(side.key(t)) for t in a.terms)) for a in atoms}
         for side, atoms in ((one, one.positives), (other, other.negatives))
@@ -428,7 +428,7 @@ def _opposed(one: _Side, other: _Side, same: _Same) -> bool:
 def finish(
     rule: Draft, recursive: bool, keyed: Mapping[str, Keyed], findings: Findings
 ) -> Aggregation | None:
-    """Fill in the contributors and the monotonic form."""
+    """Determine the contributors and the monotonic form."""
     aggregate = rule.aggregate
     if aggregate is None:
         return None

@@ -1,4 +1,4 @@
-"""What a later state undoes: conditions on values that a recursion improves, equalities that merged nulls change."""
+"""Conclusions that later states invalidate: conditions on improving values, equalities changed by unified nulls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Directions = dict[str, int]
 def check_undone(
     drafts: Sequence[Draft], number: Mapping[str, int], keyed: Mapping[str, Keyed], findings: Findings
 ) -> None:
-    """Warn of conditions that hold for a value on the way and not for the last: what they let through stays.
+    """Warn of conditions that may hold for an intermediate value only: their conclusions are not retracted.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _report(condition: str, span: Span, keep: str, findings: Findings) -> None:
 
 
 def _undone(node: Expression, changing: Directions, wanted: bool) -> Iterator[Expression]:
-    """Comparisons that are `wanted` to hold and can turn; where nothing is known of them, none."""
+    """Comparisons that are `wanted` to hold and can become false; none if nothing is known of them."""
     match node:
         case Unary(operator="!"):
             yield from _undone(node.operand, changing, not wanted)
@@ -98,7 +98,7 @@ def _undone(node: Expression, changing: Directions, wanted: bool) -> Iterator[Ex
 
 
 def _direction(node: Expression, changing: Directions) -> int | None:
-    """1 where a value can only rise, -1 where it can only fall, 0 where it stays, `None` where unknown."""
+    """1 if a value can only rise, -1 if it can only fall, 0 if it is constant, `None` if unknown."""
     match node:
         case Constant():
             return 0
@@ -125,7 +125,7 @@ def _sum(left: int | None, right: int | None) -> int | None:
 
 
 def _product(left: Expression, right: Expression, changing: Directions) -> int | None:
-    """Direction of a product with a constant factor; of any other it depends on signs."""
+    """Direction of a product with a constant factor; that of other products depends on signs."""
     if isinstance(left, Constant):
         left, right = right, left
     if isinstance(right, Constant) and isinstance(right.value, int | float) and right.value != 0:
@@ -137,10 +137,10 @@ def _product(left: Expression, right: Expression, changing: Directions) -> int |
 def check_equalities(
     unifications: Sequence[Unification], strata: Iterable[Stratum], findings: Findings
 ) -> None:
-    """Warn of equalities behind a negation or a stratified aggregate of predicates that can hold nulls.
+    """Warn of equalities that depend on a negation or a stratified aggregate of predicates that can hold nulls.
 
-    Merging two nulls can make a negated atom true, or a total another one; what an equality concluded from the
-    state before is not taken back.
+    Unifying two nulls can make a negated atom true, or change a total; what an equality concluded before is not
+    retracted.
     """
     rules = [rule for stratum in strata for rule in stratum.rules] if unifications else []
     nulls = _with_nulls(rules)
@@ -162,7 +162,7 @@ def check_equalities(
 
 
 def _with_nulls(rules: Sequence[CheckedRule]) -> set[str]:
-    """Predicates with a null of some rule above them."""
+    """Predicates that depend on a rule that invents nulls."""
     return grown(
         {rule.head.predicate for rule in rules if _makes_nulls(rule)},
         lambda found: {r.head.predicate for r in rules if any(a.predicate in found for a in r.positives)},
@@ -175,7 +175,7 @@ def _makes_nulls(rule: CheckedRule) -> bool:
 
 
 def _strict_uses(rule: CheckedRule, rules: Sequence[CheckedRule]) -> Iterator[tuple[CheckedAtom, str]]:
-    """Atoms under negation or a stratified aggregate that a rule needs, its own first."""
+    """Atoms under negation or a stratified aggregate on which a rule depends, its own first."""
     seen: set[str] = set()
     queue = [rule]
     for current in queue:

@@ -1,4 +1,4 @@
-"""Where outputs are written: never over a file that the program reads."""
+"""Targets of outputs, which must never overwrite a file that the program reads."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 
 @dataclass(frozen=True)
 class Place:
-    """A file, or a table of a database; `table` is `None` where only the file is known.
+    """A file, or a table of a database; `table` is `None` if only the file is known.
 
-    Of a server a table may be named with its schema or without; then it can be any of this name.
+    A table on a server may be named with or without its schema; without, it matches any table of this name.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Place:
     server: bool = False
 
     def meets(self, other: Place) -> bool:
-        """Whether both can be the same thing."""
+        """Whether both can be the same file or table."""
         if self.file != other.file:
             return False
         if self.table is None or other.table is None:
@@ -51,7 +51,7 @@ class Place:
 
 
 def place_of(bind: Bind, *, written: bool) -> Place:
-    """Tell where a bind points."""
+    """Place of a bind."""
     path = Path(bind.path)
     if bind.source not in DATABASES:
         return Place(path.resolve())
@@ -64,12 +64,12 @@ def place_of(bind: Bind, *, written: bool) -> Place:
 
 
 def place_on_server(options: Mapping[str, str], table: str | None) -> Place:
-    """Tell where a table of a database server is."""
+    """Place of a table on a database server."""
     return Place(place_of_server(options), table_of(options, table) if table else None, server=True)
 
 
 def check_targets(program: Program, notes: Annotations, derived: Collection[str], findings: Findings) -> None:
-    """Check the binds of outputs: their formats, and that nothing is lost by writing them."""
+    """Check the binds of outputs: their formats, and that writing them destroys no data."""
     targets = notes.writes(derived)
     arities = {atom.predicate: atom.arity for atom in program.heads}
     for bind in targets:
@@ -117,7 +117,7 @@ def _check_place(
 
 
 def _asks(query: Query, place: Place) -> bool:
-    """Whether a query reads what stands at a place: its database, or a file that it names."""
+    """Whether a query reads a place: its database, or a file that it names."""
     if query.source in SERVERS or place.server:
         table = (place.table or "").rpartition(".")[2]
         same = query.source in SERVERS and place_of_server(query.options) == place.file
@@ -135,7 +135,7 @@ def _names(query: Query, table: str) -> bool:
 
 
 def _unfounded(program: Program, notes: Annotations, targets: set[str]) -> set[str]:
-    """Written predicates whose rules all need, directly or not, facts that only their own files could give."""
+    """Written predicates whose rules all depend, directly or not, on facts that only their own files could supply."""
     rules = [
         (atom.predicate, {a.predicate for a in rule.body if isinstance(a, Atom)})
         for rule in program.clauses

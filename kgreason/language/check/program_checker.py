@@ -1,4 +1,4 @@
-"""From text to a checked program: the only place where a `CheckedProgram` is built."""
+"""Entry points of the checker, from text to a checked program; a `CheckedProgram` is built only here."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from kgreason.language.syntax.syntax_tree import Annotation, Atom, Program
 
 @dataclass(frozen=True)
 class Examined:
-    """What checking a rule file finds.
+    """Result of checking a rule file.
 
     Attributes
     ----------
     program
         `None` if there are errors.
     diagnostics
-        Errors and warnings, in the order of the text, file by file.
+        Errors and warnings in text order, file by file.
     sources
         Text of every file that was read, by its name in spans.
     """
@@ -65,7 +65,7 @@ def load_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool 
     Parameters
     ----------
     given
-        Predicates whose facts come with the call.
+        Predicates whose facts are supplied by the caller.
     allow_files
         Whether the rules may name any file and any server; see `kgreason.language.check.file_access`.
 
@@ -78,12 +78,12 @@ def load_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool 
 
 
 def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> CheckedProgram:
-    """Parse and check a program; relative paths in it are relative to the current folder.
+    """Parse and check a program; relative paths in it are relative to the working directory.
 
     Parameters
     ----------
     allow_files
-        As for `load_file`; without it the files that the text names lie in the current folder.
+        As for `load_file`; if false, files named in the text must lie in the working directory.
 
     Raises
     ------
@@ -100,10 +100,10 @@ def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> 
 
 
 def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> Examined:
-    """Read and check a rule file; all that is wrong with it comes back, nothing is raised.
+    """Read and check a rule file, returning all diagnostics instead of raising an error.
 
-    Sources and targets that the rules may not reach are errors here; a program that is loaded may have them, for its
-    data may come from elsewhere, and is stopped when it uses them.
+    Sources and targets that the rules may not reach are errors here. A loaded program may have them, since its data may
+    be supplied otherwise; it fails when it uses them.
     """
     found = _examine_file(path, given, allow_files=allow_files)
     if found.program is None or not found.program.beyond:
@@ -199,7 +199,7 @@ def _assemble(
 
 
 def _defined(program: Program, notes: Annotations) -> frozenset[str]:
-    """Predicates with rules, facts or a source, be they right or wrong."""
+    """Predicates with rules, facts or a source, whether or not these are valid."""
     written = {a.predicate for a in program.heads} | {f.atom.predicate for f in program.facts}
     sources = {
         str(c.arguments[0].value)

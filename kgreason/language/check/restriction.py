@@ -1,4 +1,4 @@
-"""The part of a program that some goals depend on."""
+"""Restriction of a program to the rules that some goals depend on."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def restricted(program: CheckedProgram, goals: Iterable[str]) -> CheckedProgram:
     for stratum in reversed(program.strata):
         if not needed & stratum.predicates:
             continue
-        for rule in stratum.rules:  # members of one component need each other
+        for rule in stratum.rules:  # members of a component depend on each other
             needed.update(a.predicate for a in (*rule.positives, *rule.negatives))
         strata.append(stratum)
     strata.reverse()
     found = program.wardedness
-    if not found.warded or found.harmful_joins:  # what is left may be warded
+    if not found.warded or found.harmful_joins:  # the restricted program may be warded
         found = wardedness(strata, nullable_inputs((*program.binds, *program.queries_bound), program.arities))
     return replace(
         program,

@@ -1,4 +1,4 @@
-"""What is wrong with variables: unbound ones, assignments that wait for each other, values lost to aggregation."""
+"""Errors of variables: unbound variables, cyclic assignments, values not available after aggregation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgreason.language.vocabulary import meant
 
 
 class Safety:
-    """Reports of one rule; each check says whether all is well.
+    """Safety checks of one rule; each returns whether it passes.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ class Safety:
         self.positives, self.negatives, self.findings = positives, negatives, findings
 
     def all_bound(self, steps: Sequence[Step], available: set[str]) -> bool:
-        """Report what could not be ordered: cycles of assignments, and variables nothing binds."""
+        """Report steps that could not be ordered: cyclic assignments and unbound variables."""
         for variable, step in self._waiting(steps, available):
             self.unbound(variable, step)
         return not steps
 
     def _waiting(self, steps: Sequence[Step], known: set[str]) -> Iterator[tuple[Variable, Step]]:
-        """Variables of steps that nothing gives a value; reports assignments that wait for each other."""
+        """Unbound variables of steps; reports cyclic assignments."""
         assigned = {s.variable: s for s in steps if isinstance(s, Assign)}
         if found := cycle(assigned):
             self._report_cycle(found)
@@ -55,7 +55,7 @@ class Safety:
         )
 
     def unbound(self, variable: Variable, step: Step | None, where: str = "") -> None:
-        """Report a variable without a value."""
+        """Report an unbound variable."""
         self.findings.add(
             "E101",
             f"the variable {shown(variable)} is not bound{where}",
@@ -83,7 +83,7 @@ class Safety:
         return {v for a in self.positives for v in a.variables if not v.startswith("_")}
 
     def aggregate_bound(self, aggregate: AggregateDraft, available: set[str]) -> bool:
-        """Check the variables that an aggregate takes."""
+        """Check the variables that an aggregate uses."""
         free = [v for v in variables(aggregate.node) if v.name not in available]
         for variable in free:
             self.unbound(variable, None, f" where `{aggregate.node}` aggregates")
@@ -92,7 +92,7 @@ class Safety:
     def visible(
         self, steps: Sequence[Step], seen: set[str], available: set[str], aggregate: AggregateDraft
     ) -> bool:
-        """Report what could not be ordered behind the aggregation, where only `seen` has values."""
+        """Report steps that could not be ordered after the aggregation, where only `seen` has values."""
         for variable, step in self._waiting(steps, seen):
             if variable.name not in available:
                 self.unbound(variable, step)
@@ -108,7 +108,7 @@ class Safety:
         return not steps
 
     def negations(self, late: set[str]) -> bool:
-        """Report negated atoms with values that only the aggregation gives."""
+        """Report negated atoms that use values of the aggregation."""
         culprits = [a for a in self.negatives if set(a.variables) & late]
         for atom in culprits:
             self.findings.add(
@@ -137,7 +137,7 @@ class Safety:
         return False
 
     def one_group(self, aggregate: AggregateDraft) -> None:
-        """Warn that the aggregate of a constraint, which has no head, is one value of all matches."""
+        """Warn that the aggregate of a constraint, which has no head, is one value over all matches."""
         told = names(aggregate.node)
         rest = [v for v in dict.fromkeys(v for a in self.positives for v in a.variables) if v not in told]
         rest = [v for v in rest if not v.startswith("_")]
@@ -166,9 +166,9 @@ class Safety:
         return not free
 
     def misspelt(self, invented: Variable, in_head: set[str]) -> bool:
-        """Warn of an existential variable that is probably a slip of one of the body, which the head lacks.
+        """Warn of an existential variable that is probably a misspelt body variable missing from the head.
 
-        Returns whether it did.
+        Returns whether there is one.
         """
         twin = next((v for v in sorted(self._known() - in_head) if _alike(v, invented.name)), None)
         if twin is None or invented.anonymous:
@@ -183,7 +183,7 @@ class Safety:
         return True
 
     def forgotten(self, invented: Sequence[Variable], once: Sequence[Variable]) -> None:
-        """Warn of an existential variable beside one of the body that has no use: they may be meant as one."""
+        """Warn of an existential variable and an unused body variable that may be meant to be the same."""
         named = [v for v in invented if not v.anonymous]
         if not named or not once:
             return
@@ -203,7 +203,7 @@ class Safety:
 
 
 def decimal_comma(before: Expression | None, node: Expression) -> str | None:
-    """Tell what is the matter with ``W >= 0,5``: the comma ends the condition."""
+    """Explain ``W >= 0,5``: the comma ends the condition."""
     left = before.right if isinstance(before, Binary) else before
     if not all(isinstance(n, Constant) and type(n.value) is int for n in (left, node)):
         return None
@@ -225,7 +225,7 @@ def _place(step: Step | None) -> str:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two names differ by a slip, not by a number or a letter behind a short name."""
+    """Whether two names differ by a typing error, not by a number or a letter after a short name."""
     a, b = (name.lower().rstrip("0123456789_") for name in (one, other))
     if a == b:
         return one.lower() == other.lower()
@@ -233,17 +233,17 @@ def _alike(one: str, other: str) -> bool:
 
 
 def shown(variable: Variable) -> str:
-    """Write a variable within a sentence."""
+    """The variable as shown in messages."""
     return "`_`" if variable.anonymous else variable.name
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Ask for the known variable that a name is probably a slip of."""
+    """Suggest the known variable that a name is probably a misspelling of."""
     return meant(name, [v for v in known if not v.startswith("_")], "{}") if len(name) > 2 else None
 
 
 def cycle(assigned: dict[str, Assign]) -> list[Assign]:
-    """A cycle among assignments that wait for each other, empty if there is none."""
+    """A cycle of assignments that depend on each other; empty if there is none."""
     for start in assigned:
         path: list[str] = []
         current: str | None = start

@@ -1,4 +1,4 @@
-"""From clauses to strata of checked rules: components of predicates, and the cycles that make strata impossible."""
+"""Stratification: components of predicates as strata of checked rules, and cycles that prevent stratification."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What the facts, rules, equalities and constraints of a program become.
+    """Checked facts, rules, equalities and constraints of a program.
 
     Attributes
     ----------
     hidden
-        Arities of the predicates that only kgreason knows; their names start with ``#``.
+        Arities of internal predicates; their names start with ``#``.
     """
 
     facts: tuple[CheckedAtom, ...]
@@ -63,12 +63,12 @@ class Built:
 
 
 def read_conditions(program: Program, defined: frozenset[str]) -> Program:
-    """Make conditions of the body atoms that are calls of functions, as ``contains(X, "a")``.
+    """Convert body atoms that are function calls, such as ``contains(X, "a")``, to conditions.
 
     Parameters
     ----------
     defined
-        Predicates with facts, rules or annotations: they win over functions of the same name.
+        Predicates with facts, rules or annotations: they take precedence over functions of the same name.
     """
 
     def resolved(item: BodyItem) -> BodyItem:
@@ -88,12 +88,12 @@ def read_conditions(program: Program, defined: frozenset[str]) -> Program:
 
 
 def build(program: Program, findings: Findings) -> Built:
-    """Check all facts and rules of a program; what it returns is whole only if there are no errors.
+    """Check all facts and rules of a program; the result is complete only if there are no errors.
 
     Parameters
     ----------
     program
-        With the clauses of all its files, as `read_conditions` gives it.
+        With the clauses of all its files, as returned by `read_conditions`.
     """
     for clause in program.bodied:
         if len(clause.body) > LONGEST:
@@ -130,7 +130,7 @@ def build(program: Program, findings: Findings) -> Built:
 
 
 def _written(program: Program, findings: Findings) -> Iterator[Written]:
-    """Clauses with a body, in the order of the text."""
+    """Clauses with a body, in text order."""
     for clause in program.clauses:
         if isinstance(clause, UnsupportedClause):
             findings.add("E205", f"{clause.feature}: not supported by this version", clause.span)
@@ -148,7 +148,7 @@ def _written(program: Program, findings: Findings) -> Iterator[Written]:
 def _facts(
     program: Program, number: int, findings: Findings
 ) -> tuple[tuple[CheckedAtom, ...], list[Written]]:
-    """Facts of constants; those with Skolem terms become rules without a body, numbered behind the others."""
+    """Facts of constants; facts with Skolem terms become rules without a body, numbered after the others."""
     facts: dict[CheckedAtom, None] = {}
     nulls: list[Written] = []
     for clause in program.facts:
@@ -206,14 +206,14 @@ def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) ->
 
 
 def _loops(rule: Draft, number: Mapping[str, int]) -> bool:
-    """Whether some head of the rule needs itself through this rule."""
+    """Whether some head of the rule depends on itself through this rule."""
     below = {number.get(atom.predicate) for atom in rule.positives}
     return any(number[head.predicate] in below for head in rule.heads)
 
 
 @dataclass(frozen=True, slots=True)
 class _Dependency:
-    """`head` needs `body`; through negation or a stratified aggregate it needs all of it before."""
+    """`head` depends on `body`; through negation or a stratified aggregate, all of `body` must be complete before."""
 
     head: str
     body: str
@@ -245,7 +245,7 @@ def _strict(rule: Written) -> bool:
 
 
 def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[frozenset[str]]:
-    """Strongly connected components of the head predicates, each after those it depends on (Kosaraju, iterative)."""
+    """Strongly connected components of the head predicates in dependency order (Kosaraju, iterative)."""
     below: dict[str, list[str]] = {h: [] for h in heads}
     above: dict[str, list[str]] = {h: [] for h in below}
     for edge in edges:
@@ -260,7 +260,7 @@ def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[froz
 
 
 def _left(start: str, following: Mapping[str, Sequence[str]], seen: set[str]) -> Iterator[str]:
-    """Nodes in the order in which a depth-first search leaves them; those `seen` are no part of it."""
+    """Nodes in post-order of a depth-first search; nodes in `seen` are skipped."""
     work = [(start, iter(following[start]))] if start not in seen else []
     seen.add(start)
     while work:
@@ -283,7 +283,7 @@ def _report_unstratified(
             if edge.kind == "positive" or _edge_key(edge) in reported:
                 continue
             path = _path(edge.body, edge.head, inside)
-            reported.update(map(_edge_key, (edge, *path)))  # one cycle with two negations is one mistake
+            reported.update(map(_edge_key, (edge, *path)))  # report a cycle with two negations once
             _report_cycle(edge, path, findings)
 
 
@@ -292,7 +292,7 @@ def _edge_key(edge: _Dependency) -> tuple[str, str, str]:
 
 
 def _path(start: str, goal: str, edges: Sequence[_Dependency]) -> list[_Dependency]:
-    """Shortest path of dependencies, empty if `start` is `goal`."""
+    """Shortest path of dependencies; empty if `start` is `goal`."""
     came: dict[str, _Dependency | None] = {start: None}
     queue = [start]
     for node in queue:

@@ -1,8 +1,8 @@
-"""Wardedness: whether the chase of a program can be cut off without losing answers, and why not.
+"""Wardedness: whether the chase of a program can be cut off without losing answers, and if not, why.
 
-A variable of a rule is *harmful* if it stands in affected positions of the body only, else *harmless*; it is
-*dangerous* if it is harmful and stands in the head, too. A rule is *warded* if all its dangerous variables stand in one
-body atom, the ward, that shares only harmless variables with the rest of the body. The fragments, narrowest first:
+A variable of a rule is *harmful* if it occurs in affected positions of the body only, otherwise *harmless*; it is
+*dangerous* if it is harmful and occurs in the head. A rule is *warded* if all its dangerous variables occur in one body
+atom, the ward, that shares only harmless variables with the rest of the body. The fragments, narrowest first:
 
 - Datalog: no existential variable and no Skolem term.
 - linear: at most one positive body atom in each rule.
@@ -10,10 +10,10 @@ body atom, the ward, that shares only harmless variables with the rest of the bo
 - piecewise linear: warded, and each body has at most one atom that is mutually recursive with a head.
 - warded: each rule is warded.
 
-Equalities and constraints have no head: they are always warded, and take no part in the other definitions.
+Equalities and constraints have no head: they are always warded, and the other definitions ignore them.
 
-A *harmful join* brings harmful variables of several atoms together. So does a negation, and an aggregate that counts or
-combines harmful variables, or groups by them: one copy of what is isomorphic is not enough for them.
+A *harmful join* joins several atoms by harmful variables. Negation of harmful variables counts as one, and so does an
+aggregate that counts, combines or groups by them: for these, one representative of isomorphic facts is not sufficient.
 
 References
 ----------
@@ -54,7 +54,7 @@ Affected = Mapping[Position, Written | None]
 
 @dataclass(frozen=True, slots=True)
 class Warding:
-    """What is known of the nulls of one rule as written.
+    """Analysis of the nulls of one rule as written.
 
     Attributes
     ----------
@@ -63,14 +63,15 @@ class Warding:
     ward
         The atom that holds the dangerous variables; `None` if there are none, or the rule is not warded.
     reason
-        Why it is not warded; empty if it is.
+        Why the rule is not warded; empty if it is.
     joined
-        Most body atoms that are joined through harmful variables; 0 if there is no such join. An aggregate over
-        harmful variables counts as one more atom.
+        Largest number of body atoms joined through harmful variables; 0 if there is no such join. An aggregate over
+        harmful
+        variables counts as one more atom.
     closed
-        Whether harmful variables stand under `not` or in an aggregate.
+        Whether harmful variables occur under `not` or in an aggregate.
     aggregates
-        Whether harmful variables stand in an aggregate.
+        Whether harmful variables occur in an aggregate.
     """
 
     rule: CheckedRule
@@ -173,7 +174,7 @@ def _listed(words: str, variables: Iterable[str]) -> str:
 
 
 def _joined(rule: Written, harmful: frozenset[str]) -> int:
-    """Size of the largest set of body atoms that hang together by harmful variables, if it is two or more."""
+    """Size of the largest set of body atoms connected by harmful variables, if it is at least two."""
     parts: list[tuple[set[str], int]] = []
     atoms = rule.first.body
     links = [(rule.variables(atom) & harmful, 1) for atom in atoms]
@@ -193,14 +194,14 @@ def _joined(rule: Written, harmful: frozenset[str]) -> int:
 
 
 def _aggregated(rule: Written) -> frozenset[str]:
-    """Body variables that the aggregate groups by, tells contributions apart by, or combines."""
+    """Body variables that the aggregate groups by, combines, or uses as contributors."""
     aggregation = rule.first.aggregation
     if aggregation is None:
         return frozenset()
     found = {*aggregation.group, *aggregation.contributors}
     if aggregation.argument is not None:
         found |= set(names(aggregation.argument))
-    for step in reversed(rule.first.before):  # what was assigned last is computed from the values before
+    for step in reversed(rule.first.before):  # values are computed from earlier ones
         if isinstance(step, Assign) and step.variable in found:
             found |= set(names(step.expression))
     return frozenset(rule.same.get(v, v) for v in found)
@@ -231,10 +232,10 @@ def _guarded(rule: Written) -> bool:
 
 
 def endless(rules: Sequence[Written], affected: Affected) -> bool:
-    """Whether a null can be made of a null of the same kind, so that the chase might not end by itself.
+    """Whether a null can be made from a null of the same kind, so that the chase may not terminate by itself.
 
     Nulls flow from affected body positions to head positions; the program is weakly acyclic (Fagin et al.: Data
-    Exchange: Semantics and Query Answering, ICDT 2003, section 3.1) if no circle of the flow makes a new null.
+    Exchange: Semantics and Query Answering, ICDT 2003, section 3.1) if no cycle of the flow makes a new null.
     """
     flows: dict[Position, set[Position]] = {}
     makes: set[tuple[Position, Position]] = set()
@@ -256,17 +257,18 @@ def endless(rules: Sequence[Written], affected: Affected) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WardedReport:
-    """The fragment of a program, its affected positions, and the variables of each rule.
+    """Fragment of a program, its affected positions, and the variables of each rule.
 
     Attributes
     ----------
     ends
-        Whether the chase ends by itself, be the program warded or not (it is weakly acyclic).
+        Whether the chase terminates by itself, whether or not the program is warded (it is weakly acyclic).
     positions
-        Those that can hold nulls, sorted, 0-based here and counted from 1 in the text; each with the rule that makes
-        it so, `None` where an input does.
+        Positions that can hold nulls, sorted, 0-based here and counted from 1 in the text; each with the rule that
+        makes it
+        affected, `None` for an input.
     rules
-        In the order of the text.
+        In text order.
     """
 
     wardedness: Wardedness
@@ -299,7 +301,7 @@ def _lines(warding: Warding) -> list[str]:
 
 
 def explain(program: CheckedProgram) -> WardedReport:
-    """Tell which positions of a program can hold nulls, and what that means for each rule.
+    """Report the affected positions of a program and their consequences for each rule.
 
     Examples
     --------
@@ -330,7 +332,7 @@ def explain(program: CheckedProgram) -> WardedReport:
 
 
 def warn_unwarded(strata: Sequence[Stratum], nullable: Collection[Position], findings: Findings) -> None:
-    """Name the rules that are not warded, unless the chase ends by itself."""
+    """Warn of rules that are not warded, unless the chase terminates by itself."""
     rules, affected, wardings = _warded([r for s in strata for r in s.rules], nullable)
     for warding in wardings if endless(rules, affected) else ():
         if warding.reason:

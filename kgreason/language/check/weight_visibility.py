@@ -1,13 +1,13 @@
-"""What rules can see of the weights of edges.
+"""Visibility of edge weights to the rules.
 
-Two graphs whose weights differ only where the rules cannot see it have the same derived edges, so one
-evaluation serves both. A weight may be
+Two graphs whose weights differ only invisibly have the same derived edges, so one evaluation serves both. A weight may
+be
 
 - unread: it never leaves its atom;
-- compared: it only meets numeric constants in comparisons; then the open interval between two constants
-  that it lies in (or the constant that it equals) is all there is to see;
-- added: besides, it is an argument of ``msum`` or ``mmax`` (also inside ``+`` and ``*``) whose result is
-  compared; then derived facts can only grow with it, see `monotone_outcome`;
+- compared: it is only compared with numeric constants; then only the open interval between two constants in which it
+  lies (or the constant that it equals) is visible;
+- added: besides, it is an argument of ``msum`` or ``mmax`` (also inside ``+`` and ``*``) whose result is compared; then
+  derived facts can only grow with it, see `monotone_outcome`;
 - read: anything else, for instance equality with another weight.
 """
 
@@ -25,7 +25,7 @@ MIRRORED = {"<": ">", "<=": ">="}
 
 
 class Use(IntEnum):
-    """How much of a weight is seen, from nothing to all."""
+    """Visibility of a weight, from nothing to everything."""
 
     UNREAD = 0
     COMPARED = 1
@@ -35,16 +35,16 @@ class Use(IntEnum):
 
 @dataclass(frozen=True)
 class WeightUse:
-    """How the rules use the weights of one edge predicate.
+    """Use of the weights of one edge predicate.
 
     Attributes
     ----------
     use
-        How much they see.
+        Visibility of the weights.
     constants
-        What single weights are compared with, ascending.
+        Constants that single weights are compared with, ascending.
     bounds
-        What sums and maxima of weights are compared with, ascending.
+        Constants that sums and maxima of weights are compared with, ascending.
     """
 
     use: Use
@@ -53,7 +53,7 @@ class WeightUse:
 
 
 def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
-    """Find how the weights of each edge predicate of arity 3 are used.
+    """Determine the use of the weights of each edge predicate of arity 3.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
     for predicate in program.edges:
         if program.arities.get(predicate) != 3:
             continue
-        # A ground fact of a derived predicate competes with derived ones of the same weight or key.
+        # A ground fact of a derived predicate competes with derived facts of the same weight or key.
         use = Use.READ if predicate in program.heads else Use.UNREAD
         constants, bounds = set[float](), set[float]()
         for rule in program.rules:
@@ -97,8 +97,8 @@ def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float
             return Use.READ, set()
         use, constants = Use.COMPARED, constants | values
     if aggregation:
-        # Facts are a set and one contribution counts per contributor: who contributes with the weight
-        # as a part of his name tells parallel edges of different weights apart.
+        # Facts are a set and one contribution counts per contributor: with the weight among the contributors,
+        # parallel edges of different weights are distinguished.
         if name in aggregation.contributors or name in aggregation.group:
             return Use.READ, set()
         if aggregation.argument is not None and name in names(aggregation.argument):
@@ -107,7 +107,7 @@ def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float
 
 
 def _compared(expression: Expression, name: str) -> set[float] | None:
-    """Constants that a variable is compared with; `None` if it takes part in anything but comparisons."""
+    """Constants that a variable is compared with; `None` if it is used in other ways."""
     if name not in names(expression):
         return set()
     match expression:
@@ -146,25 +146,25 @@ def _number(constant: Constant) -> float | None:
 
 
 def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> frozenset[str] | None:
-    """Find the predicates that decide whether raising added weights changes what is derived.
+    """Predicates that decide whether raising added weights changes the derived facts.
 
-    Let every weight lie between a lower and an upper one that compare alike with all constants, none of
-    them negative. By induction over the strata:
+    Let every weight lie between a lower and an upper weight that compare alike with all constants, none of them
+    negative. By induction over the strata:
 
-    - A *growing* stratum holds, with higher weights, at least the facts that it holds with lower ones: in
-      its rules an added weight only raises sums and maxima, these only meet lower bounds, nothing that
-      depends on added weights is negated, and its least fixpoint is monotone in its input.
-    - Any other stratum must not add weights itself. What it reads of growing strata, the *outcome*, is
-      compared: if it is the same for the lower and the upper weights, it is the same for all between them,
-      and so is all that the stratum derives.
+    - A *growing* stratum holds, with higher weights, at least the facts that it holds with lower ones: in its rules an
+      added weight only raises sums and maxima, these are only compared with lower bounds, nothing that depends on
+      added weights is negated, and its least fixpoint is monotone in its input.
+    - Any other stratum must not add weights itself. The predicates of growing strata that it reads, the *outcome*, are
+      compared: if they are the same for the lower and the upper weights, they are the same for all weights in between,
+      and so is everything that the stratum derives.
 
-    So if each outcome predicate, and each goal in a growing stratum, holds as many facts for the lower as
-    for the upper weights, the goals are the same for all weights between.
+    So if each outcome predicate, and each goal in a growing stratum, holds as many facts for the lower as for the upper
+    weights, the goals are the same for all weights in between.
 
     Returns
     -------
     frozenset or None
-        The predicates to compare; `None` where a stratum that adds weights does not grow with them.
+        The predicates to compare; `None` if a stratum adds weights but does not grow with them.
     """
     added = frozenset(p for p, use in uses.items() if use.use is Use.ADDED)
     growing: set[str] = set()
@@ -173,7 +173,7 @@ def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> 
         moved = growing | stratum.predicates
         keyed = any(
             p in program.keyed for p in stratum.predicates
-        )  # a better value takes the place of another
+        )  # a value replaced by a better one is no longer derived
         if not keyed and all(_grows(rule, added, moved) for rule in stratum.rules):
             if any(
                 _adds(r, added) or any(a.predicate in growing for a in r.positives) for r in stratum.rules
@@ -187,7 +187,7 @@ def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> 
 
 
 def only_grows(program: CheckedProgram) -> bool:
-    """Whether facts of a program can only become more when weights rise.
+    """Whether raising weights can only add facts.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def only_grows(program: CheckedProgram) -> bool:
 
 
 def only_gains(program: CheckedProgram) -> bool:
-    """Whether facts of a program can only become more when the graph gains vertices and edges.
+    """Whether adding vertices and edges to the graph can only add facts.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def only_gains(program: CheckedProgram) -> bool:
 
 
 def _asks_for_more(rule: CheckedRule, weighed: frozenset[str]) -> bool:
-    """Whether the conditions on weights, once true, stay so when these rise."""
+    """Whether conditions on weights, once true, remain true when the weights rise."""
     weights = [a.terms[2] for a in rule.body if a.predicate in weighed]
     conditions = [step.expression for step in rule.steps]
     return all(
@@ -282,7 +282,7 @@ def _raises(aggregation: Aggregation, weights: frozenset[str]) -> bool:
 
 def _rises(expression: Expression, weights: frozenset[str]) -> bool:
     """Whether an expression is never negative and can only rise with the weights, which are not negative."""
-    # Rounding does no harm: sums and products of doubles are rounded monotonically.
+    # Rounding is harmless: sums and products of doubles are rounded monotonically.
     if isinstance(expression, Variable):
         return expression.name in weights
     if isinstance(expression, Constant):
@@ -294,7 +294,7 @@ def _rises(expression: Expression, weights: frozenset[str]) -> bool:
 
 
 def bounds_below(expression: Expression, name: str) -> bool:
-    """Whether a condition, once true, stays so when the variable rises."""
+    """Whether a condition, once true, remains true when the variable rises."""
     if not isinstance(expression, Binary):
         return False
     left, right = expression.left, expression.right

@@ -1,1 +1,1 @@
-"""From text to a syntax tree."""
+"""Parser: from text to a syntax tree."""

@@ -1,4 +1,4 @@
-"""Cut a text into clauses, the tokens up to each final ``.``, and find what is wrong below the grammar."""
+"""Splitting of a text into clauses, each ended by ``.``, and detection of lexical errors."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def plain_facts(text: str, start: int, line: int, file: str) -> tuple[list[Fact]
     Parameters
     ----------
     start, line
-        Where the clause ends.
+        End of the clause.
 
     Returns
     -------
     facts
-        As many as follow each other, perhaps none.
+        Consecutive facts, possibly none.
     end
-        Where the first line begins that holds something else; `start` if there are no facts.
+        Start of the first line that holds something else; `start` if there are no facts.
 
     Examples
     --------
@@ -67,11 +67,11 @@ def _value(written: str) -> Value:
     return float(written) if "." in written else int(written)
 
 
-DEPTH = 100  # a tree deeper than this would exhaust the stack of the recursive walks over it
+DEPTH = 100  # maximum nesting; a deeper tree would exhaust the stack of recursive functions
 
-LENGTH = 1_000_000  # tokens of a clause: each takes some 300 bytes
+LENGTH = 1_000_000  # maximum tokens of a clause: each takes some 300 bytes
 
-SHORT = 10_000  # characters of a clause that is rewritten
+SHORT = 10_000  # maximum characters of a clause that is rewritten
 
 _SIGNS = {"≠": "!=", "≤": "<=", "≥": ">=", "⟨": "<", "⟩": ">", "∧": ",", "¬": "not ", "−": "-"}
 OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE"})
@@ -102,7 +102,7 @@ _CHARACTERS = {
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The tokens of one clause; `problem` is set where they are no use to the grammar."""
+    """Tokens of one clause; `problem` is set if the grammar cannot parse them."""
 
     tokens: list[Token]
     documentation: str
@@ -115,21 +115,21 @@ def span(first: Token, last: Token, file: str) -> Span:
 
 
 def clauses(lexer: Lark, text: str, file: str) -> Iterator[Clause | list[Fact]]:
-    """Cut a text at the ``.`` that ends each clause.
+    """Split a text at the ``.`` that ends each clause.
 
     Parameters
     ----------
     lexer
         The grammar.
     text
-        Source of any content: characters outside the language end up in `Clause.problem`.
+        Source of any content: characters outside the language are reported in `Clause.problem`.
     file
         Name for spans.
 
     Yields
     ------
     Clause or list of Fact
-        A clause for the parser, or lines of facts that need none.
+        A clause for the parser, or lines of facts that do not need it.
     """
     cutter = _Cutter(file, text)
     thread = lexer.parse_interactive(text).lexer_thread
@@ -146,13 +146,13 @@ def clauses(lexer: Lark, text: str, file: str) -> Iterator[Clause | list[Fact]]:
             facts, end = plain_facts(text, place.char_pos, place.line, file)
             if facts:
                 yield facts
-                place.feed(text[place.char_pos : end])  # the lexer goes on behind them
+                place.feed(text[place.char_pos : end])  # the lexer continues after them
     if cutter.tokens:
         yield cutter.clause()
 
 
 class _Cutter:
-    """Gathers the tokens of a clause; those after the first problem are not kept, they may be millions."""
+    """Collector of the tokens of a clause; those after the first problem are dropped, since there may be millions."""
 
     def __init__(self, file: str, text: str) -> None:
         self._file, self._text = file, text
@@ -207,7 +207,7 @@ class _Cutter:
             )
 
     def _of_sets(self, token: Token) -> Diagnostic | None:
-        """Explain ``|`` and ``&`` of sets; `None` elsewhere."""
+        """Explain the set operators ``|`` and ``&``; `None` for other tokens."""
         *before, last = [t.type for t in self.tokens[:-1]] or [""]
         if token not in ("|", "&") or last not in ("VAR", "RBRACE", "RBRACKET", "RPAR"):
             return None
@@ -255,7 +255,7 @@ class _Cutter:
 
 
 def _documentation(comments: list[Token], first: Token) -> str:
-    """Text of the ``%%`` lines right above a clause."""
+    """Text of the ``%%`` lines directly above a clause."""
     block: list[str] = []
     below = first
     for comment in reversed(comments):
@@ -267,7 +267,7 @@ def _documentation(comments: list[Token], first: Token) -> str:
 
 
 def _arrows(tokens: list[Token]) -> Iterator[Token]:
-    """Read ``<-`` as the arrow where it is the first one, else as a comparison with a negative number."""
+    """Treat the first ``<-`` as the arrow, others as a comparison with a negative number."""
     seen = False
     for token in tokens:
         if token.type == "LEFT_ARROW" and not seen:
@@ -282,14 +282,14 @@ def _arrows(tokens: list[Token]) -> Iterator[Token]:
 
 
 def body_first(text: str, first: Token, end: int, file: str) -> Diagnostic | None:
-    """Explain a rule that begins with its body, as logic writes it; `None` for any other clause.
+    """Explain a rule that begins with its body, as in logic notation; `None` for any other clause.
 
     Parameters
     ----------
     first
         First token of the clause.
     end
-        Where the clause ends in `text`.
+        End of the clause in `text`.
     """
     start = first.start_pos or 0
     arrows = [m for m in _THEN.finditer(text, start, min(end, start + SHORT)) if m[1] or m[2]]
@@ -315,7 +315,7 @@ def body_first(text: str, first: Token, end: int, file: str) -> Diagnostic | Non
 
 
 def _clean(text: str) -> str:
-    """One part of a rule of a paper in the words of the language."""
+    """Part of a rule in mathematical notation, translated to the language."""
     for sign, word in _SIGNS.items():
         text = text.replace(sign, word)
     text = re.sub(r"%[^\n]*", "", text)
@@ -351,7 +351,7 @@ def _lexical(token: Token, file: str, suspect: Token | None) -> Diagnostic:
 
 
 def unreadable(text: str, file: str) -> Diagnostic | None:
-    """Find the first character that no text holds; positions count from the start of the file."""
+    """Find the first character that is not valid in text; positions count from the start of the file."""
     match = _NO_TEXT.search(text)
     if match is None:
         return None
@@ -368,7 +368,7 @@ def unreadable(text: str, file: str) -> Diagnostic | None:
 
 
 def percentage(number: Token, text: str) -> str | None:
-    """Tell what is the matter with ``50%``: the sign and the rest of the line are a comment."""
+    """Explain ``50%``: the sign and the rest of the line are a comment."""
     end = number.end_pos or 0
     if number.type not in ("INTEGER", "DOUBLE") or not _PERCENT.match(text, end):
         return None
@@ -376,7 +376,7 @@ def percentage(number: Token, text: str) -> str | None:
 
 
 def too_deep(where: Span) -> Diagnostic:
-    """Say that an expression is nested beyond `DEPTH`."""
+    """Error for an expression nested deeper than `DEPTH`."""
     return Diagnostic(
         "E006",
         f"this is nested more than {DEPTH} levels deep",

@@ -1,4 +1,4 @@
-"""Constants as the grammar reads them: numbers, strings, booleans, dates, and parameters in their places."""
+"""Constants of the grammar: numbers, strings, booleans, dates, and parameters used as constants."""
 
 # ruff: noqa: D102  (the grammar says what each callback gets)
 
@@ -19,7 +19,7 @@ from kgreason.language.values import Null
 from kgreason.language.vocabulary import meant
 
 GREATEST = 2**63 - 1
-LONGEST = 1_000_000  # characters that parameters may add to a string: they can double themselves
+LONGEST = 1_000_000  # characters that parameters may add to a string: expansion can be exponential
 UNKNOWN = Constant(Null(0))
 """Value of a parameter that has none; of a null, no message tells the type."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'", "$": "$", "/": "/"}
@@ -28,7 +28,7 @@ _DATE = re.compile(r"(\d+)-(\d+)-(\d+)(?:[ T](\d+):(\d+)(?::(\d+)(?:\.(\d+))?)?)
 
 
 def references(token: Token) -> list[str]:
-    """Names of the parameters that a token takes its value from."""
+    """Names of the parameters that a token refers to."""
     if token.type == "PARAMETER":
         return [str(token[2:-1])]
     if token.type != "STRING" or "$" not in token:
@@ -37,19 +37,19 @@ def references(token: Token) -> list[str]:
 
 
 class Literals(Transformer[Token, list[Clause]]):
-    """Builds constants; `found` collects diagnostics."""
+    """Builder of constants; `found` collects diagnostics."""
 
     def __init__(self) -> None:
         super().__init__()
         self.begin("<text>", "", {})
 
     def begin(self, file: str, text: str, parameters: Mapping[str, Constant]) -> None:
-        """Start on a file.
+        """Start a file.
 
         Parameters
         ----------
         file, text
-            Source, for spans and the text of what is not supported.
+            Source, for spans and the text of unsupported expressions.
         parameters
             Values of ``${name}``.
         """
@@ -57,22 +57,22 @@ class Literals(Transformer[Token, list[Clause]]):
         self.found: list[Diagnostic] = []
         self._seen: set[Diagnostic] = set()
         self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
-        self.unread = False  # whether something may hold predicates that nobody looks at
+        self.unread = False  # whether a skipped clause may hold predicates
         self.next_clause()
 
     def next_clause(self, documentation: str = "") -> None:
-        """Start on a clause."""
+        """Start a clause."""
         self.documentation = documentation
         self._anonymous = 0
         self._border: dict[Span, Constant] = {}
 
     def only(self, found: list[Diagnostic]) -> None:
-        """Forget all diagnostics but these."""
+        """Discard all diagnostics but these."""
         self.found = list(found)
         self._seen = set(found)
 
     def end_clause(self) -> None:
-        """Report what only the end of a clause decides."""
+        """Report errors that can be decided only at the end of a clause."""
         for span, constant in self._border.items():
             self._too_large(str(constant.value), span)
 
@@ -90,7 +90,7 @@ class Literals(Transformer[Token, list[Clause]]):
         self, code: str, message: str, span: Span, note: str | None = None, hint: str | None = None
     ) -> None:
         finding = Diagnostic(code, message, span, note, hint)
-        if finding not in self._seen:  # a string may hold one fault a million times
+        if finding not in self._seen:  # a string may have the same error a million times
             self._seen.add(finding)
             self.found.append(finding)
 
@@ -113,7 +113,7 @@ class Literals(Transformer[Token, list[Clause]]):
             value = 0
         constant = Constant(value, span=span)
         if value > GREATEST:
-            self._border[span] = constant  # fits behind a minus only
+            self._border[span] = constant  # valid only after a minus
         return constant
 
     def _too_large(self, shown: str, span: Span) -> None:
@@ -227,7 +227,7 @@ class Literals(Transformer[Token, list[Clause]]):
 
 
 def _impossible(year: int, month: int, day: int) -> str:
-    """Say which part of a date is out of range."""
+    """Report which part of a date is out of range."""
     if year < 1:
         return "years run from 0001 to 9999"
     if not 1 <= month <= 12:

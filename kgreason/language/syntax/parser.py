@@ -1,4 +1,4 @@
-"""Text to syntax tree.
+"""Parser from text to syntax tree.
 
 Examples
 --------
@@ -38,9 +38,9 @@ from kgreason.language.syntax.tree_builder import Builder, grammar
 
 _WORDS = frozenset({"NAME", "VAR", "IN", "NOT"})
 _LITERALS = frozenset({"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER"})
-FINDINGS = 1_000  # a file with more errors than this is no program
+FINDINGS = 1_000  # maximum number of reported errors
 
-_ONE_AT_A_TIME = Lock()  # the callbacks of the cached parser have a state
+_ONE_AT_A_TIME = Lock()  # the callbacks of the cached parser have state
 
 
 def parse(text: str, file: str = "<text>") -> Program:
@@ -56,7 +56,7 @@ def parse(text: str, file: str = "<text>") -> Program:
     Raises
     ------
     ProgramError
-        With every syntax error of the text.
+        With all syntax errors of the text.
     """
     program, diagnostics = read(text, file)
     if diagnostics:
@@ -67,14 +67,14 @@ def parse(text: str, file: str = "<text>") -> Program:
 def read(
     text: str, file: str = "<text>", given: Mapping[str, Constant] | None = None, outer: Container[str] = ()
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
-    """Parse what can be parsed: the program of the good clauses, and the errors of the others.
+    """Parse the valid clauses; returns their program and the errors of the other clauses.
 
     Parameters
     ----------
     given
-        Parameters that other files define; those of the text win.
+        Parameters defined by other files; those of the text take precedence.
     outer
-        Names of those which win over the text.
+        Names of those that take precedence over the text.
     """
     with _ONE_AT_A_TIME:
         return _read(text, file, given or {}, outer)
@@ -126,7 +126,7 @@ class _Definition:
 def _define(
     cut: Iterable[Tokens], builder: Builder, given: Mapping[str, Constant], outer: Container[str] = ()
 ) -> dict[str, Constant]:
-    """Evaluate parameters, which may refer to each other; other faults than circles are found on parsing them."""
+    """Evaluate parameters, which may refer to each other; errors other than cycles are found when parsing them."""
     values = dict(given)
     definitions = {
         name: d for clause in cut for name, d in _definitions(clause, builder) if name not in outer
@@ -171,7 +171,7 @@ def _evaluate(value: Sequence[Token], builder: Builder) -> Constant:
 
 
 def _order(needs: Mapping[str, Sequence[str]]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """Put each parameter after those it needs; and the circle of each that is in one."""
+    """Order parameters by dependency; also returns the cycle of each parameter that is in one."""
     graph = {name: [n for n in wanted if n in needs] for name, wanted in needs.items()}
     circles: dict[str, tuple[str, ...]] = {}
     while True:
@@ -199,7 +199,7 @@ def _circular(circle: tuple[str, ...], definitions: Mapping[str, _Definition]) -
 
 
 def _labelled(parsed: Iterable[Clause | None], found: list[Diagnostic]) -> Iterator[Clause]:
-    """Give the rule after ``@label("text")`` its label; `None` stands for a clause with errors."""
+    """Attach ``@label("text")`` to the rule after it; `None` represents a clause with errors."""
     label: Annotation | None = None
     for clause in parsed:
         if isinstance(clause, Annotation) and clause.name != "label":
@@ -225,7 +225,7 @@ def _with_label(clause: Bodied, label: Annotation, found: list[Diagnostic]) -> B
     text = label.arguments[0].value if label.arguments else ""
     clause = replace(clause, label=text if isinstance(text, str) else str(label.arguments[0]))
     weight = label.arguments[1].value if len(label.arguments) == 2 else None
-    if not isinstance(weight, int | float) or isinstance(weight, bool):  # which the checker refuses
+    if not isinstance(weight, int | float) or isinstance(weight, bool):  # the checker refuses it
         return clause
     if isinstance(clause, Rule):
         return replace(clause, weight=float(weight))
@@ -278,7 +278,7 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
 
 
 def deeper(clause: Clause, limit: int) -> Expression | None:
-    """The first expression of a clause that is nested more than so many levels deep.
+    """The first expression of a clause nested more than `limit` levels deep.
 
     Examples
     --------

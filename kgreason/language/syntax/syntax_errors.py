@@ -1,4 +1,4 @@
-"""Explain why a token cannot stand where it stands."""
+"""Explanations of unexpected tokens."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sql(tokens: Sequence[tuple[str, str]]) -> bool:
 def unexpected(
     tokens: list[Token], position: int, expected: frozenset[str], file: str, text: str
 ) -> Diagnostic:
-    """Explain the first token that does not fit."""
+    """Explain the first unexpected token."""
     token = tokens[position]
     before = tokens[position - 1] if position else None
     if before is not None and before.type == "NAME" and expected <= {"LPAR"}:
@@ -109,7 +109,7 @@ def _hint(tokens: list[Token], position: int) -> str | None:
 
 
 def _foreign(tokens: list[Token], position: int) -> str | None:
-    """Translate what other languages write."""
+    """Suggest the equivalent of notation from other languages."""
     token = tokens[position]
     before = tokens[position - 1] if position else None
     after = tokens[position + 1] if position + 1 < len(tokens) else None
@@ -132,7 +132,7 @@ def _foreign(tokens: list[Token], position: int) -> str | None:
 
 
 def graph_call(tokens: list[Token], position: int) -> Token | None:
-    """The name of the graph call, as ``#TC(own)``, inside of which a token stands."""
+    """Name of the graph call, such as ``#TC(own)``, that contains a token."""
     named = [tokens[i - 1] for i in _open(tokens[:position]) if i]
     return next((t for t in reversed(named) if t.type == "HASH" and t[1].isupper()), None)
 
@@ -167,7 +167,7 @@ def _small(name: Token) -> str:
 
 
 def _open(tokens: list[Token]) -> list[int]:
-    """Indices of the brackets that are still open."""
+    """Indices of the brackets that are not closed."""
     found: list[int] = []
     for i, token in enumerate(tokens):
         if token.type in OPENING:

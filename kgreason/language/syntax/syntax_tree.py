@@ -1,7 +1,7 @@
 """Syntax tree of the rule language.
 
-All nodes are frozen. A span never takes part in equality, so two trees are equal when they mean the same text
-up to layout. ``str(node)`` gives source back; parsing it gives an equal node.
+All nodes are frozen. Spans are ignored by comparisons, so two trees are equal if their texts are equal up to layout.
+``str(node)`` returns source text that parses to an equal node.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class Variable(_Node):
-    """A variable; each anonymous one has its own name, which starts with ``_``."""
+    """A variable; each anonymous one has a unique name that starts with ``_``."""
 
     name: str
 
     @property
     def anonymous(self) -> bool:
-        """Whether nothing can refer to it again."""
+        """Whether the variable is anonymous and cannot be referred to again."""
         return self.name.startswith("_")
 
     def __str__(self) -> str:
@@ -38,9 +38,10 @@ class Variable(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Constant(_Node):
-    """An integer (64 bit), double, string, boolean or date; ``1``, ``1.0`` and ``#T`` are three constants.
+    """An integer (64 bit), double, string, boolean or date; ``1``, ``1.0`` and ``#T`` are three different constants.
 
-    The parser makes no constant of a list or set (see `Collection`); the checker does where all elements are.
+    The parser never returns a list or set as a constant (see `Collection`); the checker converts those whose elements
+    are all constants.
     """
 
     value: Value
@@ -69,7 +70,7 @@ class Collection(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Skolem(_Node):
-    """``#f(X, Y)``: a null, the same for the same name and arguments; `function` is written without the ``#``."""
+    """Skolem term ``#f(X, Y)``: a null, the same for equal names and arguments; `function` excludes the ``#``."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -80,7 +81,7 @@ class Skolem(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Unsupported(_Node):
-    """An expression of Vadalog that this version does not run; the checker refuses it by name."""
+    """An expression of Vadalog that this version does not support; the checker refuses it by name."""
 
     feature: str
     text: str
@@ -125,9 +126,9 @@ class Call(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(_Node):
-    """``msum(W, <Y>)``; `contributors` is `None` where no ``<...>`` was written.
+    """``msum(W, <Y>)``; `contributors` is `None` if no ``<...>`` was written.
 
-    `groups` is set in the older forms: ``msum(W, [X], [Y])`` repeats the group that the head gives, and the one list of
+    `groups` is set in the older forms: ``msum(W, [X], [Y])`` repeats the group given by the head, and the only list of
     ``msum(W, [X])`` repeats the group or names contributors; `contributors` is `None` there.
     """
 
@@ -162,7 +163,7 @@ PARTS: Mapping[type, tuple[str, ...]] = {
 
 
 def children(node: Expression) -> Iterator[Expression]:
-    """Yield the expressions right below one, left to right."""
+    """Child expressions, left to right."""
     for name in PARTS.get(type(node), ()):
         part = getattr(node, name)
         yield from part if isinstance(part, tuple) else () if part is None else (part,)
@@ -203,7 +204,7 @@ class Negation(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Equation(_Node):
-    """``left = right``: whether it assigns or compares is decided by the checker."""
+    """``left = right``; the checker decides whether it is an assignment or a comparison."""
 
     left: Expression
     right: Expression
@@ -239,7 +240,7 @@ def expressions(item: BodyItem) -> tuple[Expression, ...]:
 
 
 def atoms(body: Iterable[BodyItem]) -> Iterator[Atom]:
-    """Atoms of a body, the negated ones included."""
+    """Atoms of a body, including negated ones."""
     for item in body:
         if isinstance(item, Negation):
             yield item.atom
@@ -262,7 +263,7 @@ class Fact(_Node):
 class Rule(_Node):
     """``head :- body.``; `documentation` is the text of the ``%%`` lines above it, `label` that of ``@label``.
 
-    `weight` is the probability that ``@label("name", 0.9)`` gives, else `None`.
+    `weight` is the probability given by ``@label("name", 0.9)``, else `None`.
     """
 
     head: tuple[Atom, ...]
@@ -277,7 +278,7 @@ class Rule(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Equality(_Node):
-    """An equality-generating dependency ``X = Y :- body.``: where the body holds, both are one value."""
+    """An equality-generating dependency ``X = Y :- body.``: where the body holds, both sides are equal."""
 
     left: Variable
     right: Variable
@@ -303,7 +304,7 @@ class Constraint(_Node):
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedClause(_Node):
-    """A clause of Vadalog that kgreason does not run (temporal operators, SQL, ...)."""
+    """A clause of Vadalog that kgreason does not support (temporal operators, SQL, ...)."""
 
     feature: str
     text: str
@@ -314,7 +315,7 @@ class UnsupportedClause(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Annotation(_Node):
-    """``@output("control").``; arguments are constants (a bare word counts as a string)."""
+    """``@output("control").``; arguments are constants (an unquoted word counts as a string)."""
 
     name: str
     arguments: tuple[Constant, ...]
@@ -334,13 +335,13 @@ class Program:
     Attributes
     ----------
     clauses
-        In the order of the text.
+        In text order.
     file
         Name used in diagnostics; relative paths in annotations are relative to its folder.
     text
         The source.
     whole
-        Whether all that the text says of predicates is in the clauses.
+        Whether the clauses contain all predicates of the text.
     """
 
     clauses: tuple[Clause, ...]
@@ -368,7 +369,7 @@ class Program:
 
     @property
     def atoms(self) -> Iterator[Atom]:
-        """Every atom, in the order of the text."""
+        """Every atom, in text order."""
         for clause in self.clauses:
             if isinstance(clause, Fact):
                 yield clause.atom

@@ -1,4 +1,4 @@
-"""Build syntax trees: the callbacks of the grammar's rules, one for each name in the grammar."""
+"""Builder of syntax trees: callbacks of the grammar's rules, one for each name in the grammar."""
 
 # ruff: noqa: D102  (the grammar says what each callback gets)
 
@@ -48,7 +48,7 @@ class _Contributors:
 
 
 class Builder(Literals):
-    """Builds the nodes of one clause after the other; `found` collects diagnostics."""
+    """Builder of the nodes of each clause; `found` collects diagnostics."""
 
     def _unsupported(self, feature: str, first: Any, last: Any) -> Unsupported:
         span = self._span(first, last)
@@ -100,7 +100,7 @@ class Builder(Literals):
         return [*before, Constraint(items, documentation, span=span)]
 
     def _refused(self, head: list[Any], end: Token) -> list[ClauseNode] | None:
-        """Look for heads that are none; `None` if all is well."""
+        """Check for invalid heads; `None` if there are none."""
         for item in head:
             if isinstance(item, Unsupported):
                 span = self._span(head[0], end)
@@ -161,7 +161,7 @@ class Builder(Literals):
         node = children[0]
         if isinstance(node, Call):
             return self._atom(node)
-        if isinstance(node, Aggregate) and node.contributors is None:  # a predicate that is called like one
+        if isinstance(node, Aggregate) and node.contributors is None:  # a predicate with this name
             listed = () if node.groups is None else (Collection("list", node.groups, span=node.span),)
             arguments = () if node.argument is None else (node.argument,)
             return Atom(node.function, (*arguments, *listed), span=node.span)
@@ -192,7 +192,7 @@ class Builder(Literals):
                 return aggregate
         arguments = self._arguments(call)
         closest = suggest(call.function, AGGREGATES) if len(arguments) < len(call.arguments) else None
-        if closest is not None and len(arguments) < 2:  # go on with what is probably meant
+        if closest is not None and len(arguments) < 2:  # continue with the suggested function
             return Aggregate(closest, arguments[0] if arguments else None, (), span=call.span)
         return Call(call.function, arguments, span=call.span)
 
@@ -212,7 +212,7 @@ class Builder(Literals):
         )
 
     def _aggregate(self, call: Call) -> Aggregate | None:
-        """Read a call as an aggregate; `None` where it is a function of the same name, as ``min(X, Y)``."""
+        """Read a call as an aggregate; `None` if it is a function of the same name, such as ``min(X, Y)``."""
         plain = [a for a in call.arguments if not isinstance(a, _Contributors)]
         last = call.arguments[-1] if call.arguments else None
         if isinstance(last, _Contributors) and len(call.arguments) == len(plain) + 1 and len(plain) <= 1:
@@ -226,7 +226,7 @@ class Builder(Literals):
         return None
 
     def _older_form(self, call: Call) -> Aggregate | None:
-        """``msum(X, [K], [C])``: group and contributors as lists, or one of them; ``mcount([K], [C])``, too."""
+        """``msum(X, [K], [C])``: group and contributors as lists, or one of them; also ``mcount([K], [C])``."""
         argument: Expression | None = call.arguments[0]
         lists = call.arguments[1:]
         if len(lists) < 2 and _counts(call):
@@ -276,7 +276,7 @@ class Builder(Literals):
 
 
 def _counts(call: Call) -> bool:
-    """Whether a count begins with a list: of its group, or of its contributors."""
+    """Whether a count begins with a list, of its group or of its contributors."""
     return call.function in ("mcount", "count") and isinstance(call.arguments[0], Collection)
 
 
@@ -291,13 +291,13 @@ class _AllTokens:
 
 @cache
 def grammar() -> tuple[Lark, Builder]:
-    """``grammars/vadalog.lark``, and what its parser builds clauses with; of no use to two threads at once."""
+    """Parser for ``grammars/vadalog.lark``, and the builder of its clauses; not thread-safe."""
     builder = Builder()
     return compiled(builder), builder
 
 
 def compiled(builder: Builder) -> Lark:
-    """Compile the grammar, or take its tables from the last time."""
+    """Compile the grammar, or load its cached tables."""
     kept = caches.place("vadalog.grammar", __file__)
     return Lark(
         resource("grammars", "vadalog.lark").read_text(encoding="utf-8"),
