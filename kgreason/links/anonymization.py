@@ -71,7 +71,7 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
         return Judged(made.released, made.mapping)
 
     def write(self, made: LinksRelease, public: Path, private: Path) -> None:
-        """Write the graph and the mapping; README.txt and the reports come first, as the file check covers them."""
+        """Write the public folder, with README.txt and the reports that the file check covers, and the mapping."""
         write_links(public, made.released, self.format)
         seeded = self.run.seed is not None
         contents_of(made.released, self.asked.k, self.format).publish(public, holds=True, seeded=seeded)

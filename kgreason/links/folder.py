@@ -90,7 +90,7 @@ def _link_rows(graph: LinkGraph) -> Columns:
     source, relation, target, row = in_order(graph.labels, parts)
     observed = [graph.observed[name] for name in sorted(graph.observed)]
     counts = np.concatenate([*(found.count for found in observed), np.empty(0, dtype=np.int64)])
-    weights = [""]  # appended first: keeps the array one of objects
+    weights = [""]  # extra last element: the array holds objects in any case
     for found in reversed(observed):  # + 0.0 drops the sign of zero, which would leak information
         cells = [""] * len(found) if found.weight is None else map(repr, (found.weight + 0.0).tolist())
         weights = [*cells, *weights]

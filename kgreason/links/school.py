@@ -27,8 +27,8 @@ def school(
     """Draw a random school with sensitive friendships.
 
     Students in turn pick distinct classes among those with free seats, uniformly at random, and groups likewise; a
-    student takes all of them if fewer are left than he may pick. Two students are friends with the noisy-or probability
-    of their shared classes and groups.
+    student takes all of them if fewer are left. Two students are friends with the noisy-or probability of their shared
+    classes and groups.
 
     Parameters
     ----------

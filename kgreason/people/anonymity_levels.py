@@ -1,4 +1,4 @@
-"""Anonymity levels: the k of each user, from a table or made up for experiments (PCKGA, section 6.1)."""
+"""Anonymity levels: the k of each user, read from a table or generated for experiments (PCKGA, section 6.1)."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Beside:
-    """What a table says of users.
+    """A table with one row for each user.
 
     Attributes
     ----------
     raw
         The table.
     what
-        What it says, for instance "cluster".
+        Name of the second column, for instance "cluster".
     first
-        Its first row that is not of names.
+        First data row: 1 after a header line, else 0.
     users, cells
-        The texts of each row.
+        Cells of each row, as text.
     """
 
     raw: Raw
@@ -48,12 +48,12 @@ class Beside:
     cells: list[str]
 
     def numbers(self, labels: Texts) -> list[int]:
-        """Number among `labels` of the user of each row, from the first.
+        """Index in `labels` of the user of each data row.
 
         Raises
         ------
         DataError
-            If the table names somebody who is not among them, or one twice.
+            If the table has an unknown user, or repeats one.
         """
         number = {label: i for i, label in enumerate(labels.tolist())}
         users = self.users[self.first :]
@@ -80,21 +80,21 @@ class Beside:
         return self.raw.error(rows[0], f"there is no user {label!r} in the graph{more}", hint=hint)
 
     def lacking(self, users: Vertices, labels: Texts, hint: str) -> DataError:
-        """Build the error for users of whom the table says nothing."""
+        """Build the error for users without a row."""
         some = ", ".join(map(repr, labels[users[:SHOWN]])) + ", ..." * (len(users) > SHOWN)
         more = f" ({len(users):,} of {len(labels):,} users)" if len(users) > 1 else ""
         return DataError(self.raw.file, f"no {self.what} for {some}{more}", hint=hint)
 
 
 def read_beside(given: Path | str, what: str, labels: Texts) -> Beside:
-    """Read a table ``user,WHAT``, with or without this line of names.
+    """Read a table ``user,WHAT``, with or without this header line.
 
     Parameters
     ----------
     given
-        The file, perhaps with options behind a question mark, as in ``clusters.csv?delimiter=;``.
+        The file, optionally with options after a question mark, as in ``clusters.csv?delimiter=;``.
     labels
-        The users: a line of names is not one of a user.
+        The users; tells a header line from the row of a user with that name.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def read_beside(given: Path | str, what: str, labels: Texts) -> Beside:
     found = by_role(raw, columns, behind=True)
     users, cells = found["user"].to_pylist(), [cell.strip() for cell in found[what].to_pylist()]
     names = bool(users) and not titled and cells[0].lower() == what
-    if names and users[0] in set(labels.tolist()):  # then it has a row of its own, or this is it
+    if names and users[0] in set(labels.tolist()):  # a header only if that user has another row
         names = users.count(users[0]) > 1
     return Beside(raw, what, int(names), users, cells)
 
@@ -122,20 +122,19 @@ _MEND = "write a whole number of at least 1: the user will be one of k that are 
 
 
 def read_levels(given: Path | str, graph: PeopleGraph, default: int | None = None) -> Levels:
-    """Read a table ``user,k``, with or without this line of names.
+    """Read a table ``user,k``, with or without this header line.
 
     Parameters
     ----------
     given
-        The file, perhaps with options behind a question mark, as in ``k.csv?delimiter=;``.
+        The file, optionally with options after a question mark, as in ``k.csv?delimiter=;``.
     default
-        Level of users that are not in the table; `None`: there must be none.
+        Level of users without a row; `None`: every user needs a row.
 
     Raises
     ------
     DataError
-        If the table names a user that is not in the graph, or one twice, lacks one, or a k is no whole number of at
-        least 1.
+        If the table has an unknown user, repeats or lacks a user, or a k is no integer of at least 1.
     AnonymizationError
         If the default is less than 1.
     """
@@ -159,7 +158,7 @@ def read_levels(given: Path | str, graph: PeopleGraph, default: int | None = Non
 
 
 def write_levels(path: Path, graph: PeopleGraph, levels: Levels) -> None:
-    """Write the table ``user,k`` that `read_levels` reads.
+    """Write the table ``user,k`` for `read_levels`.
 
     Raises
     ------
@@ -173,16 +172,16 @@ def write_levels(path: Path, graph: PeopleGraph, levels: Levels) -> None:
 def zipf_levels(
     graph: PeopleGraph, low: int, high: int, step: int, alpha: float, rng: np.random.Generator
 ) -> Levels:
-    """Draw the level of each user: the i-th of low, low + step, ... high is about i to the power -alpha as frequent.
+    """Draw the level of each user from low, low + step, ..., high: the i-th has frequency about i to the power -alpha.
 
-    A number i is drawn from the Zipf distribution over 1, 2, 3, ...; one beyond the last level stands for any level,
-    all being equally likely. The levels of the authors of PCKGA are distributed so, not by a distribution over their
-    levels alone.
+    The index i is drawn from the Zipf distribution over 1, 2, 3, ...; an index beyond the last level is replaced by a
+    uniformly random one. The levels published by the authors of PCKGA follow this distribution, not a Zipf distribution
+    truncated to the levels.
 
     Raises
     ------
     AnonymizationError
-        If the range is none, or alpha is not above 1.
+        If the range is invalid, or alpha is not above 1.
 
     References
     ----------
@@ -193,7 +192,7 @@ def zipf_levels(
 
 
 def zipf_shares(count: int, alpha: float) -> npt.NDArray[np.float64]:
-    """Probability of each of `count` levels, shape (count,); see `zipf_levels`.
+    """Probabilities of `count` levels, shape (count,); see `zipf_levels`.
 
     Examples
     --------
@@ -211,19 +210,19 @@ def zipf_shares(count: int, alpha: float) -> npt.NDArray[np.float64]:
 
 
 def te_levels(graph: PeopleGraph, low: int, high: int, step: int) -> Levels:
-    """Levels that grow with the number of a user's edges: values, links from the user and links to the user.
+    """Levels that grow with the number of a user's edges: values, outgoing and incoming links.
 
-    The range of these numbers is divided into equal parts, one less than there are levels; the highest level is that
-    of the users with the most edges.
+    The range of these numbers is divided into equal intervals, one fewer than there are levels; users with the most
+    edges have the highest level.
 
     Raises
     ------
     AnonymizationError
-        If the range is none.
+        If the range is invalid.
 
     References
     ----------
-    PCKGA, section 6.1, te. The paper does not give the rule; this one gives the levels of the authors' Freebase.
+    PCKGA, section 6.1, te. The paper omits the rule; this one reproduces the levels of the authors' Freebase data.
 
     Examples
     --------
@@ -238,7 +237,7 @@ def te_levels(graph: PeopleGraph, low: int, high: int, step: int) -> Levels:
 
 
 def binned(counts: Vertices, values: Levels) -> Levels:
-    """Spread levels over the range of some counts; see `te_levels`.
+    """Levels by equal intervals of the range of some counts; see `te_levels`.
 
     Examples
     --------
@@ -258,7 +257,7 @@ def level_range(low: int, high: int, step: int) -> Levels:
     Raises
     ------
     AnonymizationError
-        If there are none, or steps from the one do not lead to the other.
+        If the range is empty, or `step` does not divide it.
     """
     if low < 1 or step < 1 or high < low or (high - low) % step:
         raise AnonymizationError(

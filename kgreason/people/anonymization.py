@@ -1,4 +1,4 @@
-"""Anonymizations of graphs of people, through the pipeline of all releases (docs/people.md)."""
+"""Anonymization runs of graphs of people in the release pipeline (docs/people.md)."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
     Attributes
     ----------
     graph
-        The original.
+        The original graph.
     settings
-        How it is anonymized.
+        Settings of the anonymization.
     levels
         The k of each user, int64, shape (n,).
     after
-        Private folder of the release before, for ``"ctkga"``.
+        Private folder of the previous release, for ``"ctkga"``.
     asked
-        The k where there is nobody to ask for one.
+        The k of a graph without users.
     format
-        Of the tables that are published.
+        Format of the published tables.
     """
 
     graph: PeopleGraph
@@ -64,12 +64,12 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
 
     @property
     def k(self) -> int | None:
-        """The one k of all users; `None` where each has his own."""
+        """The common k of all users; `None` if levels differ."""
         most = int(self.levels.max()) if len(self.levels) else self.asked
         return most if (self.levels == most).all() else None
 
     def anonymize(self) -> PeopleRelease:
-        """Make the release, after the one before."""
+        """Compute the release, after the previous one of a series."""
         from kgreason.people.anonymizers.methods import release_of
 
         history = None if self.after is None else read_history(self.after / "history.json")
@@ -85,18 +85,18 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         return Published(made.graph, Source(self.graph, made.mapping))
 
     def write(self, made: PeopleRelease, public: Path, private: Path) -> None:
-        """Write the graph, who is who, and the state of a series."""
+        """Write the graph, the mapping and the history of a series."""
         write_people(public, made.graph, self.format)
         write_mapping(private / "mapping.csv", self.graph.labels, made.graph.labels, made.mapping)
         if made.history is not None:
             write_history(private / "history.json", made.history)
 
     def read(self, made: PeopleRelease, public: Path, private: Path) -> Published:  # noqa: ARG002
-        """Read the folders back."""
+        """Read both folders back."""
         return replace(read_published(public, self.graph, private / "mapping.csv"), name="this release")
 
     def judge(self, made: PeopleRelease, read: Published) -> PeopleAnonymization:
-        """Decide the model, of a series with the earlier releases, if written; and measure what is lost."""
+        """Verify the release, written ones of a series with the earlier releases, and measure the utility."""
         assert read.source is not None
         written = read.files is not None
         earlier = list(self._earlier()) if written and self.settings.method == "ctkga" else []
@@ -109,15 +109,15 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         return PeopleAnonymization(*told, seconds=self.clock.laps, run=self.run)
 
     def report(self, found: PeopleAnonymization) -> Report:
-        """The owner's report; secret."""
+        """The owner's report (private)."""
         return private_report(found, found.run, self.progress)
 
     def contents(self, found: PeopleAnonymization, read: Published) -> Contents:
-        """What the public folder holds."""
+        """Contents of the public folder."""
         return contents_of(read.graph, Claim.of(found), self.format)
 
     def noted(self, folders: Folders) -> dict[str, Any]:
-        """Where the folders of a series are, seen from the private one."""
+        """Paths of the folders of a series, relative to the private folder."""
         if self.settings.method != "ctkga":
             return {}
         home = folders.private
@@ -125,7 +125,7 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         return {"series": {"release": os.path.relpath(folders.release, home), "after": after}}
 
     def _measured(self, released: PeopleGraph, mapping: Vertices, progress: Progress) -> Utility | None:
-        """What is lost; `None`, with a note, if that cannot be told: a release is no worse for it."""
+        """Utility; `None`, with a note, if it cannot be measured, which does not invalidate the release."""
         try:
             return measure(self.graph, released, mapping, rng=self.run.generator)
         except (ArithmeticError, KgreasonError, MemoryError, ValueError) as error:
@@ -169,7 +169,7 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         return replace(series, items=(*series.items, *rest, names, *found), needs_original=())
 
     def _earlier(self) -> Iterator[tuple[Path, Path]]:
-        """Release and private folders of the other releases of the window, the latest first."""
+        """Release and private folders of the earlier releases in the window, latest first."""
         private = self.after
         for _ in range(self.settings.window - 1):
             if private is None:
@@ -180,7 +180,7 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
 
 
 def _series(private: Path) -> tuple[str, str | None]:
-    """Where an earlier release is, and the private folder of the one before it, seen from its private folder."""
+    """Release folder and previous private folder of an earlier release, relative to its private folder."""
     path = private / "report.json"
     hint = "the private folders of earlier releases must stay where they are, seen from one another: bring it back"
     try:

@@ -1,4 +1,4 @@
-"""Functions on graphs of people: anonymize, verify, attack, score."""
+"""Python API of the people family: anonymize, verify, attack and score graphs of people."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ class Call(Settings):
 
 @configured(Call)
 def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnonymization:
-    """Make an anonymous version of a graph of people, prove it, and score it.
+    """Anonymize a graph of people, verify the release and measure its utility.
 
     Parameters
     ----------
     data
-        A graph, or the schema that says where it is, or its file.
+        A graph, its schema, or the file of the schema.
 
     Raises
     ------
     DataError
-        If the data are at fault.
+        If the data are invalid.
     AnonymizationError
-        If the graph or the parameters admit no anonymization, a parameter has no meaning for the method, or the folders
-        exist.
+        If the graph or the settings admit no anonymization, a setting has no meaning for the method, or the output
+        folders exist.
 
     References
     ----------
@@ -114,7 +114,7 @@ def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnon
 
 
 def _before(after: Path | str | None, settings: Settings, folders: Folders | None) -> Path | None:
-    """The private folder of the release before."""
+    """Private folder of the previous release, checked."""
     if after is None:
         return None
     before = Path(after)
@@ -184,40 +184,39 @@ def verify(
     window: int | None = None,
     all_edges: bool = False,
 ) -> PeopleVerdict:
-    """Decide whether a release of a graph of people satisfies a model, or a series of releases.
+    """Verify that a release of a graph of people, or a series of releases, satisfies an anonymity model.
 
-    Without the original, the definition is decided, which is of the release alone; what only the original could tell is
-    in `PeopleVerdict.needs_original`.
+    Without the original, only the definition of the model is decided, which concerns the release alone;
+    `PeopleVerdict.needs_original` lists the other conditions.
 
     Parameters
     ----------
     released
-        The release, a graph or its folder; for ``"kw-tad"`` several, the latest last. `Published` brings
-        its source along.
+        The release, a graph or its folder; for ``"kw-tad"`` several, latest last. A `Published` includes its original.
     model
-        ``"paired-k-degree"``: users share out-degrees and in-degrees with k - 1 others. ``"k-ad"``: attribute values,
-        too. ``"p-k-ad"``: each user as his own k says. ``"kw-tad"``: what k-ad says of the series over the releases.
-        ``"k-degree"``: users of an undirected graph share the degree.
+        ``"paired-k-degree"``: each user shares out-degrees and in-degrees with k - 1 others. ``"k-ad"``: attribute
+        values as well. ``"p-k-ad"``: k-ad with a k for each user. ``"kw-tad"``: k-ad for the series over several
+        releases. ``"k-degree"``: users of an undirected graph share the degree.
     k
-        Users who share, 3 by default.
+        Least number of users that are alike, 3 by default.
     levels
-        The k of each user, for p-k-ad, in place of `k`: by the names of the original, or of the release if they are
-        names of it and the original is not given. Or int64, shape (n,), of the users of the original if it is given,
-        else of the release.
+        The k of each user, for p-k-ad, in place of `k`: by name of the original, or of the release if they are its
+        names and the original is not given. Or int64, shape (n,), for the users of the original if given, else of the
+        release.
     original, mapping
-        The original of each release, and the released name of each user in it, `None` or ``""`` for those who are
-        removed. Or int64, shape (n,): original user u is released user ``mapping[u]``, -1 removed.
+        The original of each release, and the released name of each of its users, `None` or ``""`` for removed users. Or
+        int64, shape (n,): original user u is released user ``mapping[u]``, -1: removed.
     removed
-        Names of the users who may be missing, if not all who are removed in `mapping` may.
+        Names of users that may be missing; by default all that `mapping` marks as removed.
     window
-        For kw-tad: look at the last so many releases, by default at all.
+        For kw-tad: number of latest releases to check, by default all.
     all_edges
-        For k-degree: ask for all original edges, too, as the construction ``"supergraph"`` keeps them.
+        For k-degree: require all original edges, as the construction ``"supergraph"`` keeps them.
 
     Raises
     ------
     AnonymizationError
-        If arguments do not fit together.
+        If the arguments do not fit together.
     ReleaseError
         If the mapping names a user that is not in the release.
 
@@ -257,7 +256,7 @@ def verify(
 
 
 def score(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Utility:
-    """Measure what information a release of a graph of people keeps.
+    """Measure the utility of a release of a graph of people.
 
     Parameters
     ----------
@@ -288,14 +287,14 @@ def attack(
     k: int | None = None,
     k_values: Levels | None = None,
 ) -> UserAttacks:
-    """Look for each user of an original in its release, by what attackers may know of the user.
+    """Look up each user of the original in its release, with different knowledge of an attacker.
 
     Parameters
     ----------
     mapping
         As for `verify`.
     k, k_values
-        How many candidates each user asks for; 3 by default. As for `anonymize`.
+        Least number of candidates of each user; 3 by default. As for `anonymize`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The promise of a release of a graph of people, as its README.txt says it."""
+"""The guarantee of a release of a graph of people, as stated in its README.txt."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from kgreason.people.result import PeopleAnonymization
 
 from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
 
 PROMISES: dict[PeopleModel, str] = {
     "paired-k-degree": """The numbers of links of each kind that go out from a user here and come in are those of at
@@ -44,18 +40,18 @@ how many others the neighbours of a person are linked, and whatever else is know
 
 @dataclass(frozen=True)
 class Claim:
-    """What README.txt says of a release.
+    """Statements of README.txt about a release.
 
     Attributes
     ----------
     asked
-        The guarantee.
+        The guarantee in words.
     model, k, window
-        Of it; `k` is `None` where each user has his own, `window` how many releases are put together.
+        Anonymity model, k (`None` if users have different ones), and number of releases covered.
     construction
-        How links came about, for the model k-degree.
+        Construction of the links, for the model k-degree.
     releases
-        Which release of a series it is; `None`: of none.
+        Number of the release in its series; `None` outside a series.
     """
 
     asked: str
@@ -67,14 +63,14 @@ class Claim:
 
     @classmethod
     def of(cls, result: PeopleAnonymization) -> Claim:
-        """What is said of a result."""
+        """Claim of a result."""
         verdict, history, settings = result.verdict, result.release.history, result.settings
         series = None if history is None else history.releases
         return cls(verdict.asked, verdict.model, verdict.k, settings.window, settings.construction, series)
 
     @classmethod
     def found(cls, text: str) -> Claim | None:
-        """What a README.txt says; `None`: nothing that kgreason says.
+        """Parse a README.txt; `None` if it has no text of kgreason.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What the files of a graph of people hold: a schema, read from TOML or put together from options.
+"""Schema of the files of a graph of people, read from TOML or built from options.
 
 ::
 
@@ -10,7 +10,7 @@
     files = ["people.csv"]
     id = "name"
 
-    [kinds]                           # what each relation and column is
+    [kinds]                           # kind of each relation and column
     numeric = ["age"]
     categorical = ["job", "city"]
     relations = ["follows"]
@@ -43,16 +43,16 @@ SKIPPED = "_"
 
 @dataclass(frozen=True)
 class File:
-    """A file, with its format and options.
+    """A file with its format and reading options.
 
     Attributes
     ----------
     spec
         Path and format.
     options
-        How it is read.
+        Reading options.
     table
-        Its rows, of a table of the calling program that is no file.
+        Rows of a table in memory, instead of a file.
     """
 
     spec: SourceSpec
@@ -62,26 +62,26 @@ class File:
 
 @dataclass(frozen=True)
 class Data:
-    """Files of one form, as a section of a schema names them; their lines are joined.
+    """Files of one section of a schema; their rows are concatenated.
 
     Attributes
     ----------
     kind
-        ``triples`` (a statement on each line), ``tables`` (a user on each line, an attribute in each column) or
-        ``names`` (a name on each line, and the id that it stands for).
+        ``triples`` (a statement in each row), ``tables`` (a user in each row, an attribute in each column) or ``names``
+        (an id and its name in each row).
     columns
-        Role of each column: user, relation, target, name, id or `SKIPPED`. Of tables without a line of names, the names
-        of the columns; `None`: their numbers.
+        Role of each column: user, relation, target, name, id or `SKIPPED`. For tables without header, the column names;
+        `None`: column numbers.
     relation
-        Of triples: the relation (or attribute) of all lines, of files that have no column for it.
+        For triples: the relation (or attribute) of all rows, if the files have no column for it.
     id
-        Of tables: the column that names the users; `None`: they are numbered from 1.
+        For tables: the column with the users; `None`: users are numbered from 1.
     of
-        Of names: what has such ids (users, values, relations).
+        For names: where these ids occur (users, values, relations).
     names
-        Whether the tables of names apply; of tables only users are looked up.
+        Whether ids are replaced by their names; in tables only those of users.
     missing
-        Texts that stand for no value, besides nothing at all.
+        Texts for a missing value, besides the empty one.
     """
 
     kind: str
@@ -96,18 +96,18 @@ class Data:
 
 @dataclass(frozen=True)
 class Kinds:
-    """What each relation and column is.
+    """Kind of each relation and column.
 
     Attributes
     ----------
     numeric, categorical
-        Attributes, whose values are numbers or names.
+        Attributes with numbers or with names as values.
     relations, mutual
-        Relations between users; those that are mutual by nature, whose links run both ways.
+        Relations between users; mutual ones are symmetric by nature.
     ignore
-        What is left out.
+        Names to leave out.
     others
-        What all others are; `None`: columns of tables are categorical, of triples it must be said.
+        Kind of all other names; `None`: columns of tables are categorical, names in triples must be listed.
     """
 
     numeric: tuple[str, ...] = ()
@@ -118,20 +118,20 @@ class Kinds:
     others: str | None = None
 
     def named(self) -> dict[str, str]:
-        """Kind of each name that has one."""
+        """Kind of each listed name."""
         return {name: kind for kind in OTHERS for name in getattr(self, kind)}
 
 
 @dataclass(frozen=True)
 class Schema:
-    """All that is said of the files of a graph of people.
+    """Complete schema of the files of a graph of people.
 
     Attributes
     ----------
     file
-        The schema's own file as messages show it; `None`: it was put together from options.
+        Path of the schema for messages; `None` if it was built from options.
     line
-        Line of its kinds.
+        Line of the ``[kinds]`` section.
     """
 
     data: tuple[Data, ...]
@@ -151,7 +151,7 @@ class Schema:
         return [file for some in self.data for file in some.files]
 
     def error(self, message: str, hint: str | None = None) -> DataError:
-        """Build the error that points at the kinds."""
+        """Build an error that points at the ``[kinds]`` section."""
         return DataError(self.file or "options", message, self.line, hint=hint)
 
 
@@ -187,16 +187,16 @@ _SHOWN = {
 
 @dataclass(frozen=True)
 class Section:
-    """A section as it is written.
+    """A section of a schema before interpretation.
 
     Attributes
     ----------
     file, line
-        Where it begins.
+        Position of the section.
     kind
         triples, tables, names or kinds.
     given
-        Its keys and what they say.
+        Its keys and values.
     lines
         Line of each key, where known.
     """
@@ -208,26 +208,26 @@ class Section:
     lines: Mapping[str, int] | None = None
 
     def error(self, key: str | None, message: str, hint: str | None = None) -> DataError:
-        """Build the error that points at a key."""
+        """Build an error that points at a key."""
         line = (self.lines or {}).get(key or "", self.line)
         return DataError(self.file, message, line, hint=hint)
 
     def check_columns(
         self, columns: tuple[str, ...], roles: tuple[str, ...], *, constant: str | None = None
     ) -> None:
-        """See that each role is that of one column.
+        """Check that each role has exactly one column.
 
         Parameters
         ----------
         constant
-            The role that is not from the file.
+            The role that is not in the file.
 
         Raises
         ------
         DataError
-            Naming a column that has none, or a role.
+            Names the missing column or role.
         """
-        behind = self.lines is None  # the question mark of a file, not in a schema
+        behind = self.lines is None  # options after the question mark of a file name
         header = "header=true" if behind else "header = true"
         hint = f'columns says what each column of the file holds: {", ".join(roles)}, and "{SKIPPED}" for one that is '
         hint += f"not read; names of columns are passed over with {header}"
@@ -282,7 +282,7 @@ def _sections(path: Path) -> list[Section]:
 
 
 def _places(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
-    """Lines of sections and, in each, of keys; what stands in texts over several lines may be taken for them."""
+    """Lines of sections and their keys; lines of multi-line texts may be mistaken for them."""
     here: dict[str, int] = {}
     places: dict[str, list[tuple[int, dict[str, int]]]] = {"": [(1, here)]}
     for number, line in enumerate(text.splitlines(), 1):
@@ -314,12 +314,12 @@ def _unknown(part: Section, key: str) -> DataError:
 
 
 def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Give options of the command line the types of keys: lists are separated by commas.
+    """Convert command-line options to the types of schema keys; lists are separated by commas.
 
     Raises
     ------
     DataError
-        If a key is unknown, or its text none of its type.
+        If a key is unknown, or a text does not have its type.
     """
     found: dict[str, Any] = {}
     for key, text in given.items():
@@ -334,12 +334,12 @@ def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]
 
 
 def read_schema(path: Path | str) -> Schema:
-    """Read a schema file; the files it names are relative to it.
+    """Read a schema file; file paths in it are relative to it.
 
     Raises
     ------
     DataError
-        If it is no TOML, has an unknown key, a value of a wrong type or one that does not fit the others.
+        If it is no valid TOML, or has an unknown key, a wrong type or contradictory values.
     """
     path = Path(path)
     if not path.is_file():
@@ -365,24 +365,24 @@ def schema_of_options(
     others: str | None = None,
     table: bool = False,
 ) -> Schema:
-    """Put a schema together without a schema file.
+    """Build a schema from options instead of a file.
 
     Parameters
     ----------
     files
-        Files of triples, each perhaps with options behind a question mark: the keys of a section of the schema,
-        lists separated by commas, as in ``facts.txt?columns=user,target,relation&skip=1``.
+        Files of triples, optionally with options after a question mark: the keys of a section of the schema, lists
+        separated by commas, as in ``facts.txt?columns=user,target,relation&skip=1``.
     attributes, numeric, relations, mutual, ignore
-        Names of categorical and numeric attributes, of relations, of mutual ones, and of what is left out.
+        Names of categorical and numeric attributes, of relations, of mutual relations, and names to leave out.
     others
-        What all others are; see `Kinds`.
+        Kind of all other names; see `Kinds`.
     table
-        The files are tables.
+        Whether the files are tables.
 
     Raises
     ------
     DataError
-        If an option is unknown or does not fit the others.
+        If an option is unknown or contradicts others.
 
     Examples
     --------
@@ -404,7 +404,7 @@ def schema_of_options(
 
 
 def _data(part: Section, folder: Path) -> Data:
-    """Files of a section, and how their columns are to be taken."""
+    """Interpret a section: its files and their columns."""
     given = _typed(part)
     relation, columns, of = given.get("relation"), given.get("columns"), tuple(given.get("of", ()))
     header = given.get("header", part.kind == "tables")
@@ -437,12 +437,12 @@ def _data(part: Section, folder: Path) -> Data:
 
 
 def file_of(part: Section, path: Path, given: Mapping[str, Any], *, header: bool) -> File:
-    """Bring the keys of a section to the options that readers have.
+    """Convert the keys of a section to the options of the readers.
 
     Raises
     ------
     DataError
-        If the file is of a format that people are not read from.
+        If the format of the file is not supported for people.
     """
     from kgreason.data.format_list import understood
 
@@ -477,7 +477,7 @@ def _kinds(part: Section) -> Kinds:
 
 
 def _whole(schema: Schema) -> Schema:
-    """See that what the parts say fits."""
+    """Check the consistency of the sections."""
     named = [d for d in schema.data if d.kind != "names"]
     unnamed = [d for d in named if d.kind == "tables" and d.id is None]
     if unnamed and len(named) > 1:

@@ -1,8 +1,8 @@
-"""The folder of a release of people: read to be judged, and what kgreason writes into it.
+"""The public folder of a release of people: reading for verification, and expected contents.
 
-Of a release folder the tables are read as they stand, not as its own schema wants them read: whoever gets the folder
-sees all rows. Only which attributes are numbers, and which relations have no links or are mutual, is taken from the
-schema; no link is completed by its reverse.
+The tables of a release folder are read in full and not as its own schema says, as everyone with the folder sees all
+rows. The schema only tells which attributes are numeric, and which relations have no links or are mutual; links are not
+completed by their reverse.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,9 +35,6 @@ from kgreason.release.plain_tables import cell, found_format, indented, row_of, 
 from kgreason.release.read_back import UNCHANGED, check_files
 from kgreason.release.verdicts import Item
 
-if TYPE_CHECKING:
-    pass
-
 SHOWN = 5
 
 
@@ -48,22 +44,22 @@ def read_published(
     mapping: Path | None = None,
     progress: Progress = SILENT,
 ) -> Published:
-    """Read a release, and if it is known its original with who is who.
+    """Read a release, optionally with its original and mapping.
 
     Parameters
     ----------
     release
         The folder.
     original
-        The original, or its schema, perhaps a file.
+        The original graph, its schema, or the file of the schema.
     mapping
-        The private folder, or a CSV file with the header ``original,released`` and a row for each original user, in
-        which the second field is empty for users who are removed.
+        The private folder, or a CSV file with the header ``original,released`` and a row for each original user; the
+        second field is empty for removed users.
 
     Raises
     ------
     DataError, ReleaseError
-        If a file is at fault, or the mapping does not fit the graphs.
+        If a file is invalid, or the mapping does not fit the graphs.
     """
     progress.step(f"Reading {release}")
     found = _read(release)
@@ -74,7 +70,7 @@ def read_published(
 
 
 def read_named(release: Path, mapping: Path) -> Published:
-    """Read a release with the names of its original users, and nothing else of them.
+    """Read a release with the names of its original users, without other data of the original.
 
     Raises
     ------
@@ -100,17 +96,17 @@ def source_of(
     mapping: Mapped | Names,
     removed: Collection[str] | None = None,
 ) -> Source:
-    """The original of a release, with the released user of each of its users.
+    """Build the `Source` of a release from its original and a mapping.
 
     Parameters
     ----------
     removed
-        Names of those who may be missing; `None`: all whom the mapping says to be removed.
+        Names of users that may be missing; `None`: all that the mapping marks as removed.
 
     Raises
     ------
     ReleaseError
-        If the mapping names somebody whom the original or the release does not have.
+        If the mapping names a user that the original or the release does not have.
     """
     if (names := names_of(mapping)) is not None:
         numbers = numbers_of(names, original.labels, released.labels, "user", partial=True)
@@ -177,12 +173,12 @@ def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric:
 
 
 def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
-    """Rows that stand for the second time or more, in words."""
+    """Repeated rows, in words."""
     for row in later(reduce(paired, columns)):
         yield f"{row_of(raw, int(row))}: a row that stands again"
 
 
-# --- what stands in a folder
+# --- folder contents
 
 TEXT = """Anonymized graph of people
 
@@ -207,14 +203,14 @@ This is release {number} of its series. Users who are in several of its releases
 
 
 def contents_of(released: PeopleGraph, claim: Claim | None, format: str) -> Contents:
-    """What kgreason writes into the folder of a release.
+    """Files that kgreason writes into the folder of a release.
 
     Parameters
     ----------
     claim
-        What ``README.txt`` says; `None`: nothing that kgreason says.
+        Claim of ``README.txt``; `None` if it has no text of kgreason.
     format
-        Of the tables.
+        Format of the tables.
     """
     told = claim or Claim("", "k-ad", None, 1)
     return Contents(
@@ -244,12 +240,12 @@ def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
 
 
 def form(folder: Path, released: PeopleGraph) -> Item:
-    """Whether a folder holds the files of a release and nothing else, not even in them: condition ``files``.
+    """Condition ``files``: the folder holds exactly the files of a release, with the expected content.
 
     Parameters
     ----------
     released
-        What was read from it.
+        The release that was read from it.
     """
     labels = released.labels.tolist() if is_of_kgreason(folder) else []
     contents = contents_of(released, Claim.found(said(folder)), found_format(folder, USERS))

@@ -1,6 +1,6 @@
-"""The graph of people G(V, E, R): users with attribute values, and relations between users (THESIS, section 4.2).
+"""Data model of the people family: the graph G(V, E, R) of users, values and relations (THESIS, section 4.2).
 
-Everything is a set: no user has a value twice, no relation holds an edge twice or an edge from a user to itself.
+All parts are sets: values of a user and edges of a relation are unique, and there are no loops.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """Who has which value of one attribute: entry i says that user ``user[i]`` has the value ``domain[value[i]]``.
+    """Values of one attribute: entry i states that user ``user[i]`` has the value ``domain[value[i]]``.
 
     Attributes
     ----------
     kind
         Whether values are names or numbers.
     domain
-        The values that occur, as text, each once; shape (d,).
+        Unique values, as text; shape (d,).
     user, value
-        int64, shape (m,), ordered by user, then value; no pair twice.
+        int64, shape (m,), ordered by user, then value; pairs are unique.
     """
 
     kind: Kind
@@ -48,7 +48,7 @@ class Attribute:
         return self.domain.astype(np.float64)
 
     def listed(self, n: int) -> list[list[object]]:
-        """The values of each of n users."""
+        """Values of each of n users, as lists."""
         found: list[list[object]] = [[] for _ in range(n)]
         for user, value in zip(self.user.tolist(), self.values.tolist(), strict=True):
             found[user].append(value)
@@ -56,11 +56,11 @@ class Attribute:
 
     @property
     def values(self) -> np.ndarray[Any, Any]:
-        """Value of each entry: texts, or of a numeric attribute numbers; shape (m,)."""
+        """Value of each entry, as text or number; shape (m,)."""
         return (self.numbers if self.kind == "numeric" else self.domain)[self.value]
 
     def placed(self, place: Vertices) -> Attribute:
-        """The attribute of users with other numbers; those whose number is -1 are left out."""
+        """The attribute with users renumbered; users with number -1 are left out."""
         kept = place[self.user] >= 0
         user, value = place[self.user[kept]], self.value[kept]
         order = np.lexsort((value, user))
@@ -72,14 +72,14 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """The edges of one relation between users: edge i goes from ``source[i]`` to ``target[i]``, no pair twice, no loop.
+    """Edges of one relation between users, from ``source[i]`` to ``target[i]``: unique, without loops.
 
     Attributes
     ----------
     source, target
         int64 user numbers, shape (m,), ordered by source, then target.
     mutual
-        Whether the relation is mutual by nature (married, friends): each link stands in both directions.
+        Whether the relation is symmetric by nature (married, friends): each link is stored in both directions.
     """
 
     source: Vertices
@@ -92,12 +92,12 @@ class Links:
 
 @dataclass(frozen=True, eq=False)
 class PeopleGraph(Displayed):
-    """An immutable graph of the users 0 .. n-1.
+    """Immutable graph of the users 0 .. n-1.
 
     Attributes
     ----------
     labels
-        Name of each user, unique; numpy array of str objects, shape (n,).
+        Unique name of each user; numpy array of str objects, shape (n,).
     attributes
         Attributes by name (the relation types R^UA).
     relations
@@ -137,8 +137,8 @@ class PeopleGraph(Displayed):
     ) -> PeopleGraph:
         """Build a graph from triples (user, attribute, value) and (user, relation, user).
 
-        Repeated triples and links from a user to itself are dropped. `relations` names those without links. Links of
-        `mutual` relations run both ways, also where only one direction is given.
+        Repeated triples and loops are dropped. `relations` names relations without links. Links of `mutual` relations
+        are added in both directions.
         """
         labels = list(dict.fromkeys(users))
         number = {label: i for i, label in enumerate(labels)}
@@ -180,7 +180,7 @@ class PeopleGraph(Displayed):
         return len(self.labels)
 
     def tables(self) -> GraphTables:
-        """Links and attributes as tables."""
+        """Link and attribute tables."""
         edges = {}
         for name, links in self.relations.items():
             once = links.source < links.target if links.mutual else slice(None)
@@ -203,9 +203,9 @@ class PeopleGraph(Displayed):
         return degrees
 
     def of(self, users: Vertices) -> PeopleGraph:
-        """The graph of some users, in the given order, with their values and the links among them.
+        """The subgraph of some users, in the given order.
 
-        Domains keep their values, also those that nobody of these users has.
+        Domains keep all their values, also those without users.
         """
         place = np.full(self.n, -1, dtype=np.int64)
         place[users] = np.arange(len(users))
@@ -219,12 +219,12 @@ class PeopleGraph(Displayed):
 
 
 def attribute(kind: Kind, user: Vertices, texts: Texts) -> Attribute:
-    """Make an attribute of entries in any order, with repetitions; the domain is in ascending order.
+    """Build an attribute from entries in any order, with repetitions; the domain is ascending.
 
     Parameters
     ----------
     user, texts
-        Who has which value; int64 and str objects, shape (m,).
+        Users and their values; int64 and str objects, shape (m,).
     """
     distinct, value = np.unique(texts.astype(str), return_inverse=True)
     pairs = np.unique(np.stack([user, value.astype(np.int64)]), axis=1)
@@ -232,13 +232,13 @@ def attribute(kind: Kind, user: Vertices, texts: Texts) -> Attribute:
 
 
 def distinct_links(n: int, source: Vertices, target: Vertices, *, mutual: bool = False) -> Links:
-    """Links in any order without repetitions and without loops; of a mutual relation, both directions are given."""
+    """Links without repetitions and loops, from any order; a mutual relation is given in both directions."""
     key = np.unique((source * n + target)[source != target])
     return Links(key // max(n, 1), key % max(n, 1), mutual)
 
 
 def completed(n: int, links: Links) -> Links:
-    """The links as those of a mutual relation: each with its reverse.
+    """The symmetric closure of links, as a mutual relation.
 
     Examples
     --------

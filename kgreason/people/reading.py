@@ -1,4 +1,4 @@
-"""Read graphs of people from files: statements, what each is of, and sets of values and links."""
+"""Reading graphs of people from files: statements, their kinds, and sets of values and links."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kgreason.people.model import Attribute, Kind, Links, PeopleGraph, Texts, co
 from kgreason.people.statements import Flags, Lookup, Part, empty, lookups, parts_of
 
 _SHOWN = 8
-_LARGEST = 1e300  # whose differences are numbers, too
+_LARGEST = 1e300  # largest number: differences must be finite
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"
 _SAID = {
     "empty": "empty values, left out",
@@ -34,30 +34,30 @@ _SAID = {
     "users": "values of attributes that are names of users. They are released as they are: is one of these a relation?",
 }
 _NAMED = 5
-_FEWEST = 10  # links that tell whether a relation is mutual
-_MOSTLY = 0.5  # share of its links that have their reverse, then
-_OWN = 0.9  # share of the values that are of one user each, where they may name him
+_FEWEST = 10  # links needed to suspect that a relation is mutual
+_MOSTLY = 0.5  # share of links with a reverse from which it is suspected
+_OWN = 0.9  # share of values with a single user from which they may be identifiers
 _DIGITS = re.compile(r"[+-]?[\d.,]+")
 
 
 @dataclass
 class Remarks:
-    """Counts of what was left out, by kind and name, and what else there is to say."""
+    """Notes on the data: counts of omissions by kind and name, and warnings."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     def count(self, what: str, name: str, number: int) -> None:
-        """Add to a count."""
+        """Increase a count."""
         if number:
             of = self.counts.setdefault(what, {})
             of[name] = of.get(name, 0) + number
 
     def suspect(self, graph: PeopleGraph) -> None:
-        """Look for what gives users away.
+        """Look for data that identify users.
 
-        Values that are names of users are counted, but for numbers, which may stand for anything. Relations are
-        looked at whose links mostly have their reverse: generalization adds links without, so they would be told.
+        Counts values that are names of users, except numbers, which may have other meanings. Warns of relations whose
+        links mostly have their reverse: generalization adds one-way links, which would be recognizable.
         """
         users = {label for label in graph.labels.tolist() if not _DIGITS.fullmatch(label)}
         for name, a in graph.attributes.items():
@@ -72,7 +72,7 @@ class Remarks:
                     self._against(name, other, r, np.count_nonzero(np.isin(back, there)) / len(r))
 
     def _naming(self, name: str, a: Attribute) -> None:
-        """Warn of an attribute of which nearly everybody has a value of his own."""
+        """Warn of an attribute with a different value for nearly every user."""
         own = int((np.bincount(a.value) == 1).sum())
         if a.kind == "categorical" and len(a) >= _FEWEST and own >= _OWN * len(a):
             self.warnings.append(
@@ -81,7 +81,7 @@ class Remarks:
             )
 
     def _against(self, name: str, other: str, links: Links, share: float) -> None:
-        """Warn if a share of the links of a relation have their reverse in another, or in itself."""
+        """Warn if most links of a relation have their reverse in another one, or in itself."""
         if share < _MOSTLY:
             return
         if name != other:
@@ -96,7 +96,7 @@ class Remarks:
             )
 
     def tell(self, progress: Progress) -> None:
-        """Note all of it."""
+        """Report all counts and warnings."""
         for what, said in _SAID.items():
             if found := self.counts.get(what):
                 progress.note(f"{said}: {sum(found.values()):,} ({_largest(found)})")
@@ -111,8 +111,8 @@ def _largest(counts: Mapping[str, int]) -> str:
 
 
 def _kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict[str, str]:
-    """Kind of each relation and column, one of `OTHERS`: first those of the data, then those that the schema names."""
-    # A relation is also mutual if a file with statements of it says that its links run both ways.
+    """Kind of each relation and column, one of `OTHERS`: first those of the data, then others of the schema."""
+    # A relation is also mutual if a file states that its links run both ways.
     named = schema.kinds.named()
     kinds: dict[str, str] = {}
     unknown: dict[str, Part] = {}
@@ -156,7 +156,7 @@ def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
 
 
 def _check_spelling(schema: Schema, name: str, kind: str, others: Sequence[str]) -> None:
-    """Refuse a name that does not occur where one like it does, of which nothing is said."""
+    """Reject a name without data if a similar name without kind occurs in the data."""
     near = suggest(name, others)
     if near is not None:
         raise schema.error(
@@ -172,7 +172,7 @@ def _among(kind: str) -> str:
 def _attribute_of(
     name: str, kind: Kind, parts: Sequence[Part], names: Lookup | None, remarks: Remarks
 ) -> Attribute:
-    """An attribute, as `kgreason.people.model.attribute` makes it; repetitions are counted."""
+    """Build an attribute as `kgreason.people.model.attribute` does, and count repetitions."""
     texts = [names.of(p.target, p.raw, p.row) if names and p.looked_up else p.target for p in parts]
     coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
     code = coded.indices.to_numpy().astype(np.int64)
@@ -194,7 +194,7 @@ def _attribute_of(
 
 
 def joined(arrays: Sequence[Vertices]) -> Vertices:
-    """Arrays one after the other; of none an empty one."""
+    """Concatenation of arrays; empty for none."""
     return np.concatenate([*arrays, np.empty(0, dtype=np.int64)])
 
 
@@ -218,18 +218,18 @@ def _check_numbers(name: str, coded: Column, parts: Sequence[Part]) -> None:
 
 
 def _same_numbers(texts: Texts) -> Vertices:
-    """Of texts that are the same number, the first of the shortest, for each of them."""
+    """Replace texts of equal numbers by the first of the shortest."""
     best: dict[Decimal, int] = {}
     order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
     same = np.empty(len(texts), dtype=np.int64)
-    for i in order:  # as decimals: doubles would take 9007199254740993 for its neighbour
+    for i in order:  # decimals: doubles cannot distinguish 9007199254740993 from its neighbour
         same[i] = best.setdefault(Decimal(texts[i]), i)
     return same
 
 
 @dataclass(frozen=True)
 class Statements:
-    """What files say of users, who have numbers.
+    """Statements of files, with numbered users.
 
     Attributes
     ----------
@@ -240,13 +240,13 @@ class Statements:
     kinds
         Kind of each relation and attribute; see `_kinds_of`.
     entries
-        Statements of each of them; none of what is ignored.
+        Statements of each relation and attribute, without ignored ones.
     names
-        Names that stand for the values of attributes, where there are any.
+        Names for ids in the values of attributes, if any.
     remarks
-        What was left out.
+        Notes on what was left out.
     known
-        How many users others than the last relation name: they have the first numbers.
+        Number of users that occur outside the `last` relation; they have the lowest numbers.
     """
 
     schema: Schema
@@ -258,12 +258,12 @@ class Statements:
     known: int
 
     def attributes(self) -> dict[str, Attribute]:
-        """Put statements together as attributes.
+        """Build the attributes from their statements.
 
         Raises
         ------
         DataError
-            If a value has no name, or one of a numeric attribute is no number.
+            If an id has no name, or a value of a numeric attribute is no number.
         """
         found = {}
         for name, kind in self.kinds.items():
@@ -273,7 +273,7 @@ class Statements:
         return found
 
     def links(self, name: str) -> Links:
-        """Put statements together as the links of a relation; what is left out or added is counted."""
+        """Build the links of a relation from its statements; counts omissions and additions."""
         n, parts = len(self.labels), self.entries[name]
         source, target = joined([p.number for p in parts]), joined([p.other for p in parts])
         links = distinct_links(n, source, target)
@@ -290,20 +290,20 @@ class Statements:
 def read(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGraph:
     """Read a graph of people.
 
-    Users are those whom lines of tables and statements are about, and those whom relations lead to. They are numbered
-    as they occur first: in tables, in front of statements, and as what relations lead to.
+    Users are the subjects of table rows and statements, and the targets of relations, numbered by first occurrence: in
+    tables, as subjects of statements, as targets.
 
     Parameters
     ----------
     schema
         A schema, its file, or a folder with a ``people.toml``, such as a release.
     progress
-        Is told what was left out: loops, repetitions, empty values, what the schema ignores; and what looks amiss.
+        Receives notes on omissions (loops, repetitions, empty values, ignored names) and on suspicious data.
 
     Raises
     ------
     DataError
-        If a file does not hold what the schema says.
+        If a file does not match the schema.
     """
     said = read_statements(schema, progress)
     relations = {name: said.links(name) for name, kind in said.kinds.items() if kind in LINKS}
@@ -314,7 +314,7 @@ def read(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGrap
 
 
 def schema_of(schema: Schema | Path | str) -> Schema:
-    """Read a schema, if it is a file or a folder with a ``people.toml``.
+    """Read a schema from a file, or from a folder with a ``people.toml``; a `Schema` is returned as is.
 
     Raises
     ------
@@ -328,17 +328,17 @@ def schema_of(schema: Schema | Path | str) -> Schema:
 
 
 def read_statements(schema: Schema | Path | str, progress: Progress, last: str | None = None) -> Statements:
-    """Read what files say, as `read` does, up to where it becomes attributes and links.
+    """Read the statements of files, the first stage of `read`.
 
     Parameters
     ----------
     last
-        A relation whose statements number users after all others, so that numbers of these do not depend on them.
+        Relation whose users are numbered last, so that the numbers of the others do not depend on it.
 
     Raises
     ------
     DataError
-        If a file does not hold what the schema says.
+        If a file does not match the schema.
     """
     schema = schema_of(schema)
     progress.step("Reading files", len(schema.files))
@@ -367,8 +367,8 @@ def read_statements(schema: Schema | Path | str, progress: Progress, last: str |
 
 
 def _marked(part: Part, names: Sequence[bool]) -> Flags:
-    """Statements of some of the relations and attributes."""
-    return np.array([*names, False], dtype=np.bool_)[part.name]  # the last: of none
+    """Mask of the statements of some relations and attributes."""
+    return np.array([*names, False], dtype=np.bool_)[part.name]  # last: statements of none (-1)
 
 
 def _count(part: Part, left_out: Flags, what: str, remarks: Remarks) -> None:
@@ -377,7 +377,7 @@ def _count(part: Part, left_out: Flags, what: str, remarks: Remarks) -> None:
 
 
 def _renamed(part: Part, names: Mapping[str, Lookup]) -> Part:
-    """Look up the names of relations."""
+    """Replace ids of relations by their names."""
     if "relations" not in names or not part.looked_up or part.constant:
         return part
     codes, first = np.unique(part.name, return_index=True)
@@ -390,11 +390,11 @@ def _renamed(part: Part, names: Mapping[str, Lookup]) -> Part:
 def _numbered(
     parts: Sequence[Part], kinds: Mapping[str, str], lookup: Lookup | None, last: str | None
 ) -> tuple[Texts, list[Part], int]:
-    """Number the users; how many others than the last relation name."""
+    """Number the users; also returns how many of them occur outside the last relation."""
     numbers = [{end: np.full(len(part), -1, dtype=np.int64) for end in ("number", "other")} for part in parts]
     texts: list[Column] = []
-    places: list[tuple[Vertices, Vertices]] = []  # numbers of a part, and their rows that texts stand for
-    first = 0  # how many texts are of others than the last relation
+    places: list[tuple[Vertices, Vertices]] = []  # numbers for a part, and the rows of their texts
+    first = 0  # number of texts from outside the last relation
     for late in (False, True):
         for end in ("number", "other"):
             for part, own in zip(parts, numbers, strict=True):

@@ -1,4 +1,4 @@
-"""Reports about releases of graphs of people: one for the owner, one for everybody (docs/report.md)."""
+"""Reports on releases of graphs of people: private for the owner, and public (docs/report.md)."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ METHODS = {
 }
 SHARED = TEXTS["shared"]
 NAMED = 20  # removed users
-MOST = 12  # values of an attribute that have a bar of their own
-MANY = 20  # attributes, and relations, that are drawn
+MOST = 12  # values of an attribute with a bar of their own
+MANY = 20  # attributes, and relations, with a chart
 REST = "others"
 
 
 def _promised(claim: Claim) -> str:
-    """What a claim means, in a few sentences."""
+    """Explanation of a claim, in a few sentences."""
     kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
     return plain(PROMISES[kind].format(k=claim.k, w=claim.window))
 
 
 def _meaning(claim: Claim) -> str:
-    """What a claim means, in a sentence without a full stop."""
+    """Explanation of a claim, as a sentence without full stop."""
     return _promised(claim).split(". ")[0].removesuffix(".")
 
 
 def private_report(result: PeopleAnonymization, run: Run, progress: Progress = SILENT) -> Report:
-    """Write the owner's report, which is secret."""
+    """Build the owner's report (private)."""
     original, release, verdict = result.original, result.release, result.verdict
     released, claim, seeded = release.graph, Claim.of(result), run.seed is not None
     progress.step("Writing the report")
@@ -129,7 +129,7 @@ def _done(result: PeopleAnonymization) -> str:
 
 
 def verdict_figures(verdict: PeopleVerdict) -> Iterator[Figure]:
-    """How many users look alike."""
+    """Figures on the equivalence classes of users."""
     found, enough = verdict.figures, "better is k or more"
     shown = f"{found.smallest:,} users"
     yield Figure("Smallest class", shown, enough, "classes", number=found.smallest)
@@ -141,7 +141,7 @@ def verdict_figures(verdict: PeopleVerdict) -> Iterator[Figure]:
 
 
 def notes(verdict: PeopleVerdict) -> Iterator[Table]:
-    """What the model does not protect in a release."""
+    """Limits of the model: what it does not protect in a release."""
     if verdict.notes:
         yield Table("Not protected in this release", ("what",), tuple((note,) for note in verdict.notes))
 
@@ -149,7 +149,7 @@ def notes(verdict: PeopleVerdict) -> Iterator[Table]:
 def utility_items(
     found: Utility | None, figures: Mapping[str, object] = MappingProxyType({})
 ) -> Iterator[Item]:
-    """What information is lost; `figures` is what the method says of a release, if it is known."""
+    """Items on utility; `figures` are those of the method, if known."""
     if found is None:
         note = "it could not be told; the guarantee does not depend on it"
         yield Figure("What is lost", "not measured", note=note)
@@ -172,7 +172,7 @@ def utility_items(
         wrong = found.untruthful
         yield Figure("Untruthful associations", f"{wrong:,}", "better is 0", number=wrong)
     changes = {name: (c.original, c.added, c.removed) for name, c in found.changes.items()}
-    if (edges := found.structure) is not None:  # each link once, not once for each direction
+    if (edges := found.structure) is not None:  # undirected: each link counts once
         changes = dict.fromkeys(changes, (edges.edges, edges.added, edges.removed))
     rows = tuple((name, *(f"{count:,}" for count in counts)) for name, counts in changes.items())
     if rows:
@@ -202,14 +202,14 @@ def _removed(result: PeopleAnonymization) -> Iterator[Table]:
 def public_report(
     released: PeopleGraph, claim: Claim, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
 ) -> Report:
-    """Write the report for everybody: it is made of what is published alone, and so tells nothing else.
+    """Build the public report, from published data alone.
 
     Parameters
     ----------
     released
-        The graph as it was published.
+        The published graph.
     claim
-        What ``README.txt`` says.
+        Claim of ``README.txt``.
     confirmed, seeded, files
         As for `kgreason.isomorphism.report.public_report`.
 
@@ -253,16 +253,16 @@ def public_report(
     )
 
 
-# --- charts and risks; those of links share values ---
+# --- charts and risks, also used for links ---
 
 
 def _link_charts(released: PeopleGraph, original: PeopleGraph | None = None) -> Iterator[Chart]:
-    """Numbers of links of each relation; of a mutual one once, of others out and in."""
+    """Charts of the degrees of each relation: in total for mutual ones, otherwise out and in."""
     return series_charts(partial(_series, like=original or released), released, original)
 
 
 def _series(graph: PeopleGraph, like: PeopleGraph) -> dict[str, Series]:
-    """Numbers of links of the relations of `like`."""
+    """Degrees of the relations of `like`."""
     found = {}
     for name in sorted(like.relations)[:MANY]:
         links = links_of(graph, name)
@@ -278,10 +278,10 @@ def _series(graph: PeopleGraph, like: PeopleGraph) -> dict[str, Series]:
 def value_charts(
     released: Mapping[str, Attribute], original: Mapping[str, Attribute] | None = None
 ) -> Iterator[Chart]:
-    """What share of the entries of each attribute each value, or range of numbers, has."""
+    """Charts of the share of entries of each value, or range of numbers, of each attribute."""
     for name in sorted(released if original is None else original)[:MANY]:
         new, old = released.get(name), None if original is None else original[name]
-        if not (new or old):  # nobody has a value
+        if not (new or old):  # an attribute without values
             continue
         kind = (new or old or EMPTY).kind
         if kind == "numeric":
@@ -317,7 +317,7 @@ def _shares(attribute: Attribute) -> dict[str, float]:
 
 
 def as_graph(graph: PeopleGraph, like: PeopleGraph | None = None) -> KnowledgeGraph:
-    """The links alone, for pictures; a mutual one is drawn once. Relations are those of `like`."""
+    """Links as a knowledge graph, for pictures, mutual ones once; with the relations of `like`."""
     relations = {}
     for name in (like or graph).relations:
         links = links_of(graph, name)

@@ -1,4 +1,4 @@
-"""Results of anonymizations of graphs of people."""
+"""Result of an anonymization of a graph of people."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PeopleAnonymization(Result):
-    """An anonymized graph of people with its proof and its scores.
+    """A verified release of a graph of people, with its utility.
 
     Attributes
     ----------
     original
-        The input graph.
+        The original graph.
     release
-        The graph to publish and the secret mapping.
+        The graph to publish and the private mapping.
     settings
-        How it was made.
+        Settings of the anonymization.
     verdict
-        What the independent checker found.
+        Findings of the independent checker.
     utility
-        What information was lost; `None` if that could not be measured.
+        Information loss; `None` if it could not be measured.
     """
 
     original: PeopleGraph
@@ -45,22 +45,22 @@ class PeopleAnonymization(Result):
 
     @property
     def mapping(self) -> dict[str, str]:
-        """Released label of each original user who is released: the secret."""
+        """Released label of each released original user; private."""
         released = self.release.graph.labels
         pairs = zip(self.original.labels.tolist(), self.release.mapping.tolist(), strict=True)
         return {label: str(released[place]) for label, place in pairs if place >= 0}
 
     @property
     def removed(self) -> list[str]:
-        """Users of the original who are not released."""
+        """Original users that are not released."""
         return sorted(self.original.labels[self.release.mapping < 0].tolist())
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the graphs, ready for JSON; `format` is the version of this layout."""
+        """All results but the graphs, as plain data for JSON; `format` is the version of this layout."""
         return super().as_dict() | {"removed": self.removed}
 
     def figures_by_name(self) -> dict[str, Any]:
-        """What is told as JSON besides the verdict and times."""
+        """JSON output besides the verdict and times."""
         return {
             "method": self.settings.method,
             "guarantee": self.verdict.asked,

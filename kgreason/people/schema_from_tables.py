@@ -1,4 +1,4 @@
-"""Tables of a Python program as the data of a graph of people, or of a graph of links."""
+"""Schemas from tables in memory, for graphs of people and of links."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ def schema(
     ignore: Iterable[str] = (),
     missing: Iterable[str] = (),
 ) -> Schema:
-    """Say which tables of the program hold what of a graph of people, or of links.
+    """Build a schema from tables in memory.
 
-    What comes out stands wherever a schema file may: `kgreason.people.read`, `kgreason.links.read`,
-    `kgreason.people.anonymize`, `kgreason.links.anonymize`. Any table will do: a DataFrame of pandas or Polars, an
-    Arrow table, a mapping from names to columns, a list of tuples.
+    The schema can be used in place of a schema file: `kgreason.people.read`, `kgreason.links.read`,
+    `kgreason.people.anonymize`, `kgreason.links.anonymize`. Tables may be pandas or Polars DataFrames, Arrow tables,
+    mappings from names to columns, or lists of tuples.
 
     Parameters
     ----------
     users
-        A table with a user in each row and an attribute in each column, or a list of such tables. A column of lists
-        gives users several values; empty cells give none.
+        A table with a user in each row and an attribute in each column, or a list of such tables. Cells of list columns
+        give several values; empty cells give none.
     id
-        The column of `users` that names them; without it they are numbered from 1.
+        The column of `users` with their names; by default users are numbered from 1.
     values
         Rows (user, attribute or relation, value or other user), or a list of such tables.
     links
-        For each relation a table of two columns, or a graph of NetworkX or igraph, whose vertices are users, too; the
+        For each relation a table of two columns, or a graph of NetworkX or igraph, whose vertices become users; the
         relation of an undirected graph is mutual.
     numeric, categorical, relations, mutual, ignore
-        What the columns and the names in `values` are, as in a schema file. Columns of `users` that are not named are
-        numeric if they hold numbers, else categorical.
+        Kinds of the columns and of the names in `values`, as in a schema file. Other columns of `users` are numeric if
+        they hold numbers, else categorical.
     missing
-        Texts that stand for no value.
+        Texts for a missing value.
 
     Raises
     ------
     DataError
-        If something is no table, or has other columns.
+        If an object is no table, or has other columns.
     CallError
         If no table is given, or `links` is no mapping.
 
@@ -96,7 +96,7 @@ def schema(
 
 
 class _Found:
-    """What tables hold, as parts of a schema, and what each column and relation is unless it is said otherwise."""
+    """Schema parts from tables, and default kinds of their columns and relations."""
 
     def __init__(self, id: str | None, missing: tuple[str, ...]) -> None:
         self.id, self.missing = id, missing
@@ -104,7 +104,7 @@ class _Found:
         self.kinds: dict[str, str] = {}
 
     def add_users(self, raw: Raw) -> None:
-        """Add a table with a user in each row; its columns of lists become triples."""
+        """Add a table with a user in each row; list columns become triples."""
         columns = {
             name: _plain(raw, name, column) for name, column in zip(raw.names, raw.columns, strict=True)
         }
@@ -117,7 +117,7 @@ class _Found:
         made = in_memory(raw.file, tuple(rest), rest.values(), named=raw.named)
         self.data.append(Data("tables", (_file(made),), id=self.id, missing=self.missing))
         names = columns.get(self.id) if self.id is not None else pa.array(range(1, len(raw) + 1))
-        for name, cells in lists.items() if names is not None else ():  # else the reader misses the column
+        for name, cells in lists.items() if names is not None else ():  # else the reader reports it
             pairs = [
                 (user, value)
                 for user, cell in zip(_texts(names).to_pylist(), cells, strict=True)
@@ -141,7 +141,7 @@ class _Found:
         self._add(replace(raw, columns=tuple(plain_columns)), columns, relation)
 
     def add_links(self, raw: Raw, name: str) -> None:
-        """Add the links of a relation, and of a graph its vertices as users."""
+        """Add the links of a relation, with the vertices of a graph as users."""
         if raw.graph:
             raw = replace(raw, names=raw.names[:2], columns=raw.columns[:2])
         self.add_triples(raw, ("user", "target"), name)
@@ -173,7 +173,7 @@ def _plain(raw: Raw, name: str, column: Column) -> Column:
 
 
 def _texts(column: Column) -> Column:
-    """A column as texts; what is missing stays so."""
+    """A column as texts; missing values stay missing."""
     if isinstance(column, Objects) or pa.types.is_timestamp(column.type):
         return pa.array([None if v is None else text(v) for v in column.to_pylist()], pa.large_string())
     return column.cast(pa.large_string())

@@ -1,4 +1,4 @@
-"""Files of a graph of people as statements (user, relation or attribute, and its target), and as names of ids."""
+"""Statements of files (user, relation or attribute, target), and tables of names for ids."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _TITLES = {
     "target": {"target", "value", "tail", "object", "to"},
 }
 _NUMBER = r"^\s*[+-]?[0-9]+([.,][0-9]+)?\s*$"
-_FEWEST = 4  # lines below the first that it is compared with
-_MOSTLY = 0.5  # share of the other names that occur more than once, where a name that does not is unlike them
+_FEWEST = 4  # further rows needed to compare the first one with them
+_MOSTLY = 0.5  # share of other names that repeat, from which a unique name is unusual
 Flags = npt.NDArray[np.bool_]
 _UNFIT = "ignore the column, or write it as text or numbers where the table is made"
-_IS_NUMBER = re.compile(r"[+-]?[\d.,]+(?:_\d+)?")  # readers add _2 to a name that stands twice
+_IS_NUMBER = re.compile(r"[+-]?[\d.,]+(?:_\d+)?")  # readers append _2 to repeated names
 
 
 def _check_first(
     raw: Raw, found: Mapping[str, Column], missing: Sequence[str], progress: Progress, *, behind: bool
 ) -> None:
-    """Refuse a first line of words such as user and value, and note one that is unlike all others."""
-    # It is unlike them if it has words where the others of a column are all numbers, or if neither of its
-    # ends occurs again, which can be said of no other line, while most names do.
+    """Reject a first line that consists of words such as user and value, and note one unlike all others."""
+    # It is unlike the others if it has words where the other cells of a column are all numbers, or if it is the
+    # only line neither of whose ends occurs again, while most names repeat.
     cells = {role: column[0].as_py().strip() for role, column in found.items()}
     say = "header=true behind the name of the file" if behind else "header = true"
     shown = ", ".join(cells.values())
@@ -64,7 +64,7 @@ def _check_first(
 
 
 def _alone(found: Mapping[str, Column]) -> bool:
-    """Whether the ends of the first line, and its relation, occur once, and those of no other line do."""
+    """Whether the first line is the only one whose ends are unique; its relation must be, too."""
     for role, cell in ((role, column[0]) for role, column in found.items()):
         columns = [found["relation"]] if role == "relation" else [found["user"], found["target"]]
         if sum(pc.sum(pc.equal(column, cell)).as_py() for column in columns) != 1:
@@ -79,31 +79,31 @@ def _alone(found: Mapping[str, Column]) -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """What one file says, or one column of a table.
+    """Statements of one file, or of one column of a table.
 
     Attributes
     ----------
     raw
         The file.
     row
-        Row in it of each statement, int64, shape (m,).
+        Row of each statement in the file, int64, shape (m,).
     user, target
         Arrow texts, shape (m,).
     names, name
-        Relations and attributes, and which of them each statement is of, int64, shape (m,); -1: of none, there is such
-        a user.
+        Relations and attributes, and the index of that of each statement, int64, shape (m,); -1: the statement only
+        names a user.
     users_looked_up, looked_up
-        Whether tables of names apply to users, and to relations and values.
+        Whether ids of users, and of relations and values, are replaced by names.
     table
-        Whether it is of a table.
+        Whether the statements are of a table.
     both
-        Whether the file says that its links run both ways.
+        Whether the file states that its links run both ways.
     constant
-        The relation is not from the file.
+        Whether the relation is set by the schema, not the file.
     missing
-        Texts that stand for no value.
+        Texts for a missing value.
     number, other
-        Once users have numbers: whom a statement is about, and whom it leads to, int64, shape (m,); -1: to no user.
+        After numbering: subject and target of each statement, int64, shape (m,); -1: the target is no user.
     """
 
     raw: Raw
@@ -125,7 +125,7 @@ class Part:
         return len(self.row)
 
     def take(self, rows: Vertices) -> Part:
-        """Some of the statements."""
+        """A selection of the statements."""
         at = pa.array(rows)
         return replace(
             self,
@@ -139,7 +139,7 @@ class Part:
 
 
 def parts_of(schema: Schema, progress: Progress) -> Iterator[Part]:
-    """Read all files of a schema but for its tables of names: tables first, then statements.
+    """Read all files of a schema except tables of names: tables first, then triples.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def parts_of(schema: Schema, progress: Progress) -> Iterator[Part]:
 
 
 def read_raw(file: File, progress: Progress) -> Raw:
-    """Read a file as columns of text, and pass on what there is to say about it."""
+    """Read a file as text columns, and pass on notes."""
     raw = read_table(file.spec, file.options) if file.table is None else file.table
     for note in (*raw.notes, raw.doubt):
         if note:
@@ -175,7 +175,7 @@ def read_raw(file: File, progress: Progress) -> Raw:
 
 
 def texts(column: Column) -> Column:
-    """A column as one Arrow array of texts; null is the empty one."""
+    """A column as one Arrow array of texts; null becomes the empty text."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return pc.fill_null(column.cast(pa.large_string()), "")
 
@@ -186,12 +186,12 @@ def texts_of(raw: Raw, place: int, title: str, hint: str | None = None) -> Colum
     Parameters
     ----------
     hint
-        What to do about a value without a text; `None`: what is right for a file of a schema.
+        Hint for a value without a text form; `None`: the one for files of a schema.
 
     Raises
     ------
     DataError
-        If a value is none that has a text.
+        If a value has no text form.
     """
     if not len(raw):
         return pa.array([], pa.large_string())
@@ -203,17 +203,17 @@ def texts_of(raw: Raw, place: int, title: str, hint: str | None = None) -> Colum
 
 
 def by_role(raw: Raw, columns: Sequence[str], *, behind: bool = False) -> dict[str, Column]:
-    """Columns of a file by their roles.
+    """Columns of a file by role.
 
     Parameters
     ----------
     behind
-        Whether options stand behind the name of the file, not in a schema.
+        Whether options are part of the file name, not of a schema.
 
     Raises
     ------
     DataError
-        If there are fewer or more of them.
+        If the number of columns differs.
     """
     if raw.columns and len(raw.columns) != len(columns):
         width = len(raw.columns)
@@ -239,7 +239,7 @@ def _widths(file: str, width: int, columns: Sequence[str], *, behind: bool) -> s
 
 
 def empty(column: Column, missing: Sequence[str] = ()) -> Flags:
-    """Mark texts that hold nothing."""
+    """Mask of empty texts, including `missing` ones."""
     bare = pc.utf8_trim_whitespace(column)
     marked: Flags = pc.is_in(bare, pa.array(["", *missing], column.type)).to_numpy(zero_copy_only=False)
     return marked
@@ -291,7 +291,7 @@ def _cells(table: Data, raw: Raw, before: int, kinds: Kinds) -> Iterator[Part]:
 
 
 def _titles(table: Data, raw: Raw) -> tuple[str, ...]:
-    """Names of the columns; a first line that is data is refused, for it would be published, and its user lost."""
+    """Column names; a first line of data is rejected, as it would be published and its user lost."""
     width = len(raw.columns)
     if table.columns is not None:
         if width and len(table.columns) != width:
@@ -329,14 +329,14 @@ _ONE = {"users": "user", "values": "value", "relations": "relation"}
 
 @dataclass(frozen=True)
 class Lookup:
-    """Names of the ids of users, of values or of relations.
+    """Names for ids of users, values or relations.
 
     Attributes
     ----------
     what
         users, values or relations.
     file
-        Where they stand, for messages.
+        File of the names, for messages.
     ids, names
         Arrow texts; ids are unique.
     """
@@ -347,12 +347,12 @@ class Lookup:
     names: Column
 
     def of(self, column: Column, raw: Raw, row: Vertices) -> Column:
-        """Names of a column of ids.
+        """Replace a column of ids by their names.
 
         Raises
         ------
         DataError
-            At the first id without a name.
+            For the first id without a name.
         """
         at = pc.index_in(column, value_set=self.ids)
         if at.null_count:
@@ -366,12 +366,12 @@ class Lookup:
 
 
 def lookups(schema: Schema, progress: Progress) -> Mapping[str, Lookup]:
-    """Read the tables of names, by what they are of.
+    """Read the tables of names, by kind of id.
 
     Raises
     ------
     DataError
-        If an id has two names, or if two users or two relations have one.
+        If an id has two names, or two users or two relations have the same name.
     """
     found: dict[str, list[tuple[Raw, Column, Column]]] = {}
     for names in schema.data:
@@ -398,7 +398,7 @@ def lookups(schema: Schema, progress: Progress) -> Mapping[str, Lookup]:
 def _check_unique(
     tables: Sequence[tuple[Raw, Column, Column]], keys: Column, values: Column, what: str, plural: str
 ) -> None:
-    """See that whatever agrees in `keys` agrees in `values`."""
+    """Check that rows equal in `keys` are equal in `values`."""
     key, value = (c.dictionary_encode().indices.to_numpy().astype(np.int64) for c in (keys, values))
     order = np.lexsort((value, key))
     wrong = order[1:][(np.diff(key[order]) == 0) & (np.diff(value[order]) != 0)]
@@ -428,7 +428,7 @@ def _read(names: Data, file: File, progress: Progress) -> tuple[Raw, Column, Col
 
 
 def _split(file: File, columns: Sequence[str]) -> Raw:
-    """Split lines so that names may hold the delimiter: from the end of the line if names come first."""
+    """Split lines whose names may contain the delimiter: from the end of the line if names come first."""
     text = "".join(file_texts(file.spec.path, file.options.encoding))
     lines = pc.list_flatten(pc.split_pattern(pa.array([text], pa.large_string()), "\n"))
     lines = pc.ascii_rtrim(lines, "\r")

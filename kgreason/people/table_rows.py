@@ -1,4 +1,4 @@
-"""Rows of the tables of a release, as they stand: whoever gets the folder sees all of them."""
+"""Strict reading of the table rows of a release: everyone with the folder sees all of them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from kgreason.release.read_back import UNCHANGED, as_written, check_whole
 
 
 def read_rows(path: Path, header: Sequence[str], blank: Sequence[str] = ()) -> Raw:
-    """Read a table of a release, as texts.
+    """Read a table of a release as texts.
 
     Parameters
     ----------
     header
-        Names that its columns must have.
+        Required column names.
     blank
         Columns that may have empty cells.
 
     Raises
     ------
     DataError
-        If the file is not whole, its columns are called otherwise, or a cell is empty or has no text.
+        If the file is incomplete, has other columns, or a cell is empty or has no text form.
     """
     with as_written():
         if path.suffix != ".parquet":
@@ -48,17 +48,17 @@ def read_rows(path: Path, header: Sequence[str], blank: Sequence[str] = ()) -> R
 
 
 def labels_of(raw: Raw, what: str) -> Any:
-    """Names in the first column, an Arrow array; none stands twice.
+    """Names in the first column, as an Arrow array; they must be unique.
 
     Parameters
     ----------
     what
-        What they name, for messages.
+        Kind of the named objects, for messages.
 
     Raises
     ------
     DataError
-        At one that stands twice.
+        For the first repeated name.
     """
     labels = texts(raw.columns[0])
     if len(again := later(coded(labels)[0])):
@@ -68,19 +68,19 @@ def labels_of(raw: Raw, what: str) -> Any:
 
 
 def places(raw: Raw, column: int, labels: Any, what: str, file: str) -> Vertices:
-    """Numbers of what is named in a column.
+    """Index of each name of a column in a list of names.
 
     Parameters
     ----------
     labels
-        What there is, an Arrow array.
+        Known names, as an Arrow array.
     what, file
-        What they name, and the file that lists them, for messages.
+        Kind of the named objects, and the file that lists them, for messages.
 
     Raises
     ------
     DataError
-        At one that is not listed.
+        For the first unknown name.
     """
     found = pc.index_in(texts(raw.columns[column]), value_set=labels)
     if found.null_count:
@@ -92,7 +92,7 @@ def places(raw: Raw, column: int, labels: Any, what: str, file: str) -> Vertices
 
 
 def later(numbers: Vertices) -> Vertices:
-    """Places where numbers stand that stand before, too.
+    """Indices of repeated numbers, without first occurrences.
 
     Examples
     --------
@@ -105,6 +105,6 @@ def later(numbers: Vertices) -> Vertices:
 
 
 def coded(column: Any) -> tuple[Vertices, list[str]]:
-    """Number of each text, and the texts."""
+    """Factorize texts: code of each row, and the distinct texts."""
     found = texts(column).dictionary_encode()
     return found.indices.to_numpy(zero_copy_only=False).astype(np.int64), found.dictionary.to_pylist()

@@ -1,7 +1,7 @@
-"""Write a graph of people: three tables, and the schema that reads them again.
+"""Writing a graph of people: three tables, and the schema that reads them.
 
-Rows and names stand in the order of what they say, so the files tell nothing but the graph: given users with opaque
-names, nothing of the order they once had.
+Rows and names are in lexicographic order, so the files contain nothing but the graph; with random user names, the
+original order is lost.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ def opaque(
     Parameters
     ----------
     rng
-        For experiments. `None`: the operating system's source.
+        Generator, for experiments; `None`: the source of the operating system.
     taken
-        Names that must not occur: those of the original graph.
+        Names to avoid: those of the original graph.
 
     Returns
     -------
     PeopleGraph
-        The same graph otherwise.
+        The renumbered and renamed graph.
     numpy.ndarray
-        Number in it of each user, int64, shape (n,).
+        New number of each user, int64, shape (n,).
 
     Examples
     --------
@@ -67,19 +67,19 @@ def opaque(
 
 
 def write_people(folder: Path, graph: PeopleGraph, format: str = "csv") -> None:
-    """Write a graph into a folder, as the tables `TABLES` and the schema that reads them.
+    """Write a graph into a folder, as the tables `TABLES` and their schema.
 
-    Values that nobody has are not written, nor are attributes without values.
+    Values without users and attributes without values are left out.
 
     Parameters
     ----------
     format
-        Of the tables: ``"csv"``, ``"tsv"`` or ``"parquet"``.
+        Format of the tables: ``"csv"``, ``"tsv"`` or ``"parquet"``.
 
     Raises
     ------
     ReleaseError
-        If the folder cannot be written, a name or value is blank, or an attribute and a relation have one name.
+        If the folder cannot be written, a name or value is blank, or an attribute and a relation have the same name.
     """
     if both := sorted(set(graph.attributes) & set(graph.relations)):
         hint = "give one of them another name"
@@ -107,7 +107,7 @@ Columns = Sequence[npt.NDArray[Any]]
 def write_folder(
     folder: Path, tables: Mapping[str, tuple[Sequence[str], Columns]], schema: str, text: str
 ) -> None:
-    """Write tables, given by file with their names of columns, and a text that says how they are to be taken.
+    """Write tables, given by file name with their columns, and the text of the schema.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def write_folder(
 
 
 def check_names(attributes: Mapping[str, Attribute], names: Mapping[str, Iterable[str]]) -> None:
-    """Refuse blank values of attributes, and blank names, given by what has them."""
+    """Reject blank attribute values, and blank names, given by kind."""
     texts = {**names, **{f"a value of {name}": a.domain for name, a in attributes.items()}}
     for whose, some in texts.items():
         if empty(pa.array(list(some), pa.large_string())).any():
@@ -135,19 +135,19 @@ def check_names(attributes: Mapping[str, Attribute], names: Mapping[str, Iterabl
 
 
 def value_rows(labels: Texts, attributes: Mapping[str, Attribute]) -> tuple[Texts, Texts, Texts]:
-    """Columns of users, attributes and values, in their order."""
+    """Columns of users, attributes and values, in lexicographic order."""
     return in_order(labels, {name: (a.user, a.value, a.domain) for name, a in attributes.items()})[:3]
 
 
 def in_order(
     labels: Texts, parts: Mapping[str, tuple[Vertices, Vertices, Texts]]
 ) -> tuple[Texts, Texts, Texts, Vertices]:
-    """Columns of users, names and texts, in their order, and which row of those of all names each row was.
+    """Columns of users, names and texts, in lexicographic order, and the former index of each row.
 
     Parameters
     ----------
     parts
-        By name, the numbers of the users and of the texts of its rows, and the texts.
+        By name: user numbers and text numbers of the rows, and the texts.
     """
     names, rank, none = sorted(parts), ranks(labels), np.empty(0, dtype=np.int64)
     rows = [(none, none, none, labels[:0])]
@@ -162,7 +162,7 @@ def in_order(
 
 
 def ranks(texts: Texts) -> Vertices:
-    """Place of each text among all of them in ascending order, int64."""
+    """Rank of each text in ascending order, int64."""
     rank = np.empty(len(texts), dtype=np.int64)
     rank[np.argsort(texts, kind="stable")] = np.arange(len(texts))
     return rank
@@ -187,5 +187,5 @@ def _schema(graph: PeopleGraph, format: str) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Texts as TOML has them: as JSON, but for the one control character that JSON leaves alone."""
+    """TOML list of texts: as JSON, with an escape for the one control character that JSON leaves."""
     return ", ".join(json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f") for name in names)

@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def is_certain(released: Released) -> bool:
-    """Whether the nodes of a release are entities, so that no random placement is needed."""
+    """Whether a release needs no random placement of links: nodes are entities, or there are no links."""
     graph = released.graph
     return bool((graph.size == 1).all()) or released.strategy == "removed" or not graph.observed
 

@@ -236,7 +236,8 @@ def values(released: Released, source: Source) -> Item:
     """Condition ``values``: each node, or class of nodes with equal values, has exactly the values of its entities.
 
     If nodes are entities, the values of a class are compared with those of all its entities: nothing is invented or
-    lost, whichever clusters the anonymizer used."""
+    lost, whichever clusters the anonymizer used.
+    """
     graph = released.graph
     clustered = released.strategy in CLUSTERED
     group = np.arange(graph.n) if clustered or not graph.n else classes(graph)

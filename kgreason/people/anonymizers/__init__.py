@@ -1,1 +1,1 @@
-"""CDGA, CKGA, PCKGA, CTKGA: users share attribute values and degrees with others."""
+"""Anonymizers CDGA, CKGA, PCKGA and CTKGA: users share attribute values and degrees with others."""

@@ -1,4 +1,4 @@
-"""Values of all attributes under one numbering, the users who have them, and their unions in clusters.
+"""Joint numbering of the values of all attributes, their users, and their unions in clusters.
 
 References
 ----------
@@ -20,12 +20,12 @@ from kgreason.people.model import Attribute, PeopleGraph
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Who has which of the values 0 .. p-1: those of the first attribute, then those of the second, and so on.
+    """Users and their values 0 .. p-1, numbered attribute by attribute.
 
     Attributes
     ----------
     attribute
-        Attribute of each value, by its place among the given ones; int64, shape (p,).
+        Attribute of each value, by index; int64, shape (p,).
     owner_start, owned
         Values of user u, ascending: ``owned[owner_start[u]:owner_start[u + 1]]``; int64, shapes (n + 1,) and (m,).
     value_start, holder
@@ -65,11 +65,11 @@ class Values:
         return len(self.attribute)
 
     def matrix(self) -> csr_array:
-        """Who has which value: a sparse matrix of ones, float64, shape (n, p)."""
+        """User-value incidence: a sparse matrix of ones, float64, shape (n, p)."""
         return csr_array((np.ones(len(self.owned)), self.owned, self.owner_start), shape=(self.n, len(self)))
 
     def together(self) -> npt.NDArray[np.bool_]:
-        """Whether somebody has both values, each value with itself included; shape (p, p)."""
+        """Whether any user has both values, true on the diagonal; shape (p, p)."""
         has = self.matrix()
         found = np.eye(len(self), dtype=np.bool_)
         pairs = (has.T @ has).tocoo()
@@ -83,12 +83,12 @@ def all_values(graph: PeopleGraph) -> Values:
 
 
 def _starts(of: Vertices, size: int) -> Vertices:
-    """Where the entries of each of `size` things begin once they are in order."""
+    """Start of each of `size` groups when the entries are sorted by group."""
     return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=size))]).astype(np.int64)
 
 
 def united(attribute: Attribute, clusters: Clusters) -> Attribute:
-    """Give each user the values of all users of his cluster.
+    """Give each user the values of all users of the same cluster.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def united(attribute: Attribute, clusters: Clusters) -> Attribute:
     Returns
     -------
     Attribute
-        Its domain holds no value that nobody has, such as those of users who were removed.
+        With a domain of used values: those of removed users are dropped.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def united(attribute: Attribute, clusters: Clusters) -> Attribute:
 
 
 def collected(attribute: Attribute, clusters: Clusters) -> Attribute:
-    """Give each cluster the values of all its users: the users of the result are the clusters.
+    """Give each cluster the values of all its users; the users of the result are the clusters.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def collected(attribute: Attribute, clusters: Clusters) -> Attribute:
     Returns
     -------
     Attribute
-        Its domain holds no value that nobody has.
+        With a domain of used values.
 
     Examples
     --------

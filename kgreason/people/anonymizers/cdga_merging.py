@@ -1,4 +1,4 @@
-"""Clusters Generation of CDGA: users of a directed graph, merged bottom-up by their degrees."""
+"""Clusters Generation of CDGA: agglomerative clustering of the users of a directed graph by degrees."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _nearest_clusters(
     near: Ints,
     far: Doubles,
 ) -> None:
-    """Find the nearest cluster of each of wanted[first:stop] by complete linkage; both have at most `most` users."""
+    """Find the nearest cluster of each of wanted[first:stop] by complete linkage, up to `most` users together."""
     # The distance of two users is the largest difference of their coordinates, so that of two clusters is the
-    # largest difference between a highest coordinate of one and a lowest of the other (`low`, `high`: shape
-    # (clusters, coordinates)). `near` becomes the first of equally near ones, or -1 if none fits.
+    # largest difference between a maximum of one and a minimum of the other (`low`, `high`: shape
+    # (clusters, coordinates)). `near` is set to the first of equally near ones, or -1 if none fits.
     for i in range(first, stop):
         c = wanted[i]
         near[c] = -1
@@ -55,7 +55,7 @@ def _nearest_clusters(
 
 
 _RELATIONS = 4
-_PAIRS = 1 << 20  # pairs of clusters that are worth threads
+_PAIRS = 1 << 20  # pairs of clusters from which threads pay off
 
 
 def merge(
@@ -68,20 +68,20 @@ def merge(
     alpha: float,
     rng: np.random.Generator,
 ) -> Clusters:
-    """Merge clusters, of one user each at first, until all have k users or none can be merged.
+    """Merge clusters, initially single users, until all have k users or none can be merged.
 
-    Each time, a share of the clusters below k is drawn; of all pairs of a drawn cluster and another one, the nearest
-    is merged. If no drawn one can be merged, all clusters below k are tried: the published algorithm gives up there.
-    The nearest cluster of a cluster stays the nearest until it is merged itself, so it is looked for only then.
+    Each round draws a share of the clusters below k, and merges the nearest pair of a drawn cluster and any other one.
+    If no drawn cluster can be merged, all clusters below k are tried, where the published algorithm stops. The nearest
+    neighbour of a cluster only changes when that neighbour is merged, so it is only then computed again.
 
     Parameters
     ----------
     out_degree, in_degree
         Degrees of users, int64, shape (n,) or, for several relations, (n, relations).
     tau
-        Largest distance DM, from 0 to 1, at which clusters are merged.
+        Largest distance DM of merged clusters, from 0 to 1.
     omega
-        Share of clusters below k that is drawn, above 0 and up to 1; rounded up.
+        Share of the clusters below k to draw, above 0 and up to 1; rounded up.
     epsilon
         Most users of a merged cluster.
     alpha
@@ -90,7 +90,7 @@ def merge(
     Returns
     -------
     Clusters
-        -1 for users of clusters below k.
+        Cluster of each user; -1 for users of clusters below k.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def merge(
 
 
 class _Merging:
-    """Clusters with the extremes of their coordinates, and what is known of their nearest clusters."""
+    """Clusters, the ranges of their coordinates, and their cached nearest neighbours."""
 
     def __init__(self, coordinates: npt.NDArray[np.float64], most: int) -> None:
         n = len(coordinates)
@@ -137,7 +137,7 @@ class _Merging:
         return self._alive[self._size[self._alive] < k]
 
     def merge_nearest(self, clusters: Vertices, tau: float) -> bool:
-        """Merge the one of some clusters that is nearest to another cluster, unless it is farther than `tau`."""
+        """Merge the closest pair of one of `clusters` and any other one, unless its distance exceeds `tau`."""
         wanted = clusters[~self._known[clusters]]
         shares = cores() if len(wanted) * len(self._alive) > _PAIRS else 1
         ends = np.linspace(0, len(wanted), shares + 1).astype(np.int64).tolist()
@@ -176,7 +176,7 @@ class _Merging:
 
 
 def _rotated(outs: Counts, ins: Counts, alpha: float) -> npt.NDArray[np.float64]:
-    """Coordinates whose largest difference is DM: sums of weighted degrees with all signs, but for one of them."""
+    """Coordinates with DM as Chebyshev distance: signed sums of weighted degrees, up to a global sign."""
     n, relations = outs.shape
     unit = 1 / (2 * max(n, 1) * max(relations, 1))
     degrees = np.concatenate([outs * (alpha * unit), ins * ((1 - alpha) * unit)], axis=1)

@@ -1,12 +1,13 @@
-"""The loss of clusters, column by column, and tallies of the values in each cluster.
+"""Cluster loss as a sum over columns, and hash tables of the value counts in each cluster.
 
-A row of the table holds a key, cluster · values + value, and a count; -1: free. Each user has a value once, so there
-are never more keys than values of users, and the table never grows. The plain twin is a ``Counter``, in
+A row of the table holds a key, cluster · values + value, and a count; key -1: free. Each user has a value at most once,
+so there are never more keys than values of users, and the table never grows. The plain twin is a ``Counter``, in
 ``tests/people/test_local_search.py``.
 
-Columns of counts, one for each categorical attribute, come first: a cluster has the union of values. Each numeric
-attribute has three of the others, whose largest counts: how far the highest number is above the lowest of the domain,
-how far the lowest is below the highest, and whether there is any. Each relation has two, out and in.
+Count columns, one for each categorical attribute, come first: a cluster has the union of its users' values. For all
+other columns a cluster has the maximum. Each numeric attribute has three: how far the highest number is above the
+minimum of the domain, how far the lowest is below the maximum, and whether there is any. Each relation has two,
+out-degree and in-degree.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ _SPREAD = -7046029254386353131  # 2^64 over the golden ratio
 
 @kernel
 def home(tally: Rows, key: int) -> int:
-    """Where the search for a key begins."""
+    """First slot to probe for a key."""
     return int(((key * _SPREAD) >> 20) & (len(tally) - 1))
 
 
 @kernel
 def slot(tally: Rows, key: int) -> int:
-    """The row that holds a key; if none does, the free one where it would be."""
+    """Row of a key, or the free row where it would be inserted."""
     at = home(tally, key)
     while tally[at, 0] != key and tally[at, 0] >= 0:
         at = (at + 1) & (len(tally) - 1)
@@ -42,7 +43,7 @@ def slot(tally: Rows, key: int) -> int:
 
 @kernel
 def count_up(tally: Rows, key: int) -> int:
-    """Count one more; returns how many there are then."""
+    """Increment the count of a key; returns the new count."""
     at = slot(tally, key)
     if tally[at, 0] < 0:
         tally[at, 0] = key
@@ -53,7 +54,7 @@ def count_up(tally: Rows, key: int) -> int:
 
 @kernel
 def count_down(tally: Rows, key: int) -> int:
-    """Count one less of a key that is there; returns how many are left. The last one frees its row."""
+    """Decrement the count of an existing key; returns the new count. A count of 0 frees its row."""
     at = slot(tally, key)
     tally[at, 1] -= 1
     left = int(tally[at, 1])
@@ -65,7 +66,7 @@ def count_down(tally: Rows, key: int) -> int:
     at = (at + 1) & last
     while tally[at, 0] >= 0:
         begin = home(tally, tally[at, 0])
-        if ((at - begin) & last) >= ((at - hole) & last):  # the search for it would end at the hole
+        if ((at - begin) & last) >= ((at - hole) & last):  # a probe for this key would stop at the hole
             tally[hole, 0] = tally[at, 0]
             tally[hole, 1] = tally[at, 1]
             tally[at, 0] = -1
@@ -86,9 +87,9 @@ class Columns:
     start, value, column
         Categorical values of user u, ascending: ``value[start[u]:start[u + 1]]``; the column of each value.
     own, weight
-        What each user has of each column, and what one more of it costs him; shape (n, columns).
+        Amount of each user in each column, and the loss of one unit more for that user; shape (n, columns).
     counted
-        So many columns count values.
+        Number of columns that count values.
     """
 
     start: Vertices
@@ -100,12 +101,12 @@ class Columns:
 
     @cached_property
     def user(self) -> Table:
-        """What users have of each column, then their weights; shape (n, 2 · columns)."""
+        """Amounts of users in each column, then their weights; shape (n, 2 · columns)."""
         return np.concatenate([self.own, self.weight], axis=1)
 
     @property
     def levels(self) -> Levels:
-        """Level of each user, the last column; int64, shape (n,)."""
+        """Level of each user, from the last column; int64, shape (n,)."""
         return self.own[:, -1].astype(np.int64)
 
     @classmethod
@@ -142,7 +143,7 @@ class Columns:
 
 
 def _ranges(attribute: Attribute, n: int) -> list[tuple[Table, Table]]:
-    """The three columns of a numeric attribute; who has no number gets all of the range, and one."""
+    """The three columns of a numeric attribute; users without a number gain the whole range plus one."""
     numbers = attribute.numbers
     lowest, highest = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
     if lowest > highest:

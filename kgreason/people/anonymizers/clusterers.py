@@ -1,10 +1,10 @@
-"""Clusterings of other libraries (k-medoids, HDBSCAN, k-means, scikit-learn), and users as points for them.
+"""Clusterings of other libraries (k-medoids, HDBSCAN, k-means, scikit-learn), and embeddings of users for them.
 
-They know no levels; `merge_split` or a partition strategy makes their clusters valid.
+Clusterings ignore levels; `merge_split` or a partition strategy makes their clusters valid.
 
-The text minimises the s-stress J2 = Σ (|x_u - x_v|² - loss(u, v)²)², which only minds the largest losses: its minimum
-over Freebase is the same for 2 and for 50 dimensions. What the text then measures, how far distances are off, is least
-where Σ (|x_u - x_v| - loss(u, v))² is, the raw stress; that is minimised here.
+The thesis minimises the s-stress J2 = Σ (|x_u - x_v|² - loss(u, v)²)², which is dominated by the largest losses: its
+minimum on Freebase is the same for 2 and for 50 dimensions. The thesis then measures the error of distances, which is
+smallest at the minimum of the raw stress Σ (|x_u - x_v| - loss(u, v))². This module minimises the raw stress.
 
 References
 ----------
@@ -72,7 +72,7 @@ def hdbscan(distance: Distance, size: int) -> Clusters:
 
 
 def hdb_star(distance: Distance, levels: Levels) -> Clusters:
-    """Cluster users of each level apart by HDBSCAN, in clusters of at least so many users (HDB* of PCKGA, 6.2)."""
+    """Run HDBSCAN on the users of each level, with the level as least cluster size (HDB* of PCKGA, 6.2)."""
     found = np.full(distance.n, -1, dtype=np.int64)
     for level in np.unique(levels):
         users = np.flatnonzero(levels == level)
@@ -100,7 +100,7 @@ def scikit(
     parameters: Mapping[str, Any] | None = None,
     rng: np.random.Generator | None = None,
 ) -> Clusters:
-    """Cluster users by an estimator of scikit-learn, or by one with its interface.
+    """Cluster users by an estimator of scikit-learn, or one with its interface.
 
     Parameters
     ----------
@@ -109,14 +109,14 @@ def scikit(
     data
         Points, float64 of shape (n, d), or a distance for estimators with ``metric="precomputed"``, which is set.
     parameters
-        Of the estimator.
+        Parameters of the estimator.
     rng
         Seeds estimators with a ``random_state``.
 
     Raises
     ------
     AnonymizationError
-        If there is no such estimator or parameter, or if it fails on these data.
+        If the estimator or a parameter does not exist, or the estimator fails on the data.
     TooLargeError
         For a distance, if there are more users than `MATRIX_USERS`.
 
@@ -142,13 +142,13 @@ def scikit(
         )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # for instance that equal users are fewer points than asked for
+            warnings.simplefilter("ignore")  # for instance fewer distinct points than clusters
             return _clusters(model.fit_predict(values))
     except (
         ValueError,
         TypeError,
         AttributeError,
-    ) as error:  # what scikit-learn raises for parameters that do not fit
+    ) as error:  # errors of scikit-learn for unsuitable parameters
         raise AnonymizationError(
             f"{name} cannot cluster these users: {error}",
             hint="choose another --clustering, for instance vac",
@@ -156,7 +156,7 @@ def scikit(
 
 
 def sized(name: str, count: int, size: int) -> dict[str, int]:
-    """What an estimator of this name calls the number of clusters and their least size.
+    """Parameters of an estimator for the number of clusters and their least size, as far as it has them.
 
     Examples
     --------
@@ -212,13 +212,13 @@ def _clusters(labels: Any) -> Clusters:
 
 
 _LANDMARKS = 1000
-_BLOCK = 2000  # users placed at a time, beside all landmarks
+_BLOCK = 2000  # users placed at a time
 _LANDMARK_STEPS, _STEPS = 150, 60
-_NEAR = 1e-14  # squared distance, where the mean is 1, below which rounding leaves nothing of it
+_NEAR = 1e-14  # least squared distance, relative to a mean of 1; below it is rounding error
 
 
 def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Points:
-    """Points whose Euclidean distances approximate a distance of users.
+    """Embed users as points whose Euclidean distances approximate their distance.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Poi
     dimensions
         Number d of coordinates, at least 1; 50 is usual.
     rng
-        Draws the landmarks, and where there is no better start.
+        Draws the landmarks, and random starting coordinates.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Poi
     wanted = distance.between(landmarks, landmarks).astype(np.float64)
     scale = math.sqrt(float(np.mean(wanted**2))) if wanted.size else 0.0
     placed = np.zeros((distance.n, dimensions))
-    if scale == 0:  # the landmarks, and so nearly all users, are alike
+    if scale == 0:  # the landmarks, and so nearly all users, are equal
         if len(landmarks):
             placed[:, 0] = distance.between(landmarks[:1])[0]
         return placed
@@ -270,8 +270,8 @@ def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Poi
 
 
 def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tuple[Points, Points]:
-    """Points of landmarks by classical scaling, and the map that places others by their squared distances."""
-    # Directions in which the wanted distances are not Euclidean begin with a little noise.
+    """Classical scaling of landmarks: their points, and the linear map from squared distances to points."""
+    # Dimensions without Euclidean distance start with a little noise.
     from scipy.linalg import eigh
 
     m = len(wanted)
@@ -289,10 +289,10 @@ def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tup
 
 
 def _placed(beside: Points, wanted: Points, fixed: Points, start: Points, back: Points) -> Points:
-    """Points of some users, given their distances to landmarks and the points of these."""
+    """Points of some users, from their distances to the landmarks."""
     first = -0.5 * (beside**2 - (wanted**2).mean(axis=0)) @ back
     near = np.argmin(beside, axis=1)
-    first += fixed[near] - start[near]  # as far as the nearest landmark has moved from its start
+    first += fixed[near] - start[near]  # shift of the nearest landmark since its start
     same = beside[np.arange(len(beside)), near] == 0
     first[same] = fixed[near[same]]
     return _least(first, lambda x: _stress_beside(x, fixed, beside), _STEPS)
@@ -313,19 +313,19 @@ def _least(start: Points, stress: Callable[[Points], tuple[float, Points]], step
 
 
 def _stress_among(x: Points, wanted: Points) -> tuple[float, Points]:
-    """Raw stress of points, over their number, and its gradient."""
+    """Raw stress of points divided by their number, and its gradient."""
     value, pull = _pull(x, x, wanted)
     return value, 4 * (x * pull.sum(axis=1)[:, None] - pull @ x) / len(x)
 
 
 def _stress_beside(x: Points, fixed: Points, wanted: Points) -> tuple[float, Points]:
-    """Raw stress of points beside points that stay, over the number of these, and its gradient."""
+    """Raw stress of points relative to fixed points divided by the number of these, and its gradient."""
     value, pull = _pull(x, fixed, wanted)
     return value, 2 * (x * pull.sum(axis=1)[:, None] - pull @ fixed) / len(fixed)
 
 
 def _pull(x: Points, y: Points, wanted: Points) -> tuple[float, Points]:
-    """Raw stress over the number of points y, and how far each distance is off, as a share of it."""
+    """Raw stress divided by the number of points y, and the relative error of each distance."""
     apart = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :] - 2 * (x @ y.T)
     apart = np.sqrt(np.maximum(apart, _NEAR, out=apart), out=apart)
     off = apart - wanted

@@ -1,10 +1,8 @@
-"""CTKGA: the next release of a graph of people that changes, safe against a comparison of w releases.
+"""CTKGA: the next release of a changing graph of people, safe against a comparison of w releases.
 
 References
 ----------
-THESIS, Algorithm 5, lines 5-11 and 16-18.
-
-THESIS, chapter 5: Definition 22 (kw-Time-Varying Attribute Degree), Algorithms 5 and 6.
+THESIS, chapter 5: Definition 22 (kw-Time-Varying Attribute Degree), Algorithm 5 (lines 5-11 and 16-18), Algorithm 6.
 """
 
 from __future__ import annotations
@@ -31,16 +29,16 @@ _NEW = -1
 
 @dataclass(frozen=True, eq=False)
 class _Turnover:
-    # Each group of at least k users to be made alike: users of the original graph, and fakes, numbered from n on.
+    # Groups of at least k users to be made alike: users of the original graph, and fakes, numbered from n.
     groups: list[tuple[Vertices, Vertices]]
-    row: Vertices  # row of the history of each user and fake, shape (n + fakes,); -1: no pseudonym yet
-    withheld: int  # users who are there but will not be released
-    new_fakes: int  # fakes who were not in the history
+    row: Vertices  # history row of each user and fake, shape (n + fakes,); -1: no pseudonym yet
+    withheld: int  # present users that are not released
+    new_fakes: int  # fakes that are not in the history
 
 
 def _turnover(history: History, originals: Texts, rng: np.random.Generator, left_out: LeftOut) -> _Turnover:
-    """Choose who of the users with the same series stays, so that neither those seen nor those unseen are 1 to k-1."""
-    # Who goes, where some must, is drawn: a choice by their data would say something about those who left.
+    """Choose which users of each series are shown, so that 0 or at least k are shown, and 0 or at least k are not."""
+    # The choice is random: one by data would disclose information about the users who left.
     n, k = len(originals), history.k
     row = history.rows(originals)
     user = np.full(len(history.names), -1, dtype=np.int64)
@@ -76,15 +74,15 @@ def _turnover(history: History, originals: Texts, rng: np.random.Generator, left
 def shown(present: int, absent: int, fakes: int, k: int) -> tuple[int, int]:
     """Number of present users and of fakes to show of at least k users with the same series.
 
-    Of those shown, and of all others, there are none or at least k. As many present users as possible are shown, and
-    beside them as few fakes as possible; no fakes alone.
+    Of those shown, and of those not shown, there are 0 or at least k. As many present users as possible are shown, with
+    as few fakes as possible; fakes are not shown without users.
 
     Parameters
     ----------
     present, absent
-        Users who are in the original graph now, and who are not.
+        Users with this series who are in the original graph now, and who are not.
     fakes
-        Who can be shown or not, as it suits.
+        Fakes with this series, which may be shown or not.
 
     Examples
     --------
@@ -121,21 +119,21 @@ Generalization = Callable[[PeopleGraph, Clusters, np.random.Generator], Generali
 
 @dataclass(frozen=True, eq=False)
 class NextRelease:
-    """One more release of a series.
+    """The next release of a series.
 
     Attributes
     ----------
     graph
-        To be published; labels are pseudonyms, whose order is that of the users.
+        The graph to publish; labels are pseudonyms, in ascending order.
     mapping
         Released user of each original user, int64, shape (n,); -1: not released.
     history
-        To be kept, privately, if and only if the graph is published: the next release needs it.
+        Private history for the next release, to be kept if and only if the graph is published.
     figures
-        Numbers of users released and withheld, of fakes and of those of them that are new. Fakes are released
-        users who are not in the original graph now.
+        Numbers of users released and withheld, of fakes and of new fakes. Fakes are released users who are not in the
+        original graph now.
     changes
-        What the generalization changed; fakes count as users there.
+        Changes by the generalization; fakes count as users.
     """
 
     graph: PeopleGraph
@@ -162,52 +160,52 @@ def next_release(
     """Anonymize a graph so that it can be published after the earlier releases of the same series.
 
     Users keep their pseudonym while the window reaches their last appearance; after that they count as new and get
-    another one. With a window of 1 nobody keeps his: releases promise nothing together, so nothing links them.
+    another one. With a window of 1 no pseudonym is kept: the guarantee covers single releases, which are not linked.
 
-    Why in any `window` releases in a row each user seen shares his series of values and degrees with k - 1 others, by
-    induction on the releases: Let it hold for those before. A user who was in one of the last window - 1 has the same
-    series in these as k - 1 others, since he has in the window that ends with them, whose further release only tells
-    more users apart. `_turnover` shows none or at least k of such a group, and leaves out none or at least k. Those
-    left out share one more absence. Those shown are split into clusters of at least k, within which all look alike in
-    the new release. Users who were in none of the last window - 1 releases share their absence, and are shown in
-    clusters of at least k as well. Attribute types and relations may change from one release to the next: they are
-    the same for all users of one release, hence tell none of them from others. `History.after` counts again.
+    Correctness: in any `window` consecutive releases, each shown user shares the series of values and degrees with
+    k - 1 others. The proof is by induction. A user shown in one of the last window - 1 releases has the same series in
+    them as k - 1 others, because that holds in the longer window that ends with them. `_turnover` shows 0 or at least k
+    users of such a group, and leaves out 0 or at least k. Those left out share one more absence. Those shown are split
+    into clusters of at least k, whose users are alike in the new release. Users in none of the last window - 1 releases
+    share their absence, and are shown in clusters of at least k as well. Attributes and relations may change between
+    releases: within a release they are the same for all users, hence distinguish none. `History.after` checks the
+    counts again.
 
-    What differs from Algorithm 5: a fake stays with the users for whom it was made, or goes in place of one of them,
-    where there each fake counts as a user who has left, for whose sake others must leave; any group of new users is
-    filled up with fakes, also in the first release; users whom the window no longer reaches get new pseudonyms; where
-    a clustering finds no cluster of k users, which nobody could join, all users of the group are one.
+    Differences from Algorithm 5: a fake stays with the users for whom it was made, or leaves in place of one of them,
+    while in the thesis each fake counts as a user who has left, so that others must leave; any group of new users is
+    filled up with fakes, also in the first release; users beyond the window get new pseudonyms; if a clustering finds
+    no cluster of k users, which others could join, the whole group is one cluster.
 
     Parameters
     ----------
     graph
-        The original graph now: n users, known by their labels in all graphs of the series.
+        The current original graph: n users, identified by the same labels in all graphs of the series.
     history
-        What the last release of the series returned; `None`: there is none.
+        History returned by the last release of the series; `None` for the first one.
     k, window
-        The promise; it may be weaker than before, not stronger.
+        Guarantee of the series; equal to or weaker than that of earlier releases.
     rng
-        For all choices but those of pseudonyms.
+        Generator of all random choices but pseudonyms.
     distance
-        Of the n users.
+        Distance of the n users.
     cluster, partition
-        Clusters of users with the same series: of any sizes (`None`: all are one), and from those such of at least k.
+        Clustering of users with the same series, of any sizes (`None`: one cluster), and its partition into sizes >= k.
     generalize
-        Makes users of a cluster alike in values and degrees. It gets the graph with fakes appended, users without
-        values and links, and `Clusters` in which -1 is who will not be released.
+        Makes the users of a cluster alike in values and degrees. It receives the graph with fakes appended, as users
+        without values and links, and `Clusters` with -1 for users not to be released.
     left_out
-        What becomes of users who stay while fewer than k of those like them leave, or while fewer than k stay.
+        Treatment of present users when fewer than k users with the same series leave, or fewer than k stay.
 
-        - ``"withhold"``: some or all of them are not released, until they may be, or until the window has passed since
-          they were last seen. So does the thesis.
-        - ``"replace"``: they stay; fakes take the pseudonyms of those who left, as many as must be.
+        - ``"withhold"``: some or all are not released until they can be, or until the window has passed since they
+          were last shown, as in the thesis.
+        - ``"replace"``: they stay; as many fakes as needed take the pseudonyms of those who left.
     secret
-        Draws pseudonyms, for experiments; `None`: the operating system does.
+        Generator of pseudonyms, for experiments; `None`: the source of the operating system.
 
     Raises
     ------
     AnonymizationError
-        For a k or window that cannot be promised, and if a function given leaves fewer than k users alike.
+        If k or the window is invalid, or a given function leaves fewer than k users alike.
 
     Examples
     --------
@@ -228,7 +226,7 @@ def next_release(
     clusters = _clustered(plan, k, distance, cluster, partition, rng)
     names, originals = _named(graph.labels, plan.row, history, secret)
     alike = generalize(replace(graph, labels=names), clusters, rng)
-    order = np.argsort(alike.graph.labels.astype(str))  # of random labels: fakes must not come last
+    order = np.argsort(alike.graph.labels.astype(str))  # labels are random: fakes must not come last
     released, users = alike.graph.of(order), alike.users[order]
     mapping = np.full(len(names), -1, dtype=np.int64)
     mapping[users] = np.arange(len(users))
@@ -251,7 +249,7 @@ def _clustered(
     partition: Partition,
     rng: np.random.Generator,
 ) -> Clusters:
-    """Clusters of the users of the graph and of the fakes; -1: not released."""
+    """Cluster of each user of the graph and each fake; -1: not released."""
 
     def split(i: int) -> Clusters:
         (users, fakes), stream = plan.groups[i], streams[i]
@@ -260,10 +258,10 @@ def _clustered(
             part = Among(distance, users)
             found = made if cluster is None else cluster(part, k, stream)
             if np.bincount(found + 1)[1:].max(initial=0) < k:
-                found = made  # no cluster that others could join: all are one
+                found = made  # no cluster that others could join: one cluster
             made = partition(part, found, k, stream)
         count = int(made.max()) + 1
-        # whose cluster a fake joins has nothing to do with him: he has nothing to lose
+        # fakes join random clusters: they have no values to lose
         whole = np.concatenate([made, stream.integers(count, size=len(fakes))])
         sizes = np.bincount(whole[whole >= 0])
         if whole.min() < 0 or sizes[sizes > 0].min() < k:
@@ -285,8 +283,8 @@ def _clustered(
 def _named(
     labels: Texts, row: Vertices, history: History, secret: np.random.Generator | None
 ) -> tuple[Texts, Texts]:
-    """Pseudonym and original name of each user and fake; who has no pseudonym gets one, also if it will not be seen."""
-    # One that left the window may in theory be drawn again: no window then holds both of its users.
+    """Pseudonym and original name of each user and fake; users without a pseudonym get one, even if not shown."""
+    # A pseudonym beyond the window may in theory be drawn again: no window then holds both of its users.
     names = fresh_labels(len(row), secret, {*history.names, *labels})
     known = row >= 0
     names[known] = history.names[row[known]]

@@ -1,12 +1,12 @@
-"""Clusters of users with near degrees, for graphs without attributes (Paired k-degree, K-In&Out-Degree).
+"""Clusters of users with similar degrees, for graphs without attributes (Paired k-degree, K-In&Out-Degree).
 
-Row c of `members` holds the users of cluster c, ``members[c, :size[c]]``; user u stands at `slot[u]` of the row of
-`cluster[u]`.
+Row c of `members` holds the users of cluster c, ``members[c, :size[c]]``; user u is at position `slot[u]` of the row
+of `cluster[u]`.
 
-Users with equal degrees, where they are enough, are clusters that cost nothing. Others start with those nearest to
-them. Then users move to, and change places with users of, clusters nearby (simulated annealing). What is minimized is
-what generalization will pay: the cost of the best targets of each cluster (degree_targets.py), and a half edge for each
-unit by which the sums of out- and in-degrees differ. With largest degrees as targets, that is two for each added edge.
+Users with equal degrees, if there are enough, are clusters of cost 0. The others start in clusters with the nearest
+users. Simulated annealing then moves users to nearby clusters, or swaps them. It minimizes the cost of the
+generalization: the cost of the best targets of each cluster (degree_targets.py), plus half an edge for each unit of
+difference between the sums of out- and in-degrees. With largest degrees as targets, that is two for each added edge.
 
 References
 ----------
@@ -29,16 +29,16 @@ from kgreason.people.model import Counts
 
 @kernel
 def price(degrees: Rows, members: Rows, size: Ints, c: int, excess: float, target: Ints, top: Ints) -> float:
-    """Find what the cheapest degrees of a cluster cost (see degree_targets.py), in half edges.
+    """Cost of the cheapest target degrees of a cluster (see degree_targets.py), in half edges.
 
     Parameters
     ----------
     excess
-        What a degree costs that is too large by one, where one too small costs 1.
+        Cost of a degree one unit too large, where one unit too small costs 1.
     target
-        Takes the degrees, shape (columns,).
+        Output: the target degrees, shape (columns,).
     top
-        Scratch, shape (most users of a cluster,).
+        Scratch, shape (largest cluster,).
     """
     s = size[c]
     above = max(math.ceil(s / (1.0 + excess)) - 1, 0)
@@ -68,7 +68,7 @@ def price(degrees: Rows, members: Rows, size: Ints, c: int, excess: float, targe
 
 @kernel
 def need(levels: Ints, members: Rows, c: int, begin: int, end: int) -> int:
-    """Largest level among some of the members of a cluster."""
+    """Largest level among members begin .. end-1 of a cluster."""
     most = 0
     for i in range(begin, end):
         most = max(most, levels[members[c, i]])
@@ -77,7 +77,7 @@ def need(levels: Ints, members: Rows, c: int, begin: int, end: int) -> int:
 
 @kernel
 def put(members: Rows, size: Ints, cluster: Ints, slot: Ints, u: int, c: int) -> None:
-    """Bring a user from his cluster into another one."""
+    """Move a user to another cluster."""
     a = cluster[u]
     size[a] -= 1
     last = members[a, size[a]]
@@ -91,16 +91,16 @@ def change(
     cost: Doubles, target: Rows, size: Ints, uneven: Ints, c: int, was: int, costs: float, targets: Ints,
     made: bool,
 ) -> float:  # fmt: skip
-    """What a changed cluster adds to the cost of all, but for what uneven sums cost; keeps account of sums.
+    """Change of the total cost by a changed cluster, without the cost of uneven sums; updates the sums.
 
     Parameters
     ----------
     uneven
-        Sum of out- less sum of in-degrees, by relation.
+        Sum of out-degrees minus sum of in-degrees, by relation.
     was
-        Users that the cluster had, with its old `target`; now it has `size[c]`, with `targets`.
+        Number of users before the change, with the old `target`; now there are `size[c]`, with `targets`.
     made
-        Whether the new cost and targets become those of the cluster.
+        Whether to store the new cost and targets.
     """
     half = len(uneven)
     for r in range(half):
@@ -115,7 +115,7 @@ def change(
 
 @kernel
 def _unevenness(uneven: Ints) -> float:
-    """What it costs to make sums even: a half edge for each unit."""
+    """Cost of making the sums even: a half edge for each unit."""
     total = 0
     for r in range(len(uneven)):
         total += abs(uneven[r])
@@ -130,14 +130,14 @@ def _anneal(
     active: Ints, random: DoubleRows, temperature: float, excess: float,
     old: Ints, new: Rows, top: Ints,
 ) -> int:  # fmt: skip
-    """Try moves and swaps of users with nearby clusters, costly ones rarely; returns how many were made."""
-    # `degrees`, shape (n, 2 relations), holds out-degrees by relation before in-degrees; `members`, `size`,
-    # `cluster` and `slot` are the clusters; `cost`, `target` and `uneven` what they cost, their degrees, and
-    # by how much the sums of these differ: all changed in place. Users with equal degrees form a cell; `near`
-    # are cells nearby, nearest first. Attempts begin with `active` users and take five numbers of `random` in
-    # [0, 1) each. `old`, `new` and `top` are scratch of the shapes (relations,), (2, 2 relations) and
+    """Try moves and swaps of users between nearby clusters (Metropolis rule); returns how many were accepted."""
+    # `degrees`, shape (n, 2 relations), holds out-degrees by relation, then in-degrees; `members`, `size`,
+    # `cluster` and `slot` are the clusters; `cost`, `target` and `uneven` their costs, target degrees and
+    # differences of sums: all are changed in place. Users with equal degrees form a cell; `near` holds the nearest
+    # cells of each, nearest first. Each attempt begins with one of `active` and takes five numbers of `random` in
+    # [0, 1). `old`, `new` and `top` are scratch of the shapes (relations,), (2, 2 relations) and
     # (columns of members,).
-    capacity = members.shape[1] - 1  # a swap needs one place more
+    capacity = members.shape[1] - 1  # a swap temporarily needs one more slot
     done = 0
     for attempt in range(len(random)):
         u = active[int(random[attempt, 0] * len(active))]
@@ -184,12 +184,12 @@ def _anneal(
     return done
 
 
-_NEAR = 32  # sets of equal users that are seen as nearby
+_NEAR = 32  # cells that count as nearby
 _CHUNK = 50_000  # attempts at one temperature
 _PER_USER = 2_000  # attempts
 _LEAST = 4_000_000
 _COLD = 0.1  # half edges
-_WINDOW = 1_000  # users among whom the nearest are sought for the start
+_WINDOW = 1_000  # users searched for the nearest ones in the initial clusters
 
 
 def degree_clusters(
@@ -201,20 +201,20 @@ def degree_clusters(
     attempts: int | None = None,
     runs: int = 1,
 ) -> Clusters:
-    """Find valid clusters of users whose degrees are made equal with few edges changed.
+    """Cluster users so that equal degrees in each cluster change few edges.
 
     Parameters
     ----------
     out, into
         Degrees by relation, int64, shape (n, relations).
     levels
-        Least size of the cluster of each user, shape (n,). Users who want more than can be had are in no cluster (-1).
+        Least cluster size of each user, shape (n,). Users whose level cannot be satisfied are in no cluster (-1).
     removal
-        What a removed edge counts, where an added one counts 1; for `generalize` the same.
+        Cost of a removed edge, where an added one costs 1; pass the same to `generalize`.
     attempts
-        Changes that are tried; `None`: 2,000 for each user, and at least 4,000,000 (a second takes 7,000,000 or so).
+        Number of attempted changes; `None`: 2,000 per user, at least 4,000,000 (about 7,000,000 run in a second).
     runs
-        Independent runs, on all cores, of which the best counts.
+        Number of independent runs, on all cores; the best result is returned.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def degree_clusters(
 
 
 def _satisfiable(levels: Levels) -> Vertices:
-    """All but those users, the most demanding first, who want more than are left."""
+    """Users without those, highest level first, whose level exceeds the number of remaining users."""
     order = np.argsort(-levels, kind="stable")
     enough = levels[order] <= len(levels) - np.arange(len(levels))
     first = int(enough.argmax()) if enough.any() else len(levels)
@@ -250,7 +250,7 @@ def _satisfiable(levels: Levels) -> Vertices:
 
 
 class _Near:
-    """Cells, the sets of users with equal degrees, and which cells are near each other."""
+    """Cells (sets of users with equal degrees) and the nearest cells of each."""
 
     def __init__(self, degrees: Counts) -> None:
         from scipy.spatial import cKDTree
@@ -266,7 +266,7 @@ class _Near:
 
 
 def _started(near: _Near, degrees: Counts, levels: Levels) -> Clusters:
-    """Valid clusters to begin with: of equal users, the others of near ones."""
+    """Valid initial clusters: of equal users, the remaining ones of similar users."""
     clusters = np.full(len(degrees), -1, dtype=np.int64)
     count = 0
     for begin, end in zip(near.start[:-1], near.start[1:], strict=True):
@@ -299,7 +299,7 @@ def _apart(degrees: Counts, others: Counts) -> Counts:
 
 
 def _absorb(clusters: Clusters, rest: Vertices, degrees: Counts, wanted: int) -> None:
-    """Make one cluster of those that are left and the clusters next to them, whole, as no other may lose users."""
+    """Merge the remaining users with the nearest clusters, taken whole so that no cluster loses users."""
     outside = np.flatnonzero(clusters >= 0)
     new = int(clusters.max()) + 1
     clusters[rest] = new
@@ -330,11 +330,11 @@ class _Annealing:
 
     @property
     def price(self) -> float:
-        """What all clusters cost, in half edges."""
+        """Total cost of all clusters, in half edges."""
         return float(self.cost.sum() + np.abs(self.uneven).sum())
 
     def run(self, rng: np.random.Generator, attempts: int) -> None:
-        """Anneal, from a temperature at which users are moved who cost as much as the mean user does."""
+        """Anneal, from the mean cost of a user as initial temperature."""
         hot = max(1.0, self.price / len(self.cluster))
         chunks = -(-attempts // _CHUNK)
         width = self.degrees.shape[1]

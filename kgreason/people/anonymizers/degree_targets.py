@@ -1,25 +1,25 @@
 """Degree targets: the out- and in-degree of each cluster in one relation, with equal sums.
 
-What a degree costs is the number of edges that it changes. An added edge adds to one out-degree and one in-degree, so
-one that is too small by one costs half an added edge. One that is too large costs a removed edge. If both ends of the
-removed edge are too large, that is half a removed edge for each; if one is, an edge has to be added at the other end
-in its place. With a removed edge counting `removal` times as much as an added one, this is between `removal` and
-1 + 2 removal half edges. In between, the cost of a target t of a cluster with the degrees d_1..d_s is
+The cost of a degree is the number of edges that it changes. An added edge adds to one out-degree and one in-degree, so
+a degree one unit too small costs half an added edge. A degree one unit too large costs a removed edge: half of one if
+both ends of the edge are too large, otherwise a whole one plus an added edge at the other end. If a removed edge costs
+`removal` times as much as an added one, this is between `removal` and 1 + 2 removal half edges. As a compromise, the
+cost of a target t of a cluster with the degrees d_1..d_s is
 
     Σ max(t - d, 0) + (1 + removal) Σ max(d - t, 0),
 
-which is convex and piecewise linear, and least at a quantile: with removal = 1 two thirds of the users have at most t.
-The factor 1 + removal was chosen on citations in DBLP (k = 4, 10) and e-mails of an institution (k = 5, 50). If
-removal is large (`KEEP`), targets are the largest degrees, as in the papers, and edges are removed only where these
-degrees cannot be had otherwise. That is the usual choice: where few users of a cluster have edges at all, as in the
-sparse relations of knowledge graphs, the cheapest target is none, and real edges are lost.
+which is convex and piecewise linear, with its minimum at a quantile: for removal = 1 two thirds of the users have at
+most t. The factor 1 + removal was chosen on citations in DBLP (k = 4, 10) and e-mails of an institution (k = 5, 50).
+If removal is large (`KEEP`), targets are the largest degrees, as in the papers, and edges are removed only if these
+degrees are not realizable otherwise. That is the usual choice: if few users of a cluster have edges at all, as in the
+sparse relations of knowledge graphs, the cheapest target is 0, and original edges would be lost.
 
-A unit of a target of a cluster with s users moves the imbalance Σ |c| o_c - Σ |c| i_c by s. Costs are convex, so steps
-that are taken cheapest per user first are optimal as long as none of them overshoots (Lagrangian relaxation). What is
-left is less than the next step; it is settled by dynamic programming over what is left, with some more or
-fewer steps of the clusters of each size. Steps of one size are alike but for their cost, so there are as many stages as
-sizes. Sizes may be such that this does not succeed (two clusters of 1,000 and 1,001 users); then the largest clusters
-are balanced by themselves, Σ o_c = Σ i_c, which is always possible, and the others go on without them.
+One unit of a target of a cluster with s users changes the imbalance Σ |c| o_c - Σ |c| i_c by s. Costs are convex, so
+taking the steps with the least cost per user first is optimal as long as none overshoots (Lagrangian relaxation). The
+remaining imbalance is less than the next step; it is settled by dynamic programming over the imbalance, with some more
+or fewer steps of the clusters of each size. Steps of one size differ in cost only, so there are as many stages as
+sizes. For some sizes this fails (two clusters of 1,000 and 1,001 users); then the largest clusters are balanced among
+themselves, Σ o_c = Σ i_c, which is always possible, and the others are balanced without them.
 
 References
 ----------
@@ -47,19 +47,19 @@ Step = tuple[float, int]
 
 
 def excess(removal: float) -> float:
-    """What a degree costs that is too large by one, where one too small by one costs 1."""
+    """Cost of a degree one unit too large, where one unit too small costs 1."""
     return 1 + removal
 
 
 class Targets:
-    """Targets of the clusters 0 .. c-1, at first those that cost least.
+    """Targets of the clusters 0 .. c-1, initially of least cost.
 
     Attributes
     ----------
     value
         Out-degree of each cluster, then in-degree of each; int64, shape (2c,).
     size
-        Users of the cluster of each target, shape (2c,).
+        Number of users of the cluster of each target, shape (2c,).
     sign
         1 for out-degrees, -1 for in-degrees; shape (2c,).
 
@@ -70,9 +70,9 @@ class Targets:
     clusters
         Cluster of each user, shape (n,); each of 0 .. c-1 occurs.
     removal
-        What a removed edge counts, where an added one counts 1.
+        Cost of a removed edge, where an added one costs 1.
     caps
-        Most that each target may be, shape (2c,).
+        Upper bound of each target, shape (2c,).
     """
 
     def __init__(self, out: Counts, into: Counts, clusters: Vertices, removal: float, caps: Counts) -> None:
@@ -90,11 +90,11 @@ class Targets:
 
     @property
     def imbalance(self) -> int:
-        """Sum of the out-degrees of all users, less the sum of their in-degrees."""
+        """Sum of the out-degrees of all users, minus the sum of their in-degrees."""
         return int(self.size * self.sign @ self.value)
 
     def cost(self, i: int, by: int, value: int) -> float | None:
-        """What a unit more (`by` 1) or less (-1) of a target costs that has some value; `None` if it cannot be."""
+        """Cost of changing a target from `value` by one unit up (`by` 1) or down (-1); `None` if out of bounds."""
         begin, end = self._begin[i], self._begin[i + 1]
         if by > 0:
             if value >= self.caps[i]:
@@ -107,9 +107,9 @@ class Targets:
         return self._excess * (end - less) - (less - begin)
 
     def steps(self, of: npt.NDArray[np.int64], direction: int) -> Iterator[Step]:
-        """Changes by one unit that raise the imbalance (or lower it, if `direction` is -1), cheapest per user first.
+        """Unit changes that raise the imbalance (or lower it, if `direction` is -1), least cost per user first.
 
-        Among equally cheap ones those come first whose target has been changed least, then large targets.
+        Ties: targets changed least so far come first, then large targets.
 
         Parameters
         ----------
@@ -140,18 +140,18 @@ class Targets:
                 heappop(queue)
 
     def change(self, i: int, direction: int) -> None:
-        """Take one step."""
+        """Take one step of target i."""
         self.value[i] += self.sign[i] * direction
 
 
-_STEPS = 256  # more or fewer steps that are tried, over all sizes
-_REACH = 1 << 14  # imbalance that is come through at least
+_STEPS = 256  # steps up or down to consider, over all sizes
+_REACH = 1 << 14  # least range of imbalances in the dynamic program
 
 
 def balance(targets: Targets) -> None:
-    """Change targets until the sums of degrees are equal.
+    """Change targets until the sums of out- and in-degrees are equal.
 
-    Ends, as each round takes out the clusters of one size, and without any cluster the imbalance is 0.
+    Terminates: each round excludes the clusters of one size, and without any cluster the imbalance is 0.
     """
     of = np.arange(len(targets.value))
     while targets.imbalance and not _balance(targets, of):
@@ -161,7 +161,7 @@ def balance(targets: Targets) -> None:
 
 
 def _by_themselves(targets: Targets, of: npt.NDArray[np.int64]) -> None:
-    """Give clusters of one size equal sums of out- and in-degrees, by the cheapest steps."""
+    """Balance the clusters of one size among themselves, by the cheapest steps."""
     over = int(targets.sign[of] @ targets.value[of])
     direction = -1 if over > 0 else 1
     for _, i in list(islice(targets.steps(of, direction), abs(over))):
@@ -169,7 +169,7 @@ def _by_themselves(targets: Targets, of: npt.NDArray[np.int64]) -> None:
 
 
 def _balance(targets: Targets, of: npt.NDArray[np.int64]) -> bool:
-    """Balance all with some of the targets; whether that succeeds. If not, the targets are as before."""
+    """Balance all targets by changing some of them; returns whether it succeeded, and undoes its changes if not."""
     before = targets.value.copy()
     if _relaxed(targets, of) or _settled(targets, of):
         return True
@@ -178,7 +178,7 @@ def _balance(targets: Targets, of: npt.NDArray[np.int64]) -> bool:
 
 
 def _relaxed(targets: Targets, of: npt.NDArray[np.int64]) -> bool:
-    """Take the cheapest steps that do not overshoot; whether that is all and optimal."""
+    """Take the cheapest steps that do not overshoot; returns whether this reached the optimum."""
     optimal = True
     while left := abs(targets.imbalance):
         direction = -1 if targets.imbalance > 0 else 1
@@ -199,7 +199,7 @@ def _relaxed(targets: Targets, of: npt.NDArray[np.int64]) -> bool:
 
 
 def _settled(targets: Targets, of: npt.NDArray[np.int64]) -> bool:
-    """Come from the present imbalance to none by the cheapest steps, some of each size; whether that is possible."""
+    """Settle the remaining imbalance by dynamic programming over the sizes; returns whether it succeeded."""
     sizes = np.unique(targets.size[of])
     most = max(8, _STEPS // max(len(sizes), 1))
     groups = [of[targets.size[of] == size] for size in sizes]
@@ -230,7 +230,7 @@ def _settled(targets: Targets, of: npt.NDArray[np.int64]) -> bool:
 def _stage(
     cost: npt.NDArray[np.float64], size: int, ladder: dict[int, list[Step]]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int16]]:
-    """Least cost of each imbalance when clusters of one size may change too, and by how many steps they do."""
+    """One stage: least cost of each imbalance if clusters of one size may change too, and their signed steps."""
     least, choice = cost.copy(), np.zeros(len(cost), dtype=np.int16)
     for direction, steps in ladder.items():
         paid = 0.0

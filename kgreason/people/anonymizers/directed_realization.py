@@ -1,20 +1,20 @@
-"""Simple directed graphs with given degrees that keep as many of the original edges as any such graph can.
+"""Simple directed graphs with given degrees that keep as many of the original edges as possible.
 
 An edge (u, v) is a pair of u as a source and v as a target, so the graphs with given degrees are the flows of a network
-from sources to targets that fill all capacities, where every pair but the loops may carry one unit. Kept edges are
-maximized as the cheapest flow: a unit over an original edge costs -1, over another pair 0.
+from sources to targets that saturate all capacities, in which every pair but the loops has capacity 1. Kept edges are
+maximized by a minimum-cost flow: a unit on an original edge costs -1, on another pair 0.
 
-1. A flow of most units within the original edges alone (`scipy.sparse.csgraph.maximum_flow`) is cheapest among the
+1. A maximum flow within the original edges alone (`scipy.sparse.csgraph.maximum_flow`) has minimum cost among the
    flows of its value, as no unit costs less than -1.
-2. Each further unit takes a cheapest augmenting path, which keeps the flow cheapest for its value (successive shortest
-   paths). No path costs less than 0, otherwise step 1 had not been maximal; so single pairs that are no original edges
-   are cheapest paths, and are taken greedily.
-3. If no augmenting path is left before all capacities are filled, no simple directed graph has these degrees (a flow
-   is maximal if and only if it has no augmenting path).
+2. Each further unit takes a cheapest augmenting path, which keeps the flow at minimum cost for its value (successive
+   shortest paths). No path costs less than 0, or step 1 would not be maximal; so pairs that are no original edges are
+   cheapest paths of length one, and are taken greedily.
+3. If no augmenting path is left before all capacities are saturated, no simple directed graph has these degrees (a
+   flow is maximum if and only if it has no augmenting path).
 
 References
 ----------
-THESIS, 3.3.3, where edges are added, switched and extended one by one (DGA), which may come to no end.
+THESIS, 3.3.3, where edges are added, switched and extended one by one (DGA), which may not terminate.
 Ahuja, Magnanti and Orlin, "Network Flows", 1993, section 9.7.
 """
 
@@ -29,28 +29,28 @@ from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.k_degree.degree_construction import joined
 from kgreason.people.model import Counts, Links, distinct_links
 
-_ROUNDS = 16  # of exchanges, in each of which each added edge takes part
+_ROUNDS = 16  # rounds of exchanges, each over all added edges
 
 
 @dataclass(frozen=True, eq=False)
 class Unrealizable:
-    """What is missing where degrees are not those of any simple directed graph; int64, shape (n,)."""
+    """Missing edge ends of degrees that no simple directed graph has; int64, shape (n,)."""
 
     out: Counts
     into: Counts
 
 
 def realize(links: Links, out: Counts, into: Counts, rng: np.random.Generator) -> Links | Unrealizable:
-    """Find a graph with given degrees that has as many of the edges as possible, at random among such graphs.
+    """Find a graph with given degrees that keeps as many of the edges as possible, at random among such graphs.
 
     Parameters
     ----------
     links
         The original edges.
     out, into
-        Out- and in-degree that each user shall have, int64, shape (n,), of equal sums.
+        Wanted out- and in-degree of each user, int64, shape (n,), with equal sums.
     rng
-        Decides which edges are kept and added, among the best.
+        Random choice among the optimal graphs.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def realize(links: Links, out: Counts, into: Counts, rng: np.random.Generator) -
     """
     users = (out > 0) | (into > 0)
     users[links.source] = users[links.target] = True
-    shuffled = rng.permutation(np.flatnonzero(users))  # nothing depends on the order of users but by chance
+    shuffled = rng.permutation(np.flatnonzero(users))  # the result must not depend on the order of users
     n = len(shuffled)
     place = np.full(len(out), -1, dtype=np.int64)
     place[shuffled] = np.arange(n)
@@ -89,7 +89,7 @@ def _ends(pairs: Vertices, n: int) -> Counts:
 
 def _most(edges: Links, out: Counts, into: Counts) -> npt.NDArray[np.bool_]:
     """A maximum set of edges in which no user exceeds the wanted out- and in-degree."""
-    # Edges between users who have too many on neither side are in it; the flow is only about the rest.
+    # Edges without excess at either end are always in it; the flow covers the rest.
     n = len(out)
     outs, ins = np.bincount(edges.source, minlength=n), np.bincount(edges.target, minlength=n)
     kept = (outs <= out)[edges.source] & (ins <= into)[edges.target]
@@ -117,7 +117,7 @@ def _most(edges: Links, out: Counts, into: Counts) -> npt.NDArray[np.bool_]:
 
 
 def _added(edges: Links, lack: Counts, rng: np.random.Generator) -> Vertices:
-    """Pairs that are no original edges: who lacks most out-edges, first, with those who lack most in-edges."""
+    """Pairs that are no original edges, in order of the missing out-edges, with the users missing most in-edges."""
     n = len(lack) // 2
     users = np.arange(n)
     barred = np.stack([np.append(edges.source, users), n + np.append(edges.target, users)], axis=1)
@@ -127,11 +127,10 @@ def _added(edges: Links, lack: Counts, rng: np.random.Generator) -> Vertices:
 
 
 def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices | None:
-    """Some pairs more, along cheapest paths from users who lack an out-edge to those who lack an in-edge."""
-    # A path consists of pairs that are added and edges that are dropped, in turn. To drop an original edge
-    # costs 1, to take one back gains 1, all else is free. What the way to each user as source and as target
-    # costs is lowered until nothing can be. All paths of least cost are taken that meet nobody twice; `None`:
-    # there is none.
+    """Augment the pairs along cheapest paths from users missing an out-edge to users missing an in-edge."""
+    # A path alternates between added pairs and dropped edges. Dropping an original edge costs 1, taking one back
+    # gains 1, all else is free. The costs of reaching each user as source and as target are relaxed until they no
+    # longer change (Bellman-Ford). Then vertex-disjoint paths of least cost are taken; `None`: there is no path.
     n = len(lack) // 2
     users = np.arange(n)
     source, target = np.divmod(chosen, n)
@@ -140,7 +139,7 @@ def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices |
     lost = np.ones(len(original), dtype=np.bool_)
     lost[place[kept]] = False
     lost_source, lost_target = np.divmod(original[lost], n)
-    barred, at = np.append(source, users), np.append(target, users)  # what is chosen, and loops
+    barred, at = np.append(source, users), np.append(target, users)  # chosen pairs, and loops
     many = np.bincount(at, minlength=n)
     begin = np.cumsum(many) - many
     far = np.where(lack[:n] > 0, 0.0, np.inf), np.full(n, np.inf)
@@ -156,7 +155,7 @@ def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices |
 
     moved = True
     while moved:
-        # each target is reached from the nearest source that it is not barred from
+        # each target is reached from the cheapest source with which it is not yet paired
         nearest = np.argsort(far[0], kind="stable")
         rank = np.empty(n, dtype=np.int64)
         rank[nearest] = users
@@ -172,7 +171,7 @@ def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices |
     least = far[1].min(where=wanting, initial=np.inf)
     added, dropped, met = list[int](), list[int](), set[int]()
     for end_ in np.flatnonzero(wanting & (far[1] == least)).tolist() if np.isfinite(least) else ():
-        path = [int(end_)]  # targets and sources in turn
+        path = [int(end_)]  # alternately targets and sources
         while path[-1] >= 0:
             u = int(before[1, path[-1]])
             path += [u, int(before[0, u])]
@@ -185,7 +184,7 @@ def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices |
 
 
 def _mixed(chosen: Vertices, original: Vertices, n: int, rng: np.random.Generator) -> Vertices:
-    """Exchange targets of added edges at random, so that nothing is left of the order in which they came."""
+    """Exchange targets of added edges at random, to remove traces of the order of construction."""
     added = np.flatnonzero(~np.isin(chosen, original))
     for _ in range(_ROUNDS if len(added) > 1 else 0):
         added = rng.permutation(added)

@@ -1,11 +1,11 @@
-"""Knowledge graph generalization (KGG): users of a cluster become alike in their values and in all their degrees.
+"""Knowledge graph generalization (KGG): users of a cluster get equal values and degrees.
 
 Attribute values of a cluster are united. In each relation every cluster gets a target out- and in-degree
 (`degree_targets`), and a graph with these degrees is built that keeps as many edges as possible (`realize`). Links of a
-mutual relation are added and removed in both directions at once, since whoever knows that the relation is mutual would
-recognise one-way links as added; their targets have an even sum, and the graph comes from `k_degree.realize`. If no
-simple graph has the degrees, a target is lowered (Degree Decrement) and never raised again; the graph without edges has
-all degrees zero, so the loop ends.
+mutual relation are added and removed in both directions at once, since one-way links would be recognizable as added;
+their targets have an even sum, and the graph comes from `undirected_realization.relaxed`. If no simple graph has the
+degrees, a target is lowered (Degree Decrement) and never raised again; all degrees zero are those of the graph without
+edges, so the loop terminates.
 
 References
 ----------
@@ -46,16 +46,16 @@ def mutually_alike(
     clusters
         Cluster of each user, 0 .. c-1, int64, shape (n,).
     rng
-        Decides, among the best, which links are removed and added.
+        Random choice, among optimal ones, of the links to remove and add.
     removal
-        What a removed link counts, where an added one counts 1.
+        Cost of a removed link, where an added one costs 1.
 
     Returns
     -------
     Links
-        The new ones, in both directions.
+        The new links, in both directions.
     int
-        How often a target had to be lowered.
+        Number of times a target was lowered.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def mutually_alike(
 
 
 def _even(targets: Targets, count: int) -> None:
-    """Change one target by one if the sum of the degrees of all users is odd; there is a degree to lower then."""
+    """Change one target by one if the sum of the degrees of all users is odd; a degree above 0 exists then."""
     value, size = targets.value[:count], targets.size[:count]
     if int(value @ size) % 2 == 0:
         return
@@ -99,14 +99,14 @@ def _even(targets: Targets, count: int) -> None:
 
 
 def mutual_links(links: Links, target: Counts, rng: np.random.Generator) -> Links:
-    """Make a mutual relation in which every user has so many links.
+    """Build a mutual relation with given degrees, keeping as many links as possible.
 
     Parameters
     ----------
     links
         The original links, in both directions.
     target
-        Degree that each user shall have, those of some graph; int64, shape (n,).
+        Wanted degree of each user, realizable by a graph; int64, shape (n,).
     """
     n = len(target)
     active = target > 0
@@ -121,20 +121,20 @@ def mutual_links(links: Links, target: Counts, rng: np.random.Generator) -> Link
 
 @dataclass(frozen=True)
 class LinkFigures:
-    """What became of one relation; a link of a mutual one is two edges, one in each direction.
+    """Changes to one relation; a link of a mutual relation counts as two edges, one in each direction.
 
     Attributes
     ----------
     gone
-        Edges that went with users who are in no cluster.
+        Edges of removed users.
     kept, removed
-        Other edges that are still there, and that are not.
+        Other edges that were kept, and that were removed.
     added
-        Edges that are not real.
+        Synthetic edges.
     least_removed
-        As many of the other edges no graph with the same degrees could have kept, by the degrees alone.
+        Lower bound on removed edges, given the degrees.
     lowered
-        How often a degree had to be lowered because no graph had the degrees.
+        Number of times a degree was lowered because no graph had the degrees.
     """
 
     gone: int
@@ -147,16 +147,16 @@ class LinkFigures:
 
 @dataclass(frozen=True)
 class Figures:
-    """What generalization changed.
+    """Changes by the generalization.
 
     Attributes
     ----------
     users, removed
-        Users in the release, and those in no cluster.
+        Users in the release, and users in no cluster.
     values, values_gone
-        Values added to users, by attribute, and values that went with removed users.
+        Values added to users, by attribute, and values of removed users.
     links
-        What became of each relation.
+        Changes to each relation.
     """
 
     users: int
@@ -166,27 +166,27 @@ class Figures:
     links: Mapping[str, LinkFigures]
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Plain data for JSON."""
         return dataclasses.asdict(self)
 
     @property
     def added_values(self) -> int:
-        """Values added to users."""
+        """Number of values added to users."""
         return sum(self.values.values())
 
     @property
     def gone(self) -> int:
-        """Edges that went with removed users."""
+        """Number of edges of removed users."""
         return sum(f.gone for f in self.links.values())
 
     @property
     def kept(self) -> int:
-        """Edges kept."""
+        """Number of edges kept."""
         return sum(f.kept for f in self.links.values())
 
     @property
     def added(self) -> int:
-        """Edges that are not real."""
+        """Number of synthetic edges."""
         return sum(f.added for f in self.links.values())
 
 
@@ -197,13 +197,13 @@ class Generalized:
     Attributes
     ----------
     graph
-        The users who are in a cluster, in ascending order of their numbers.
+        The users in clusters, by ascending number.
     users
-        Number of each of them in the original graph, int64.
+        Number of each released user in the original graph, int64.
     clusters
-        Cluster of each of them, 0 .. c-1, int64.
+        Cluster of each released user, 0 .. c-1, int64.
     figures
-        What was changed.
+        Changes by the generalization.
     """
 
     graph: PeopleGraph
@@ -220,12 +220,12 @@ def generalize(
     Parameters
     ----------
     clusters
-        Cluster of each user, any number from 0 on, int64, shape (n,); -1: the user and all his edges are removed.
+        Cluster of each user, from 0, int64, shape (n,); -1: the user is removed with all edges.
     rng
-        Decides, among the best, which edges are kept and added.
+        Random choice, among optimal ones, of the edges to keep and add.
     removal
-        What a removed edge counts, where an added one counts 1. With `KEEP`, degrees become the largest of each
-        cluster, as in the papers, and edges are removed only where they must be; with 1, fewest edges change.
+        Cost of a removed edge, where an added one costs 1. With `KEEP`, the degrees of a cluster become its largest
+        ones, as in the papers, and edges are removed only if necessary; with 1, the fewest edges change.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def generalize(
 def _generalized(
     links: Links, clusters: Clusters, rng: np.random.Generator, removal: float
 ) -> tuple[Links, int]:
-    """A relation with equal degrees in each cluster, and how often a degree had to be lowered for that."""
+    """A relation with equal degrees in each cluster, and the number of times a degree was lowered."""
     n = len(clusters)
     if not len(links):
         return links, 0
@@ -287,7 +287,7 @@ def _generalized(
 
 
 def _lower(targets: Targets, clusters: Clusters, missing: Unrealizable) -> None:
-    """Lower the most that the target may be which lacks most edges, by about as many as each of its users lacks."""
+    """Lower the cap of the target missing most edges, by about the number that each of its users misses."""
     lack = [np.bincount(clusters, weights=side) for side in (missing.out, missing.into)]
     lacking = np.concatenate(lack).astype(np.int64)
     worst = int(lacking.argmax())
@@ -314,18 +314,18 @@ def _surplus(before: Counts, after: Counts) -> int:
 
 @dataclass(frozen=True)
 class PeopleRelease:
-    """A graph of people to publish, and the secret that connects it with the original.
+    """A release of a graph of people and its private mapping.
 
     Attributes
     ----------
     graph
-        Users in random order, under labels that are opaque.
+        The graph to publish: users in random order with random labels.
     mapping
-        Original user v is user ``mapping[v]`` of `graph`, or removed if that is -1; int64, shape (n,).
+        Released user of each original user, -1: removed; int64, shape (n,).
     figures
-        What was done, for the private report.
+        Changes by the anonymization, for the private report.
     history
-        Of one release of a series: what the next one needs to know.
+        For a series: the private history for the next release.
     """
 
     graph: PeopleGraph
@@ -340,9 +340,9 @@ def publish(made: Generalized, original: PeopleGraph, rng: np.random.Generator |
     Parameters
     ----------
     original
-        The graph that was generalized; its labels must not occur.
+        The original graph, whose labels are avoided.
     rng
-        For experiments. `None`: the operating system's source, as labels are seen.
+        Generator, for experiments; `None`: the source of the operating system, as labels are published.
     """
     return relabelled(made.graph, made.users, made.figures.as_dict(), original, rng)
 
@@ -359,9 +359,9 @@ def relabelled(
     Parameters
     ----------
     made
-        The graph to publish, under any labels.
+        The graph to publish, with any labels.
     users
-        Number of each of its users in the original, int64, shape (n,).
+        Number of each user in the original, int64, shape (n,).
     figures, original, rng
         As for `PeopleRelease` and `publish`.
     """

@@ -1,9 +1,9 @@
-"""The ADS-table: the values and degrees of each user in earlier releases, and the private file that holds them.
+"""The ADS-table: equality of values and degrees of users in earlier releases, and its private file.
 
-Of the attribute values and degrees only this is kept: which users looked alike in which release. No more is needed to
-tell equal series from others, and what is not kept cannot leak.
+Attribute values and degrees are reduced to equivalence classes: which users were alike in which release. That suffices
+to compare series, and anything not stored cannot leak.
 
-It tells whose pseudonym is whose: it belongs to the private folder, as the mapping does.
+The table links pseudonyms to users. It belongs to the private folder, as the mapping does.
 
 References
 ----------
@@ -31,24 +31,24 @@ ABSENT = -1
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """All users of the last window - 1 releases, with the series of what they looked like.
+    """All users of the last window - 1 releases, with the series of their classes.
 
     Attributes
     ----------
     k, window
-        What is promised: in any `window` releases in a row, at least k users have the same series.
+        Guarantee: in any `window` consecutive releases, each series is that of at least k users.
     releases
         Number of releases so far.
     names
         Pseudonym of each user, as released; str objects, shape (m,).
     originals
-        Name of each user in the original graphs; `None` for a fake. Objects, shape (m,), no name twice.
+        Name of each user in the original graphs; `None` for a fake. Objects, shape (m,), names are unique.
     series
-        Class of each user in each of the releases, the oldest first: two users of a release have the same class if
-        and only if their values and degrees are the same; `ABSENT` where the user is not in it. int64, shape
-        (m, columns), with at most window - 1 columns; nobody is absent in all of them.
+        Class of each user in each release, oldest first: users of a release have the same class if and only if their
+        values and degrees are equal; `ABSENT` if the user is not in it. int64, shape (m, columns), with at most
+        window - 1 columns; no user is absent in all of them.
     fingerprints
-        `fingerprint` of every release so far.
+        `fingerprint` of each release so far.
     """
 
     k: int
@@ -61,7 +61,7 @@ class History:
 
     @classmethod
     def start(cls, k: int, window: int) -> History:
-        """Nothing released yet.
+        """The empty history before the first release.
 
         Raises
         ------
@@ -79,12 +79,12 @@ class History:
         return cls(k, window, 0, nobody, nobody, np.empty((0, 0), dtype=np.int64), ())
 
     def agreed(self, k: int, window: int) -> History:
-        """The history for a promise that is the same or weaker from now on.
+        """The history for an equal or weaker guarantee from now on.
 
         Raises
         ------
         AnonymizationError
-            If k or the window is larger than what earlier releases were made for.
+            If k or the window is larger than that of earlier releases.
         """
         asked = History.start(k, window)
         for name, now, before in (("k", k, self.k), ("the window", window, self.window)):
@@ -97,30 +97,30 @@ class History:
         return replace(self, k=asked.k, window=asked.window)._trimmed()
 
     def groups(self) -> Vertices:
-        """Number of the series of each user: two users have the same if their series are equal; int64, shape (m,)."""
+        """Group of each user: users are in the same one if their series are equal; int64, shape (m,)."""
         return _groups(self.series)
 
     def rows(self, originals: Texts) -> Vertices:
-        """Row of each of some original users, int64; -1: in none of the releases, so he counts as new."""
+        """Row of each original user, int64; -1: in no release of the window, so the user counts as new."""
         row = {name: i for i, name in enumerate(self.originals) if name is not None}
         return np.array([row.get(name, -1) for name in originals], dtype=np.int64)
 
     def after(self, release: PeopleGraph, originals: Texts) -> History:
         """The history with one more release.
 
-        An original user who comes back under a new pseudonym leaves his old one, which is that of a fake from now on.
+        The old pseudonym of an original user who returns under a new one becomes that of a fake.
 
         Parameters
         ----------
         release
             The released graph; its labels are pseudonyms.
         originals
-            Name of each of its users in the original graph, `None` for fakes; objects, shape (n,).
+            Original name of each released user, `None` for fakes; objects, shape (n,).
 
         Raises
         ------
         AnonymizationError
-            If fewer than k users have the same series, so that the release must not be published.
+            If fewer than k users have the same series: the release must not be published.
         """
         place = {name: i for i, name in enumerate(self.names)}
         row = np.array([place.setdefault(name, len(place)) for name in release.labels], dtype=np.int64)
@@ -139,14 +139,14 @@ class History:
         return History(self.k, self.window, self.releases + 1, names, owners, series, marks)._trimmed()
 
     def _trimmed(self) -> History:
-        """Forget what no later window reaches."""
+        """Drop releases and users beyond the window."""
         series = self.series[:, max(0, self.series.shape[1] - (self.window - 1)) :]
         kept = (series != ABSENT).any(axis=1)
         return replace(self, names=self.names[kept], originals=self.originals[kept], series=series[kept])
 
 
 def classes(graph: PeopleGraph) -> Vertices:
-    """Number of the information I(u) of each user of one graph: equal if and only if values and degrees are equal.
+    """Equivalence classes of users by their information I(u): equal values and equal degrees.
 
     Parameters
     ----------
@@ -176,22 +176,22 @@ def classes(graph: PeopleGraph) -> Vertices:
         value.append(a.value + values)
         values += len(a.domain)
     users = np.concatenate([np.empty(0, dtype=np.int64), *user])
-    order = np.argsort(users, kind="stable")  # by attribute, then value, within a user
+    order = np.argsort(users, kind="stable")  # within a user by attribute, then value
     entries = np.concatenate([np.empty(0, dtype=np.int64), *value])[order]
     ends = np.cumsum(np.bincount(users, minlength=graph.n)).tolist()
     number: dict[bytes, int] = {}
     start, found = 0, np.empty(graph.n, dtype=np.int64)
     for i, end in enumerate(ends):
-        # degrees come first and are as many for all, so the bytes tell where values begin
+        # the number of degrees is constant, so the bytes are unambiguous
         found[i] = number.setdefault(degrees[i].tobytes() + entries[start:end].tobytes(), len(number))
         start = end
     return found
 
 
 def fingerprint(graph: PeopleGraph) -> str:
-    """SHA-256 of a graph, whatever the order of its users, values, attributes and relations.
+    """SHA-256 of a graph, independent of the order of its users, values, attributes and relations.
 
-    Attributes and relations that hold nothing do not count: files do not show them.
+    Attributes and relations without entries are ignored, as files do not show them.
 
     Examples
     --------
@@ -246,12 +246,12 @@ _MEND = (
 
 
 def write_history(path: Path, history: History) -> None:
-    """Write a history, readable by its owner only; the file is replaced whole or not at all.
+    """Write a history atomically, readable by its owner only.
 
     Raises
     ------
     ReleaseError
-        If it cannot be written.
+        If the file cannot be written.
     """
     body = {
         "k": history.k,
@@ -277,7 +277,7 @@ def read_history(path: Path) -> History:
     Raises
     ------
     DataError
-        If it cannot be read, is no history, was written by a later version, or has been changed since it was written.
+        If the file cannot be read, is no history, is of a later version, or was changed since it was written.
     """
     body = _document(path)
     if body.pop("format", None) != FORMAT:

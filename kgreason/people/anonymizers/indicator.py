@@ -2,11 +2,11 @@
 
     g(r, v) = tanh(e_r W_g e_v + b_g),   f((r, v), (r', v')) = sigmoid(g(r, v) W_f g(r', v') + b_f)
 
-The text gives b_f as a vector; a probability needs a single number.
+The thesis gives b_f as a vector; a probability requires a scalar.
 
-Taken literally, the text closes truthful associations under "h1 ~ t1 and h2 ~ t2 make h1 ~ t2 and h2 ~ t1 truthful".
-That holds for any two of them, whatever they have in common, and so makes all pairs of values truthful that are in any
-association. Here an association is truthful if somebody has both values (the closed world of the same chapter).
+Literally, the thesis closes truthful associations under "h1 ~ t1 and h2 ~ t2 make h1 ~ t2 and h2 ~ t1 truthful". This
+rule has no further condition, so it would make all pairs of associated values truthful. Here an association is truthful
+if a user has both values (the closed-world assumption of the same chapter).
 
 References
 ----------
@@ -30,7 +30,7 @@ from kgreason.people.model import PeopleGraph
 Reals = npt.NDArray[np.float32]
 Truth = npt.NDArray[np.bool_]
 Parameters = dict[str, Reals]
-PAIRS = 1 << 21  # pairs at a time
+PAIRS = 1 << 21  # pairs per batch
 _STEPS = 800
 _RATE = 0.004
 _MEAN, _SQUARE, _LITTLE = 0.9, 0.99, 1e-8
@@ -45,7 +45,7 @@ class Bilinear:
     bounds
         Values of attribute a are ``bounds[a] .. bounds[a + 1] - 1``; int64, shape (attributes + 1,).
     name
-        Which vector e_v each value has: those of the same text share it, as they are one vertex of the graph; (p,).
+        Vector e_v of each value: values of the same text share one, as they are one vertex of the graph; (p,).
     parameters
         ``e_r`` (attributes, d), ``e_v`` (names, d), ``w_g`` (d, d, d), ``b_g`` (d,), ``w_f`` (d, d), ``b_f`` (1,).
     """
@@ -56,7 +56,7 @@ class Bilinear:
 
     @classmethod
     def random(cls, bounds: Vertices, name: Vertices, dimensions: int, rng: np.random.Generator) -> Bilinear:
-        """Where learning starts."""
+        """Random initial parameters."""
 
         def normal(scale: float, *shape: int) -> Reals:
             return rng.normal(0, scale, shape).astype(np.float32)
@@ -82,29 +82,29 @@ class Bilinear:
         return made
 
     def logits(self, features: Reals, rows: Vertices | slice) -> Reals:
-        """Argument of the sigmoid for some values beside all values."""
+        """Arguments of the sigmoid for some values with all values."""
         left: Reals = features[rows] @ self.parameters["w_f"]
         found: Reals = left @ features.T
         found += self.parameters["b_f"]
         return found
 
     def judged(self) -> Truth:
-        """Which ordered pairs it takes for truthful, shape (p, p)."""
+        """Ordered pairs predicted as truthful, shape (p, p)."""
         features, width = self.features(), _width(len(self.name))
         found = np.empty((len(features), len(features)), dtype=np.bool_)
-        for i in range(0, len(features), width):  # so many at a time as memory allows
+        for i in range(0, len(features), width):  # in batches, for memory
             found[i : i + width] = self.logits(features, slice(i, i + width)) >= 0
         return found
 
     def learn(self, truth: Truth, rng: np.random.Generator) -> None:
-        """Minimise the mean cross entropy with Adam, each step over all pairs of some values with all values.
+        """Minimise the mean cross entropy with Adam; each step covers all pairs of a sample of values with all values.
 
         Parameters
         ----------
         truth
-            Which ordered pairs are truthful, shape (p, p).
+            The truthful ordered pairs, shape (p, p).
         rng
-            Draws the values of a step.
+            Draws the values of each step.
         """
         adam = _Adam(self.parameters)
         p = len(self.name)
@@ -113,7 +113,7 @@ class Bilinear:
             adam.step(self._gradient(rows, truth[rows]), _RATE * (1 + np.cos(np.pi * step / _STEPS)) / 2)
 
     def _gradient(self, rows: Vertices, truth: Truth) -> Parameters:
-        """Gradient of the mean cross entropy of the pairs of some values with all values."""
+        """Gradient of the mean cross entropy over the pairs of some values with all values."""
         from scipy.special import expit
 
         q = self.parameters
@@ -134,7 +134,7 @@ class Bilinear:
         return found
 
     def _backwards(self, slope: Reals) -> Parameters:
-        """Gradient by the parameters of g, given that by the argument of its tanh."""
+        """Gradient for the parameters of g, from that for the argument of its tanh."""
         q = self.parameters
         maps = np.tensordot(q["e_r"], q["w_g"], 1)
         by_maps = np.empty_like(maps)
@@ -157,7 +157,7 @@ class Bilinear:
 
 
 class _Adam:
-    """Steps of Kingma and Ba, "Adam: a method for stochastic optimization", 2015, Algorithm 1."""
+    """The Adam optimizer (Kingma and Ba, "Adam: a method for stochastic optimization", 2015, Algorithm 1)."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
@@ -180,33 +180,33 @@ def _width(p: int) -> int:
     return max(1, PAIRS // max(p, 1))
 
 
-_MOST = 30_000  # values, of which all pairs are held
+_MOST = 30_000  # values; all pairs are held in memory
 
 
 def learn(graph: PeopleGraph, dimensions: int, rng: np.random.Generator) -> Truth:
-    """Learn the indicator R of truthful associations, on all ordered pairs of the attribute values of a graph.
+    """Learn the indicator R of truthful associations on all ordered pairs of attribute values of a graph.
 
     Parameters
     ----------
     graph
-        The original.
+        The original graph.
     dimensions
         Length d1 of the vectors of attributes and values, at least 1; 50 is usual.
     rng
-        Draws where learning starts and what it looks at.
+        Draws the initial parameters and the values of each step.
 
     Returns
     -------
     ndarray
-        Which ordered pairs of values R takes for truthful, bool, shape (p, p). Values are numbered through all
-        attributes, in the order of the graph.
+        Ordered pairs of values predicted as truthful, bool, shape (p, p). Values are numbered through all attributes,
+        in the order of the graph.
 
     Raises
     ------
     AnonymizationError
         If `dimensions` is less than 1.
     TooLargeError
-        If there are more than 30,000 values, of which all pairs would have to be held.
+        If there are more than 30,000 values, as all pairs are held in memory.
     """
     if dimensions < 1:
         raise AnonymizationError(

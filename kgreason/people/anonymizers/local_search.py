@@ -1,14 +1,13 @@
-"""Better clusters by local search on the loss that their anonymization costs.
+"""Local search that lowers the anonymization loss of clusters by moves and swaps of users.
 
-The loss of a cluster is a sum over columns: what its users have in common times the sum of their weights, less a
-constant. The first columns count values, one for each categorical attribute: the cluster has the union. Of all
-others it has the largest of the numbers of its users. The last one is the level, of weight 0.
+The loss of a cluster is a sum over columns: the cluster's amount times the sum of its users' weights, minus a constant.
+The first columns count values, one for each categorical attribute: the amount is the size of the union. For all other
+columns it is the maximum of the users' numbers. The last column is the level, with weight 0.
 
-Clusterings see distances between two users; what a cluster costs depends on all of its users at once. So users move to
-another cluster, or change places with one of another cluster, as long as the loss falls, which is that of AIL (PCKGA,
-section 6.3). Each round looks at all users in parallel, among the clusters of those near them, and carries out the best
-proposals first, one at a time, each if it still pays then. The result depends neither on the number of cores nor on
-chance.
+Clusterings see distances of pairs, but the cost of a cluster depends on all its users at once. So users move to another
+cluster, or are swapped with a user of another cluster, as long as the loss of AIL falls (PCKGA, section 6.3). Each
+round evaluates all users in parallel, for the clusters of users near them, and then applies the best proposals first,
+one at a time, each if it still lowers the loss. The result is deterministic and independent of the number of cores.
 """
 
 from __future__ import annotations
@@ -30,25 +29,24 @@ FIRST, SIZE = 0, 1
 
 
 class State(NamedTuple):
-    """Clusters, and what they have of each column.
+    """Clusters and their amounts in each column.
 
     Attributes
     ----------
     start, value, column
         Values of user u: ``value[start[u]:start[u + 1]]``, ascending; the column of each value.
     counted
-        So many columns, the first ones, count values.
+        Number of columns that count values; they come first.
     user
-        What each user has of each column, then his weights; shape (n, 2 · columns).
+        Amounts of each user in each column, then the user's weights; shape (n, 2 · columns).
     member
-        Cluster of each user, the user after him in it, the one before; shape (n, 3), -1: none.
+        Cluster of each user, next and previous user in it; shape (n, 3), -1: none.
     cluster
         First user of each cluster, and its size; shape (clusters, 2).
     tally
-        How often each value occurs in each cluster: `cluster_columns`.
+        Counts of each value in each cluster: `cluster_columns`.
     sums
-        What each cluster has of each column, the sums of weights, the next largest numbers; shape
-        (clusters, 3 · columns).
+        Amounts of each cluster, sums of weights, and second largest numbers; shape (clusters, 3 · columns).
     """
 
     start: Ints
@@ -64,7 +62,7 @@ class State(NamedTuple):
 
 @kernel
 def enter(of: State, u: int, c: int) -> None:
-    """Put a user who is in no cluster into one."""
+    """Add an unassigned user to a cluster."""
     columns = of.user.shape[1] >> 1
     head = of.cluster[c, FIRST]
     of.member[u, OF], of.member[u, AFTER], of.member[u, BEFORE] = c, head, -1
@@ -85,7 +83,7 @@ def enter(of: State, u: int, c: int) -> None:
 
 @kernel
 def leave(of: State, u: int) -> None:
-    """Take a user out of his cluster."""
+    """Remove a user from its cluster."""
     columns = of.user.shape[1] >> 1
     c, after, before = of.member[u, OF], of.member[u, AFTER], of.member[u, BEFORE]
     of.member[u, OF] = -1
@@ -115,9 +113,9 @@ def leave(of: State, u: int) -> None:
 
 @kernel
 def changes(of: State, c: int, u: int, v: int, more: Doubles) -> float:
-    """How the loss of cluster c changes if u enters and v, one of it, leaves; -1 for nobody.
+    """Change of the loss of cluster c if u enters and v leaves (-1: nobody).
 
-    `more` becomes what the cluster has more of each column; shape (columns,).
+    Output `more`: increase of the cluster's amounts, shape (columns,).
     """
     columns = of.user.shape[1] >> 1
     for j in range(len(more)):
@@ -161,7 +159,7 @@ def changes(of: State, c: int, u: int, v: int, more: Doubles) -> float:
 
 @kernel
 def may_leave(of: State, u: int) -> bool:
-    """Whether the cluster of a user stays valid, or becomes empty, without him."""
+    """Whether the cluster of a user stays valid, or becomes empty, without that user."""
     c, columns = of.member[u, OF], of.user.shape[1] >> 1
     highest = of.sums[c, columns - 1]
     if of.user[u, columns - 1] >= highest:
@@ -171,7 +169,7 @@ def may_leave(of: State, u: int) -> bool:
 
 @kernel
 def cheapest(of: State, u: int, more: Doubles) -> int:
-    """The cluster that a user who is in none enters at the least cost and that is valid with him; -1: none.
+    """Cheapest cluster for an unassigned user that is valid with that user; -1: none.
 
     `more` is scratch, shape (columns,).
     """
@@ -185,20 +183,20 @@ def cheapest(of: State, u: int, more: Doubles) -> int:
     return best
 
 
-_LEAST = 1e-12  # smaller gains are noise of sums
+_LEAST = 1e-12  # smaller gains are rounding errors
 
 
 class Round(NamedTuple):
-    """What users propose in a round.
+    """Proposals of users in a round.
 
     Attributes
     ----------
     looked, changed
-        When each user was last looked at, and when each cluster last changed.
+        Round in which each user was last evaluated, and each cluster last changed.
     gain, goal
-        By how much the loss falls, and into which cluster, in exchange for whom (-1: nobody); shape (n, 2).
+        Decrease of the loss; target cluster and user to swap with (-1: none), shape (n, 2).
     parting
-        What the cluster of each user loses of each column without him, then how its loss changes; shape
+        Decrease of each column of the user's cluster without the user, then the change of its loss; shape
         (n, columns + 1).
     """
 
@@ -211,7 +209,7 @@ class Round(NamedTuple):
 
 @kernel
 def survey(of: State, by: Round, first: int, stop: int, more: Doubles) -> None:
-    """Find what changes when users first .. stop-1 leave; `more` is scratch, shape (columns,)."""
+    """Compute `parting` for users first .. stop-1; `more` is scratch, shape (columns,)."""
     for u in range(first, stop):
         c = of.member[u, OF]
         if c >= 0:
@@ -225,7 +223,7 @@ def _propose(
     of: State, by: Round, first: int, stop: int, near: Rows, now: int, seen: Ints, more: Doubles, other: Doubles
 ) -> None:  # fmt: skip
     """Find the best move or swap of users first .. stop-1 among clusters of `near` users, shape (n, candidates)."""
-    # Scratch: `seen`, the user who last saw a cluster; `more` and `other`, shape (columns,).
+    # Scratch: `seen`, the user who last tried a cluster; `more` and `other`, shape (columns,).
     columns = len(more)
     for u in range(first, stop):
         by.gain[u] = _LEAST
@@ -254,7 +252,7 @@ def _propose(
             while v >= 0:
                 best = -leaving - entering - by.parting[v, columns]
                 if of.user[v, columns - 1] <= of.cluster[c, SIZE]:
-                    for j in range(columns):  # what cannot cost less if one leaves as the other enters
+                    for j in range(columns):  # bound: costs that a swap cannot avoid
                         best += by.parting[v, j] * of.user[u, columns + j] + more[j] * of.user[v, columns + j]
                     if best > by.gain[u]:
                         best = -changes(of, c, v, u, other) - changes(of, d, u, v, other)
@@ -267,7 +265,7 @@ def _propose(
 
 @kernel
 def carry_out(of: State, by: Round, order: Ints, now: int, more: Doubles) -> int:
-    """Do what users propose, in the given order, where it still lowers the loss; returns how often it did."""
+    """Apply proposals in the given order where they still lower the loss; returns how many were applied."""
     done = 0
     columns = len(more)
     for i in range(len(order)):
@@ -297,25 +295,25 @@ def carry_out(of: State, by: Round, order: Ints, now: int, more: Doubles) -> int
 def refine(
     columns: Columns, clusters: Clusters, near: Vertices, rounds: int = 60, least: float = 0.002
 ) -> Clusters:
-    """Lower the loss of clusters by moves and swaps of users; valid clusters stay valid, removed users removed.
+    """Lower the loss of clusters by moves and swaps of users; clusters stay valid, and removed users removed.
 
     Parameters
     ----------
     columns
-        Of the graph, with the level of each user.
+        Columns of the graph, with the level of each user.
     clusters
-        Valid ones; int64, shape (n,), -1 for removed users.
+        Valid clusters; int64, shape (n,), -1 for removed users.
     near
-        Users near each user, shape (n, candidates): he may go to their clusters.
+        Users near each user, shape (n, candidates): their clusters are candidates for moves.
     rounds
-        At most so many.
+        Most rounds.
     least
-        The search ends when a round lowers the loss by a smaller share than this.
+        Relative decrease of the loss in a round below which the search ends.
 
     Returns
     -------
     Clusters
-        Numbered from 0 in the order of their first users.
+        Clusters, numbered from 0 by first user.
     """
     search = Search(columns, clusters)
     last = search.loss()
@@ -328,13 +326,13 @@ def refine(
 
 
 def nearest(distance: Distance, candidates: int = 20) -> Vertices:
-    """The users nearest to each user, int64, shape (n, candidates), fewer of them in a small graph."""
+    """The users nearest to each user, int64, shape (n, candidates); fewer columns in a small graph."""
     counts = np.full(distance.n, min(candidates, distance.n - 1))
     return neighbours(distance, counts).user.reshape(distance.n, -1)
 
 
 class Search:
-    """Clusters, and what they have of each column."""
+    """Clusters and their amounts in each column."""
 
     def __init__(self, columns: Columns, clusters: Clusters) -> None:
         n, width = columns.own.shape
@@ -352,7 +350,7 @@ class Search:
             np.zeros((count, 3 * width)),
         )
         self._scratch = np.empty(width)
-        # what kernels leave in the loss of a cluster
+        # constant that the kernels do not subtract from the loss of a cluster
         self._constant = (columns.own * columns.weight).sum(axis=1)
         for u in np.flatnonzero(clusters >= 0).tolist():
             self.enter(u, int(clusters[u]))
@@ -375,11 +373,11 @@ class Search:
         return self.state.cluster[:, SIZE]
 
     def loss(self) -> float:
-        """Summed loss of the users who are in a cluster."""
+        """Summed loss of all users in clusters."""
         return float(self.losses().sum())
 
     def losses(self) -> Table:
-        """Loss of each user, 0 of those who are in no cluster; float64, shape (n,)."""
+        """Loss of each user, 0 for users in no cluster; float64, shape (n,)."""
         found = np.zeros(len(self.clusters))
         inside = np.flatnonzero(self.clusters >= 0)
         own, weight = self.columns.own, self.columns.weight
@@ -388,31 +386,31 @@ class Search:
         return found
 
     def joining(self, u: int, c: int) -> float:
-        """How the loss changes if a user who is in no cluster enters this one."""
+        """Change of the loss if an unassigned user enters a cluster."""
         return changes(self.state, c, u, -1, self._scratch) - float(self._constant[u])
 
     def leaving(self, u: int) -> float:
-        """How the loss changes if a user leaves his cluster."""
+        """Change of the loss if a user leaves its cluster."""
         return changes(self.state, int(self.clusters[u]), -1, u, self._scratch) + float(self._constant[u])
 
     def enter(self, u: int, c: int) -> None:
-        """Put a user who is in no cluster into one."""
+        """Add an unassigned user to a cluster."""
         enter(self.state, u, c)
 
     def leave(self, u: int) -> None:
-        """Take a user out of his cluster."""
+        """Remove a user from its cluster."""
         leave(self.state, u)
 
     def may_leave(self, u: int) -> bool:
-        """Whether the cluster of a user stays valid, or becomes empty, without him."""
+        """Whether the cluster of a user stays valid, or becomes empty, without that user."""
         return may_leave(self.state, u)
 
     def cheapest(self, u: int) -> int:
-        """The cluster that a user who is in none enters at the least cost; -1: none has the users that he needs."""
+        """Cheapest cluster for an unassigned user that is valid with that user; -1: none."""
         return cheapest(self.state, u, self._scratch)
 
     def improve(self, near: Vertices, now: int) -> int:
-        """Let all users propose what is best for them, and carry it out; returns how many did."""
+        """Run one round of proposals; returns how many were applied."""
         width = len(self._scratch)
 
         def proposed(first: int, stop: int) -> None:

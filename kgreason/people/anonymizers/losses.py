@@ -1,7 +1,7 @@
-"""The information that is lost if two users get the same attribute values and degrees, as a distance.
+"""Information loss of making two users alike in attribute values and degrees, as distances ADM and ATDM.
 
-Weights are whole multiples of a unit, held as doubles and so small in number that every sum is exact. That is what
-makes losses symmetric and those of equal users exactly 0, however they are summed.
+Weights are integer multiples of a unit, held as doubles and few enough that every sum is exact. Losses are therefore
+symmetric, and exactly 0 for equal users, whatever the order of summation.
 
 References
 ----------
@@ -37,23 +37,23 @@ from kgreason.people.model import Attribute, PeopleGraph
 
 
 class Users(NamedTuple):
-    """What ADM knows of some users: categorical values, ranges of numbers, degrees.
+    """Data of some users for ADM: categorical values, ranges of numbers, degrees.
 
     Attributes
     ----------
     held, weight, absent
         c_a(v) and w_a(v), shape (attributes, n), and w_a of users without a value of a.
     lone
-        Cost of taking over all values of a user who meets one without values; shape (n,).
+        Loss of a user's values for another user without any values; shape (n,).
     attribute
         Attribute of each value.
     start, owned
         Values of user v: ``owned[start[v]:start[v + 1]]``.
     low, high, growth, span
-        Ranges of numbers, shape (numeric, n), ``low > high`` without a value; one over the most by which a range can
-        grow, and 1; width of each domain.
+        Ranges of numbers, shape (numeric, n), ``low > high`` without a value; reciprocal of 1 plus the largest possible
+        growth of the range; width of each domain.
     degrees, degree
-        Sum of all degrees of each user, and each of them, shape (2 · relations, n).
+        Sum of all degrees of each user, and the single degrees, shape (2 · relations, n).
     """
 
     held: DoubleRows
@@ -73,10 +73,10 @@ class Users(NamedTuple):
 
 @kernel
 def _value_row(all_: Users, some: Users, begin: Ints, holder: Ints, u: int, total: Doubles) -> None:
-    """Cost of taking over all values of each other: Σ_a c_a(v) w_a(u) + c_a(u) w_a(v), less those that both have."""
-    # User u is one of `all_`; `total` gets the losses beside it of `some`, of whom ``holder[begin[t]:begin[t
-    # + 1]]`` have value t.
-    for v in range(len(total)):  # assigning a slice would allocate for its errors
+    """Loss of uniting values: Σ_a c_a(v) w_a(u) + c_a(u) w_a(v), minus the terms of common values."""
+    # User u is one of `all_`; `total` receives the losses with each of `some`, of whom
+    # ``holder[begin[t]:begin[t + 1]]`` have value t.
+    for v in range(len(total)):  # a slice assignment would allocate for its error handling
         total[v] = some.lone[v]
     for a in range(len(all_.absent)):
         own = all_.held[a, u]
@@ -96,7 +96,7 @@ def _value_row(all_: Users, some: Users, begin: Ints, holder: Ints, u: int, tota
 def widening(
     low: float, high: float, other_low: float, other_high: float, growth: float, span: float
 ) -> float:
-    """Loss of a user when the range of a numeric attribute grows to hold that of another user."""
+    """Loss of a user if a numeric range grows to include that of another user."""
     if other_low > other_high:
         return 0.0
     if low > high:
@@ -106,7 +106,7 @@ def widening(
 
 @kernel
 def _range_row(all_: Users, some: Users, u: int, unit: float, total: Doubles) -> None:
-    """Add what it costs to have the ranges of u and v in common."""
+    """Add the loss of uniting the ranges of u and each v."""
     for a in range(len(all_.span)):
         low, high, growth, span = all_.low[a, u], all_.high[a, u], all_.growth[a, u], all_.span[a]
         for v in range(len(total)):
@@ -117,7 +117,7 @@ def _range_row(all_: Users, some: Users, u: int, unit: float, total: Doubles) ->
 
 @kernel
 def _degree_row(all_: Users, some: Users, u: int, total: Doubles) -> None:
-    """Sum of differences between the degrees of u and of each v."""
+    """Sum of absolute differences between the degrees of u and of each v."""
     for v in range(len(total)):
         total[v] = some.degrees[v]
     for r in range(len(all_.degree)):
@@ -133,9 +133,8 @@ def _adm_rows(
     unit: float, by_attributes: float, by_degrees: float, total: Doubles, apart: Doubles, out: SingleRows,
 ) -> None:  # fmt: skip
     """Fill a block of ADM, `out`, shape (rows, columns)."""
-    # `unit` is what makes a loss of 1 in one attribute; `by_attributes` and `by_degrees` are the factors of
-    # the sums over attributes (in units) and over degrees; `total` and `apart` are scratch, one for each
-    # column.
+    # `unit` is a loss of 1 in one attribute; `by_attributes` and `by_degrees` are the factors of the sums over
+    # attributes (in units) and over degrees; `total` and `apart` are scratch, shape (columns,).
     for i in range(len(rows)):
         _value_row(all_, some, begin, holder, rows[i], total)
         _range_row(all_, some, rows[i], unit, total)
@@ -145,11 +144,11 @@ def _adm_rows(
 
 
 Table = npt.NDArray[np.float64]
-_LIGHT = 1 << 18  # pairs of users for which another thread would take longer to start
+_LIGHT = 1 << 18  # pairs of users below which another thread does not pay off
 
 
 class _Loss(ABC):
-    """A loss of two parts: alpha times that of attributes, and 1 - alpha times that of degrees (DM)."""
+    """Weighted sum of two losses: alpha times that of attributes, 1 - alpha times that of degrees (DM)."""
 
     def __init__(self, graph: PeopleGraph, alpha: float) -> None:
         if not 0 <= alpha <= 1:
@@ -178,7 +177,7 @@ class _Loss(ABC):
 
     @abstractmethod
     def _filling(self, columns: Vertices | None) -> Callable[[Vertices, Distances], None]:
-        """Make what fills some rows of a block with these columns, one thread of many."""
+        """Function that fills some rows of a block with these columns; run in several threads."""
 
 
 def _shares(count: int, parts: int) -> Iterator[tuple[int, int]]:
@@ -186,16 +185,16 @@ def _shares(count: int, parts: int) -> Iterator[tuple[int, int]]:
 
 
 class AttributeDegreeLoss(_Loss):
-    """ADM = alpha · AM + (1 - alpha) · DM: what two users lose by taking over each other's values and degrees.
+    """ADM = alpha · AM + (1 - alpha) · DM: loss of two users that take over each other's values and degrees.
 
-    AM is the mean over both users and all attributes. A categorical attribute costs a user the values that are new to
-    him over those of the domain that he lacks, plus 1. A numeric one, of which only the range of his values counts,
-    costs the change of both bounds over the largest change possible, plus 1; who has no value of it gains the units
-    in the other's range over those in the domain, plus 1, as if each unit were a value. DM is the mean over both
-    users, both directions and all relations of the change of the degree over the number of users, both getting the
-    greater degree.
+    AM is the mean over both users and all attributes. For a categorical attribute it is the number of values new to the
+    user over 1 plus the number of domain values the user lacks. A numeric attribute is reduced to the range of its
+    values: the loss is the change of both bounds over 1 plus the largest possible change; for a user without a value it
+    is the number of units of the other range over 1 plus that of the domain, as if each unit were a value. DM is the
+    mean over both users, both directions and all relations of the change of the degree to the larger one, over the
+    number of users.
 
-    A domain is that of the attribute: in a part of a graph, values count that nobody there has.
+    The domain is that of the attribute: in a subgraph it includes values without users.
 
     Losses are symmetric, never negative, and exactly 0 for users with the same values and degrees. A graph without
     attributes, or without relations, has no loss of that kind.
@@ -280,25 +279,24 @@ class AttributeDegreeLoss(_Loss):
 
 
 class TruthDegreeLoss(_Loss):
-    """ATDM = alpha · ATM + (1 - alpha) · DM: what is untruthful of the values two users have in common afterwards.
+    """ATDM = alpha · ATM + (1 - alpha) · DM: untruthful associations in the united values of two users.
 
-    ATM is the share of untruthful associations among all ordered pairs of the values of either user. Values that one
-    user of the graph has are a truthful association by definition, so that no indicator is asked about them, and users
-    with the same values have no loss.
+    ATM is the share of untruthful associations among all ordered pairs of the united values. Values of one user of the
+    graph are truthful associations by definition, whatever the indicator, and users with the same values have no loss.
 
     Parameters
     ----------
     graph
         The users.
     truth
-        Which ordered pairs of values of this graph are truthful, bool, shape (p, p): the indicator.
+        Truthful ordered pairs of values of this graph, bool, shape (p, p): the indicator.
     alpha
         Weight of ATM, between 0 and 1.
 
     Raises
     ------
     AnonymizationError
-        If alpha is not between 0 and 1, or the indicator knows other values than the graph has.
+        If alpha is not between 0 and 1, or the shape of `truth` does not match the values of the graph.
 
     References
     ----------
@@ -319,7 +317,7 @@ class TruthDegreeLoss(_Loss):
         self._false, self._has, self._alpha = false, self._values.matrix(), alpha
 
     def untruth(self, clusters: Clusters, users: Vertices) -> float:
-        """ATM of some users in their clusters (-1: in none), summed: shares of pairs that are untruthful together."""
+        """Sum of ATM over users, for the united values of their clusters (-1: in none)."""
         total = 0.0
         for cluster in range(int(clusters.max(initial=-1)) + 1):
             members = users[clusters == cluster]
@@ -353,7 +351,7 @@ class TruthDegreeLoss(_Loss):
 
 
 def _unit(count: Table, weight: Table) -> float:
-    """The power of two in which weights can be counted so that a sum of all of them is exact in doubles."""
+    """Largest power of two by which weights can be scaled so that all their sums are exact in doubles."""
     most = 2 * float(np.sum(count.max(axis=1, initial=0) * weight.max(axis=1, initial=0)))
     return math.ldexp(1.0, 52 - math.ceil(math.log2(max(most, 1))))
 
@@ -373,7 +371,7 @@ def _ranges(n: int, attributes: list[Attribute]) -> tuple[Table, Table, Table, T
 
 
 class AnonymizationDistance:
-    """d^a(u, v): the largest of both core distances and of d(u, v), times the higher of both levels.
+    """Anonymization distance d^a(u, v): maximum of both core distances and d(u, v), times the higher level.
 
     Parameters
     ----------
@@ -406,12 +404,12 @@ class AnonymizationDistance:
 
     @cached_property
     def near(self) -> Neighbours:
-        """N(u): the k_u - 1 others nearest to each user, or all others if they are fewer."""
+        """N(u): the k_u - 1 nearest other users of each user, or all others if they are fewer."""
         return neighbours(self.distance, self.levels - 1)
 
     @cached_property
     def core(self) -> Distances:
-        """Core distance of each user: how far the farthest of N(u) is; float32, shape (n,)."""
+        """Core distance of each user: distance to the farthest of N(u); float32, shape (n,)."""
         ends = self.near.start[1:]
         core = np.zeros(self.n, dtype=np.float32)
         some = np.diff(self.near.start) > 0
@@ -420,7 +418,7 @@ class AnonymizationDistance:
 
     @cached_property
     def costs(self) -> npt.NDArray[np.float64]:
-        """Anonymization cost of each user: the largest d^a to one of N(u); float64, shape (n,)."""
+        """Anonymization cost of each user: the largest d^a to a user of N(u); float64, shape (n,)."""
         user, other = np.repeat(np.arange(self.n), np.diff(self.near.start)), self.near.user
         far = np.maximum(np.maximum(self.core[user], self.core[other]), self.near.distance)
         costs = np.zeros(self.n)
@@ -428,7 +426,7 @@ class AnonymizationDistance:
         return costs
 
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """See `Distance.between`; a user is at some distance even from himself."""
+        """See `Distance.between`; the distance of a user to itself is not 0."""
         to: Vertices | slice = slice(None) if columns is None else columns
         far = self.distance.between(rows, columns)
         far = np.maximum(np.maximum(far, self.core[rows][:, None]), self.core[to])

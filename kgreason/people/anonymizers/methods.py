@@ -1,6 +1,6 @@
-"""The methods of the attribute family: distances, clusters, valid clusters; one pipeline, four ways through it.
+"""Methods of the attribute family: one pipeline of distances, clusters, valid clusters and generalization.
 
-Besides them k-degree anonymity of undirected graphs, which needs no clusters (undirected.py).
+k-degree anonymity of undirected graphs needs no clusters and has its own implementation (`k_degree`).
 
 References
 ----------
@@ -31,9 +31,9 @@ from kgreason.people.model import PeopleGraph
 from kgreason.people.settings import Settings
 
 Points = npt.NDArray[np.float64]
-_SMALL = 1_000  # most users of graphs of which all starts are bettered; of larger ones only the best is: it takes long
-_TAUS = (1.0, 0.5, 0.0)  # with which the published order is tried
-_WEIGHED = 5  # times at most that removal is weighed, with a search after each
+_SMALL = 1_000  # most users for which all starts are refined; in larger graphs only the best, for time
+_TAUS = (1.0, 0.5, 0.0)  # values of tau tried with the published order
+_WEIGHED = 5  # most rounds of user removal, each with a local search
 
 
 def release_of(
@@ -47,23 +47,23 @@ def release_of(
     k: int = 3,
     seeded: bool = False,
 ) -> PeopleRelease:
-    """Anonymize a graph: clusters of like users, who are then made alike.
+    """Anonymize a graph by one of the methods.
 
     Parameters
     ----------
     levels
         The k of each user, shape (n,).
     history
-        Of ``"ctkga"``: what earlier releases left; `None` before the first.
+        For ``"ctkga"``: history of the earlier releases; `None` before the first.
     k
-        What is asked where there is nobody to ask for it.
+        The k of a graph without users.
     seeded
-        Whether `rng` may draw labels, too: for experiments. Otherwise the operating system does.
+        Whether `rng` also draws labels, for experiments; otherwise the source of the operating system does.
 
     Raises
     ------
     AnonymizationError
-        If the method does not fit the graph, or nobody could be released.
+        If the method does not fit the graph, or no user could be released.
     """
     settings = settings.filled()
     _check(graph, levels, settings)
@@ -75,7 +75,7 @@ def release_of(
     if settings.method == "ctkga":
         work = Clustering(graph, levels, settings, rng, progress)
         return _next(work, history, work.most if graph.n else k, secret)
-    # what is done to users who are alike goes by their numbers, which tell where a file names them
+    # random order: ties between users are broken by number, which depends on the input file
     order = rng.permutation(graph.n)
     shuffled = graph.of(order)
     release = publish(Clustering(shuffled, levels[order], settings, rng, progress).best(), shuffled, secret)
@@ -129,7 +129,7 @@ def _check(graph: PeopleGraph, levels: Levels, settings: Settings) -> None:
 
 
 class Clustering:
-    """The stages of one run; what several of them need is made once, when it is first asked for."""
+    """The stages of one run; shared intermediate results are computed on first use."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Clustering:
 
     @cached_property
     def distance(self) -> Distance:
-        """What is lost if two users are made alike."""
+        """Loss of making two users alike."""
         from kgreason.people.anonymizers.indicator import learn
         from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss
 
@@ -161,7 +161,7 @@ class Clustering:
 
     @cached_property
     def points(self) -> Points:
-        """A point for each user; their distances are about those of the users."""
+        """Embedding of the users: Euclidean distances approximate the losses."""
         from kgreason.people.anonymizers.clusterers import points
 
         self.progress.step("Placing users as points")
@@ -169,18 +169,19 @@ class Clustering:
 
     @cached_property
     def far(self) -> AnonymizationDistance:
-        """The anonymization distance of the users."""
+        """Anonymization distance of the users."""
         return AnonymizationDistance(self.distance, self.levels)
 
     def best(self) -> Generalized:
-        """Users made alike in the clusters that lose least, of all that the method finds.
+        """Generalization with least loss among all clusters that the method finds.
 
-        Values and removed users cost what the clusters say; what degrees cost is known once the links are made.
+        The loss of values and removed users follows from the clusters; that of degrees is known after the
+        generalization.
 
         Raises
         ------
         AnonymizationError
-            If that leaves nobody.
+            If no user is left.
         """
         found = list(self.candidates())
         self.progress.step("Making users alike")
@@ -215,7 +216,7 @@ class Clustering:
         )
 
     def certain(self, clusters: Clusters) -> float:
-        """What clusters cost by removed users and by values, or their truth, whatever becomes of degrees."""
+        """Loss by removed users and by values (or their untruthfulness), without that of degrees."""
         from kgreason.people.anonymizers.local_search import Search
         from kgreason.people.anonymizers.losses import TruthDegreeLoss
 
@@ -226,7 +227,7 @@ class Clustering:
         return removed + Search(self.values, clusters).loss()
 
     def by_degrees(self, made: Generalized) -> float:
-        """What the degrees of a generalized graph cost its users (PCKGA, section 6.3)."""
+        """Loss of the degrees of a generalized graph (PCKGA, section 6.3)."""
         both = (
             (self.graph.out_degrees(), made.graph.out_degrees()),
             (self.graph.in_degrees(), made.graph.in_degrees()),
@@ -235,7 +236,7 @@ class Clustering:
         return (1 - self.settings.alpha) * changed / (2 * self.graph.n * max(len(self.graph.relations), 1))
 
     def candidates(self) -> Iterator[Clusters]:
-        """Valid clusters: as clusterings find them and, in exact mode, bettered."""
+        """Valid clusters: of the clusterings and, in exact mode, refined."""
         settings, small = self.settings, self.graph.n <= _SMALL
         published = settings.mode == "published"
         starts = [self.valid(self.first(published), 1.0 if settings.weighs else settings.tau)]
@@ -251,7 +252,7 @@ class Clustering:
                 yield self.bettered(start)
 
     def first(self, literal: bool = False) -> Clusters:
-        """Clusters of like users, whatever their numbers."""
+        """Clusters of similar users, of any sizes."""
         self.progress.step(f"Clustering ({self.settings.clustering}{', as published' * literal})")
         if self.settings.clustering == "vac":
             from kgreason.people.anonymizers.valid_clusters import vac
@@ -260,7 +261,7 @@ class Clustering:
         return self.clustered(np.arange(self.graph.n), self.levels, self.rng)
 
     def bettered(self, found: Clusters) -> Clusters:
-        """Clusters with less loss; where removal is weighed, of more or of fewer users."""
+        """Clusters refined by local search; if removal is weighed, also by removing and returning users."""
         from kgreason.people.anonymizers.local_search import refine
         from kgreason.people.anonymizers.user_removal import weigh
         from kgreason.people.anonymizers.valid_clusters import between_medoids
@@ -277,27 +278,27 @@ class Clustering:
 
     @cached_property
     def columns(self) -> Columns:
-        """What clusters of all users cost."""
+        """Loss columns of all users."""
         return Columns.of(self.graph, self.levels, self.settings.alpha)
 
     @cached_property
     def values(self) -> Columns:
-        """The part of it that attributes cause."""
+        """Loss columns of attributes alone."""
         return Columns.of(replace(self.graph, relations={}), self.levels, self.settings.alpha)
 
     @cached_property
     def near(self) -> Vertices:
-        """The users near each user."""
+        """The nearest users of each user."""
         from kgreason.people.anonymizers.local_search import nearest
 
         return nearest(self.distance)
 
     def alike(self, part: Distance, k: int, rng: np.random.Generator) -> Clusters:
-        """Clusters of like users among those with the same history."""
+        """Clusters of similar users with the same history, of any sizes."""
         return self.clustered(cast(Among, part).users, np.full(part.n, k, dtype=np.int64), rng)
 
     def clustered(self, users: Vertices, levels: Levels, rng: np.random.Generator) -> Clusters:
-        """Clusters of like users among some."""
+        """Clusters of similar users among `users`, by the clustering of the settings."""
         from kgreason.people.anonymizers import clusterers
         from kgreason.people.anonymizers.cdga_merging import merge
         from kgreason.people.anonymizers.degree_clusters import degree_clusters
@@ -307,7 +308,7 @@ class Clustering:
         count = max(len(users) // most, 1)
         degrees = self.graph.out_degrees()[users], self.graph.in_degrees()[users]
 
-        def part() -> Among:  # some clusterings need no distances
+        def part() -> Among:  # computed on demand: some clusterings need no distances
             return Among(self.distance, users)
 
         match settings.clustering:
@@ -331,7 +332,7 @@ class Clustering:
                 return clusterers.scikit(str(name), self.points[users], asked, rng)
 
     def valid(self, found: Clusters, tau: float = 1.0) -> Clusters:
-        """Clusters of enough users, and not of far too many."""
+        """Valid clusters, large ones split, by the partition of the settings."""
         from kgreason.people.anonymizers import valid_clusters
         from kgreason.people.anonymizers.valid_clusters import invalid_removal, merge_split
 
@@ -346,14 +347,14 @@ class Clustering:
                 return invalid_removal(found, self.levels)
 
     def parted(self, part: Distance, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
-        """Valid clusters of users with the same history, with less loss in exact mode."""
+        """Valid clusters of users with the same history, refined in exact mode."""
         from kgreason.people.anonymizers.valid_clusters import k_medoids_partition
 
         valid = k_medoids_partition(part, found, k, rng)
         return valid if self.settings.mode == "published" else self.better(valid, cast(Among, part), k)
 
     def better(self, found: Clusters, part: Among, k: int) -> Clusters:
-        """Clusters with less loss by values and degrees; none that are less truthful where truth counts."""
+        """Clusters refined by values and degrees; unchanged if truthfulness counts and would decrease."""
         from kgreason.people.anonymizers.local_search import nearest, refine
         from kgreason.people.anonymizers.losses import TruthDegreeLoss
 

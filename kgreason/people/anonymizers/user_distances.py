@@ -1,7 +1,7 @@
-"""Distances between users by rows, without an n x n matrix, and the nearest users of each user.
+"""Distances between users by rows, without an n x n matrix, and nearest neighbours.
 
-A distance says how much information is lost if two users are made alike. Clusterings ask for the rows they need; only
-those of other libraries, which want the whole matrix, ask for it.
+A distance is the information loss of making two users alike. Clusterings request the rows they need; only those of
+other libraries, which need the whole matrix, request all.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Distance(Protocol):
         """Number of users."""
 
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """Distances from some users to some others (`None`: to all), float32, shape (rows, columns)."""
+        """Distances from some users to others (`None`: to all), float32, shape (rows, columns)."""
 
 
 class MatrixDistance:
-    """A distance that is known as a matrix.
+    """A distance given by a matrix.
 
     Examples
     --------
@@ -59,14 +59,14 @@ class MatrixDistance:
 
 @dataclass(frozen=True, eq=False)
 class Among:
-    """A distance of some users only, numbered anew."""
+    """A distance restricted to some users, renumbered."""
 
     distance: Distance
     users: Vertices
 
     @property
     def n(self) -> int:
-        """Number of these users."""
+        """Number of users."""
         return len(self.users)
 
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
@@ -76,9 +76,9 @@ class Among:
 
 @kernel
 def _nearest_rows(rows: SingleRows, users: Ints, start: Ints, found: Ints, near: Singles) -> None:
-    """Find the nearest others of some users, ascending; of equally near ones those of the lowest number."""
-    # `rows` are distances to everybody, shape (users, n). Those of user u go to ``start[u] .. start[u + 1] -
-    # 1`` of `found` and `near`; at most n-1.
+    """Find the nearest other users of some users, ascending; ties by number."""
+    # `rows` are distances to all users, shape (users, n). Results of user u are at ``start[u] .. start[u + 1] - 1``
+    # of `found` and `near`; at most n - 1.
     for i in range(len(users)):
         u = users[i]
         first = start[u]
@@ -100,19 +100,19 @@ def _nearest_rows(rows: SingleRows, users: Ints, start: Ints, found: Ints, near:
             held = min(held + 1, room)
 
 
-_BLOCK = 1 << 22  # distances held at a time by one core: 16 MB
+_BLOCK = 1 << 22  # distances held at a time by each core: 16 MB
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The nearest others of each user, nearest first; of equally near ones the lowest number comes first.
+    """The nearest other users of each user, nearest first; ties by number.
 
     Attributes
     ----------
     start
-        Those of user u are entries ``start[u] .. start[u + 1] - 1``; int64, shape (n + 1,).
+        Neighbours of user u are entries ``start[u] .. start[u + 1] - 1``; int64, shape (n + 1,).
     user, distance
-        Who they are and how far; int64 and float32.
+        Neighbours and their distances; int64 and float32.
     """
 
     start: Vertices
@@ -121,12 +121,12 @@ class Neighbours:
 
 
 def neighbours(distance: Distance, counts: Vertices) -> Neighbours:
-    """Find the nearest others of each user.
+    """Find the nearest other users of each user.
 
     Parameters
     ----------
     counts
-        How many of each; int64, shape (n,). Nobody has more than n-1.
+        Number of neighbours of each user; int64, shape (n,). At most n - 1 are returned.
 
     Examples
     --------
@@ -148,12 +148,12 @@ def neighbours(distance: Distance, counts: Vertices) -> Neighbours:
 
 
 def rows_of(distance: Distance, users: Vertices) -> Distances:
-    """Distances from some users to everybody, by all cores; float32, shape (users, n)."""
+    """Distances from some users to all, on all cores; float32, shape (users, n)."""
     shares = np.array_split(users, min(cores(), max(len(users), 1)))
     return np.concatenate(each(distance.between, shares))
 
 
 def blocks(users: Vertices, columns: int) -> Iterator[Vertices]:
-    """Users in blocks whose distances to so many others fit in memory for each core."""
+    """Blocks of users whose distances to `columns` others fit in memory on each core."""
     size = max(1, _BLOCK // max(columns, 1))
     return (users[i : i + size] for i in range(0, len(users), size))

@@ -1,8 +1,8 @@
-"""Users who are left out because to keep them would cost more than all that is lost of them.
+"""Removal of users whose release would cost more than their removal.
 
-AIL counts the loss of a user who stays from 0, nothing, to 1, everything, and a removed user 1 (PCKGA, section 6.3). So
-one sum weighs both: the losses of the users who stay, and a price for each who does not. At the price 1 this sum is AIL
-times the number of users. Each step here lowers the sum, so that nobody is removed for nothing.
+AIL counts a loss from 0 to 1 for each released user, and 1 for a removed user (PCKGA, section 6.3). The objective here
+is the sum of the losses of released users and of a price for each removed one; at the price 1 it is AIL times the
+number of users. Each step lowers this sum, so no user is removed without gain.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from kgreason.people.anonymizers.local_search import Search
 from kgreason.people.anonymizers.user_distances import Clusters
 from kgreason.people.anonymizers.valid_clusters import Pull, members, numbered, split
 
-_LEAST = 1e-9  # smaller gains are noise of sums
+_LEAST = 1e-9  # smaller gains are rounding errors
 
 
 def weigh(columns: Columns, clusters: Clusters, price: float, pull: Callable[[Vertices], Pull]) -> Clusters:
-    """Remove users where that lowers the sum of losses and prices, and let removed ones return where that does.
+    """Remove users, or return removed ones, where that lowers the sum of losses and prices.
 
     Parameters
     ----------
     columns
-        Of the graph, with the level of each user.
+        Columns of the graph, with the level of each user.
     clusters
-        Valid ones; int64, shape (n,), -1 for removed users.
+        Valid clusters; int64, shape (n,), -1 for removed users.
     price
-        What a removed user costs.
+        Cost of a removed user.
     pull
-        Makes centres for parts of a cluster, as for `split`.
+        Centre function, as for `split`.
 
     Returns
     -------
     Clusters
-        Valid ones, numbered from 0 in the order of their first users.
+        Valid clusters, numbered from 0 by first user.
     """
     found = _without_the_highest(columns, clusters, price, pull)
-    alone = np.flatnonzero((found < 0) & (columns.levels <= 1))  # who needs nobody costs nothing
+    alone = np.flatnonzero((found < 0) & (columns.levels <= 1))  # users of level 1 cost nothing alone
     found[alone] = found.max(initial=-1) + 1 + np.arange(len(alone))
     search = Search(columns, found)
     costs = _costs(search.clusters, search.losses())
@@ -56,7 +56,7 @@ def weigh(columns: Columns, clusters: Clusters, price: float, pull: Callable[[Ve
 def _without_the_highest(
     columns: Columns, clusters: Clusters, price: float, pull: Callable[[Vertices], Pull]
 ) -> Clusters:
-    """Remove those of a cluster whose levels make it large, and split the rest, where that pays."""
+    """Remove the users of highest level of a cluster and split the rest, where that lowers the cost."""
     levels = columns.levels
     found = numbered(clusters)
     count = int(found.max(initial=-1)) + 1
@@ -89,7 +89,7 @@ def _thin_out(search: Search, c: int, price: float) -> None:
 
 
 def _dissolve(search: Search, c: int, price: float) -> None:
-    """Let each user of a cluster join another one, or be removed, if that pays for all of them together."""
+    """Move each user of a cluster to another one, or remove it, if that lowers the total cost."""
     users = np.flatnonzero(search.clusters == c).tolist()
     change = 0.0
     for u in users:
@@ -101,7 +101,7 @@ def _dissolve(search: Search, c: int, price: float) -> None:
 
 
 def _gather(search: Search, u: int, price: float) -> None:
-    """Join the clusters nearest to a removed user until they are as many as he needs, if that costs less than he."""
+    """Return a removed user into a union of the cheapest clusters, as large as its level, if that lowers the cost."""
     sizes = search.sizes
     level = int(search.columns.levels[u])
     if not sizes.any() or level > sizes.sum() + 1:
@@ -124,7 +124,7 @@ def _gather(search: Search, u: int, price: float) -> None:
 
 
 def _placed(search: Search, u: int, price: float) -> float:
-    """Put a user into the cluster where he costs least, if that is less than the price; returns what he costs."""
+    """Put a user into its cheapest cluster if that costs less than the price; returns the cost."""
     c = search.cheapest(u)
     cost = search.joining(u, c) if c >= 0 else price
     if cost >= price - _LEAST:

@@ -1,8 +1,8 @@
-"""Valid clusters (PCKGA, Definition 3): as many users as the largest level in them, or more; VAC and Merge-Split.
+"""Valid clusters (PCKGA, Definition 3), no smaller than the highest level of their users: VAC and Merge-Split.
 
-Two halves of given sizes around two centres are best if users are in the order of the difference of both (squared)
-distances: the first go to one centre. So balanced k-means and k-medoids with two centres need a sort a round, where
-those with many centres solve an assignment problem.
+An optimal bisection with given sizes and centres follows from sorting users by the difference of their (squared)
+distances to both centres: the first ones go to one centre. So balanced k-means and k-medoids with two centres need one
+sort per round, where those with many centres solve an assignment problem.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def sizes(clusters: Clusters) -> Vertices:
 
 
 def _highest_levels(clusters: Clusters, levels: Levels) -> Levels:
-    """The largest level in each cluster, int64, shape (clusters,); 0 for one without users."""
+    """Highest level in each cluster, int64, shape (clusters,); 0 for empty ones."""
     inside = clusters >= 0
     highest = np.zeros(clusters.max(initial=-1) + 1, dtype=np.int64)
     np.maximum.at(highest, clusters[inside], levels[inside])
@@ -34,7 +34,7 @@ def _highest_levels(clusters: Clusters, levels: Levels) -> Levels:
 
 
 def invalid_removal(clusters: Clusters, levels: Levels) -> Clusters:
-    """Remove the users of invalid clusters (THESIS, section 4.4.2); the others are numbered anew from 0.
+    """Remove the users of invalid clusters (THESIS, section 4.4.2); the others are renumbered from 0.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def invalid_removal(clusters: Clusters, levels: Levels) -> Clusters:
 
 
 def numbered(clusters: Clusters) -> Clusters:
-    """The same clusters, numbered from 0 without gaps in the order of their first users."""
+    """The same clusters, numbered from 0 without gaps by first user."""
     inside = np.flatnonzero(clusters >= 0)
     found = np.full(len(clusters), -1, dtype=np.int64)
     _, first, place = np.unique(clusters[inside], return_index=True, return_inverse=True)
@@ -76,16 +76,16 @@ def adopt(
     highest: Ints,
     widest: Doubles,
 ) -> int:
-    """Let users, one after the other, join the valid cluster whose farthest user is nearest; returns how many do.
+    """Let users, one after another, join the valid cluster whose farthest user is nearest; returns how many do.
 
     Parameters
     ----------
     users, rows
-        Who is in no cluster, and the distances to everybody.
+        Unclustered users, and their distances to all users.
     limit
-        Nobody joins a cluster with a user who is farther than this.
+        Largest distance to a user of the joined cluster.
     cluster, size, highest
-        Changed: cluster of each user, size and largest level of each cluster.
+        Modified: cluster of each user, size and highest level of each cluster.
     widest
         Scratch, shape (clusters,).
     """
@@ -115,15 +115,15 @@ def adopt(
 
 
 def adopted(distance: Distance, clusters: Clusters, levels: Levels, tau: float) -> Clusters:
-    """Let each user of an invalid cluster join the valid one whose farthest user is nearest to him.
+    """Let each user of an invalid cluster join the valid one whose farthest user is nearest.
 
-    He joins only where the cluster stays valid, also for him. As clusters grow, they have room for higher levels: who
-    found none is asked again until nobody joins. If no cluster is valid, nobody can join any, and all are removed.
+    A user joins only if the cluster stays valid, with the user's level included. Growing clusters admit higher levels,
+    so the remaining users are tried again until none joins. If no cluster is valid, all users are removed.
 
     Parameters
     ----------
     tau
-        From 0 to 1: how far he may be from the farthest, between the least (0) and the largest distance of two users.
+        Bound on the distance to the farthest user, from 0 (the least) to 1 (the largest distance of two users).
 
     Raises
     ------
@@ -154,7 +154,7 @@ def adopted(distance: Distance, clusters: Clusters, levels: Levels, tau: float) 
 
 
 def _limit(distance: Distance, tau: float) -> float:
-    """A share `tau` of the way from the least distance of two users to the largest."""
+    """Distance at the share `tau` between the least and the largest distance of two users."""
     if tau == 1:
         return np.inf
     rows = np.arange(distance.n)
@@ -176,20 +176,20 @@ Pull = Callable[[Vertices, Vertices], npt.NDArray[np.float64]]
 """Of all users of a part, how much farther the centre of some of them is than the centre of the others."""
 
 _ROUNDS = 20
-_CANDIDATES = 256  # users of a half who may be its medoid
+_CANDIDATES = 256  # most medoid candidates of a half
 
 
 def split(clusters: Clusters, levels: Levels, pull: Callable[[Vertices], Pull]) -> Clusters:
-    """Split clusters of at least twice their level into as many parts as they have room for, none of which is so large.
+    """Split clusters into as many parts as their levels allow: no part has twice its level.
 
-    A part has the highest of the levels of its own users, so parts may be split further than the cluster could.
+    A part has the highest level of its own users, so it may be split further than its cluster could.
 
     Parameters
     ----------
     clusters
-        Valid ones.
+        Valid clusters.
     pull
-        Makes centres for the users of a part.
+        Centre function: returns the `Pull` of the users of a part.
     """
     found = np.full(len(clusters), -1, dtype=np.int64)
     parts = [users for users in members(clusters) if len(users)]
@@ -208,8 +208,8 @@ def split(clusters: Clusters, levels: Levels, pull: Callable[[Vertices], Pull]) 
 
 
 def _halved(n: int, k: int, pull: Pull) -> npt.NDArray[np.bool_]:
-    """Which users of a part are in its first half: nearer to its centre, as far as sizes allow."""
-    # Both halves together can still be split into as many parts of k users as the whole.
+    """First half of a part: the users nearer to its centre, as far as the sizes allow."""
+    # Together, both halves can be split into as many parts of k users as the whole.
     count, rest = divmod(n, k)
     sizes = (k * np.arange(1, count)[:, None] + np.arange(rest + 1)).ravel()
     first = np.arange(n) < n // 2
@@ -224,11 +224,11 @@ def _halved(n: int, k: int, pull: Pull) -> npt.NDArray[np.bool_]:
 
 
 def _between_means(points: Points) -> Callable[[Vertices], Pull]:
-    """Centres are means; users pull by squared Euclidean distance, as in k-means."""
+    """Mean centres with squared Euclidean distance, as in k-means."""
 
     def of(users: Vertices) -> Pull:
         place = points[users]
-        # two seeds: the user farthest from the mean, and the one farthest from that one
+        # two seeds: the user farthest from the mean, and the user farthest from that one
         apart = place[_farthest(place, place.mean(axis=0))]
         seeds = [apart, place[_farthest(place, apart)]]
 
@@ -243,7 +243,7 @@ def _between_means(points: Points) -> Callable[[Vertices], Pull]:
 
 
 def between_medoids(distance: Distance, rng: np.random.Generator) -> Callable[[Vertices], Pull]:
-    """Centres are the users nearest on average to the rest of their half, of so many drawn ones."""
+    """Medoid centres: the users with least mean distance to their half, among a random sample of candidates."""
 
     def of(users: Vertices) -> Pull:
         apart = int(distance.between(users[:1], users)[0].argmax())
@@ -277,19 +277,20 @@ def _farthest(place: Points, centre: Points) -> int:
 
 
 def k_means_partition(points: Points, clusters: Clusters, k: int, tau: float = 1.0) -> Clusters:
-    """Let users of clusters below k join the nearest others, and split those of 2k users or more by balanced k-means.
+    """Let users of clusters below k join the nearest others, and split clusters of 2k users by balanced k-means.
 
     Parameters
     ----------
     points
         A point of each user; float64, shape (n, d).
     tau
-        From 0 to 1: users whose farthest companion would be farther than that are removed.
+        From 0 to 1: bound on the distance to the farthest user of the joined cluster, see `adopted`; other users are
+        removed.
 
     Returns
     -------
     Clusters
-        Of k to 2k - 1 users; all -1 if no given cluster has k users.
+        Clusters of k to 2k - 1 users; all -1 if no given cluster has k users.
 
     Raises
     ------
@@ -311,7 +312,7 @@ def k_means_partition(points: Points, clusters: Clusters, k: int, tau: float = 1
 
 
 def k_medoids_partition(distance: Distance, clusters: Clusters, k: int, rng: np.random.Generator) -> Clusters:
-    """The same with distances: all users join some cluster, and large ones are split by same-size k-medoids.
+    """Let all users join some cluster, and split large ones by same-size k-medoids; needs only distances.
 
     References
     ----------
@@ -339,25 +340,25 @@ class _PointDistance:
 def merge_split(
     far: AnonymizationDistance, clusters: Clusters, tau: float, rng: np.random.Generator
 ) -> Clusters:
-    """Make clusters valid, and split those of twice the users that their level needs.
+    """Make clusters valid, and split those of at least twice their level.
 
     Users of invalid clusters join the valid ones that are nearest by the anonymization distance. Clusters are split
-    into balanced parts until none has twice its level: the published algorithm takes the level of the cluster for all
-    parts, and the last of them may be as large as before.
+    into balanced parts until none has twice its level; in the published algorithm all parts keep the level of the
+    cluster, and the last of them may be as large as before.
 
     Parameters
     ----------
     far
-        The anonymization distance, which has the level of each user.
+        The anonymization distance, which holds the levels.
     clusters
-        Of any algorithm; -1 for users in none.
+        Clusters of any algorithm; -1 for users in none.
     tau
-        From 0 to 1: users who are farther than that, between the least and the largest distance, are removed.
+        From 0 to 1: users farther than this share between the least and the largest distance are removed.
 
     Returns
     -------
     Clusters
-        -1 for removed users: those too far, those whose level no cluster reaches, and everybody if no cluster is valid.
+        -1 for removed users: too far ones, those whose level no cluster reaches, and all if no cluster is valid.
 
     Raises
     ------
@@ -390,20 +391,20 @@ def grow(
     state: Ints,
     cluster: Ints,
 ) -> None:
-    """Make clusters around seeds that are still free, one after the other.
+    """Grow clusters around seeds that are still free, one after another.
 
     Parameters
     ----------
     seeds, rows
-        Users, and their distances to everybody; of users at the same distance the lowest number comes first.
+        Users, and their distances to all users; ties by number.
     literal
-        Follow Algorithm 2 of PCKGA to the letter.
+        Whether to follow Algorithm 2 of PCKGA literally.
     ranked
         All users by descending level.
     free
-        Changed: who is in no cluster yet.
+        Modified: users in no cluster yet.
     state
-        Changed: free users, clusters, the first of `ranked` who may be free, 1 if it has ended.
+        Modified: number of free users, number of clusters, first of `ranked` that may be free, 1 at the end.
     """
     n = len(level)
     for i in range(len(seeds)):
@@ -424,7 +425,7 @@ def grow(
             state[0] -= 1
             v = -1
             enough = size >= highest
-            if enough and not literal:  # unless too few are left for the highest level among them
+            if enough and not literal:  # go on if too few would be left for their highest level
                 while state[2] < n and not free[ranked[state[2]]]:
                     state[2] += 1
                 enough = state[2] == n or level[ranked[state[2]]] <= state[0]
@@ -435,30 +436,30 @@ def grow(
         state[1] += 1
 
 
-_SEEDS = 64  # whose distances are asked for at a time
+_SEEDS = 64  # seeds with distances computed at a time
 
 
 def vac(far: AnonymizationDistance, literal: bool = False) -> Clusters:
-    """Cluster users around seeds, each with as many as the levels in the cluster need.
+    """Cluster users around seeds, each cluster as large as the levels in it demand.
 
-    The published algorithm begins with users who are cheap to anonymize. Those who are expensive, far from others or
-    of a high level, must take who is left, and the last ones find too few: they are removed. Here the most expensive
-    user chooses first, and whom he chooses depends on levels, too: someone of half his level counts as twice as far,
-    for in this cluster he pays for twice the users that he needs. Too few for the highest level among them are never
-    left: they go into the last cluster. So all clusters are valid, and all users are in one whose levels are at most n.
+    The published algorithm starts with users of low anonymization cost. Expensive ones, far from others or of a high
+    level, have to take the remaining users, and the last ones find too few and are removed. Here the most expensive
+    user chooses first, and distances take levels into account: a user of half the level counts as twice as far, as it
+    would be in a cluster twice as large as it needs. If too few users were left for their highest level, they join the
+    last cluster. So all clusters are valid, and every user whose level is at most n is in one.
 
     Parameters
     ----------
     far
-        The anonymization distance, which has the level of each user.
+        The anonymization distance, which holds the levels.
     literal
-        Do as published: ascending costs, nearest users by anonymization distance, possibly an invalid last cluster,
-        and users who are left over.
+        Follow the paper: ascending costs, nearest users by anonymization distance, possibly an invalid last cluster and
+        leftover users.
 
     Returns
     -------
     Clusters
-        -1 for users whose level is above n; with `literal`, also for those left over.
+        -1 for users whose level exceeds n; with `literal`, also for leftover users.
 
     References
     ----------

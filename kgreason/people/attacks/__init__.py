@@ -1,1 +1,1 @@
-"""Attackers on releases of graphs of people."""
+"""Attacks on releases of graphs of people."""

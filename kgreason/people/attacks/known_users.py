@@ -1,4 +1,4 @@
-"""Attackers who know values and numbers of links of single users, and the users of a release who fit."""
+"""Attackers who know attribute values and degrees of single users, and the candidates they find in a release."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDS = ", as they stand"
 
 
 def candidates_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
-    """What is seen of users who are known as the graph shows them, and as they truly are."""
+    """Candidates for attackers who know the true data of a user, or the data as the graph shows them."""
     both, n = beside(original, released), original.n
     kinds = [("numbers of links", degrees)] if original.relations else []
     if original.attributes:
@@ -34,7 +34,7 @@ def candidates_of_users(original: PeopleGraph, released: PeopleGraph, mapping: V
 
 
 def beside(one: PeopleGraph, other: PeopleGraph) -> PeopleGraph:
-    """Two graphs as one; users of the second come after those of the first.
+    """Disjoint union of two graphs; users of the second follow those of the first.
 
     Examples
     --------
@@ -72,14 +72,14 @@ HEAD = (
 
 @dataclass(frozen=True, eq=False)
 class UserAttacks(Displayed):
-    """What attackers who know single users find in a release.
+    """Candidates for attackers who know single users, before and after the anonymization.
 
     Attributes
     ----------
     seen
-        Candidates before and after, for each kind of knowledge; from little knowledge to much.
+        Candidates for each kind of knowledge, from little knowledge to much.
     k
-        How many candidates each user of the original asks for, int64, shape (n,).
+        Least number of candidates of each original user, int64, shape (n,).
     """
 
     seen: tuple[Seen, ...]
@@ -89,29 +89,29 @@ class UserAttacks(Displayed):
         return f"<UserAttacks: {len(self.seen)} kinds of knowledge; {self.state}>"
 
     def short(self, seen: Seen) -> int:
-        """Users who are found among fewer candidates than they ask for."""
+        """Number of users with fewer than k candidates."""
         after = seen.after
         return 0 if after is None else int((after.right & (after.candidates < self.k)).sum())
 
     @property
     def promised(self) -> tuple[Seen, ...]:
-        """Knowledge against which every model of people promises candidates: what the release shows of a user."""
+        """Knowledge against which every anonymity model guarantees candidates: what the release shows of a user."""
         return tuple(one for one in self.seen if one.knowledge.endswith(STANDS))
 
     @property
     def holds(self) -> bool:
-        """Whether each user keeps as many candidates as asked for, against what the release shows of the user."""
+        """Whether each user has k candidates, for an attacker who knows what the release shows of the user."""
         return not any(map(self.short, self.promised))
 
     @property
     def state(self) -> str:
-        """What was found, in one sentence."""
+        """The finding in one sentence."""
         if self.holds:
             return "every user has as many candidates as asked for"
         return f"{max(map(self.short, self.promised)):,} users have fewer candidates than asked for"
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Plain data for JSON."""
         return {"format": 1, "holds": self.holds, "attacks": [self._told(one) for one in self.seen]}
 
     def _told(self, seen: Seen) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class UserAttacks(Displayed):
         return "\n".join([*lines, "", *LEGEND, "", self.state])
 
     def row(self, seen: Seen) -> tuple[str, ...]:
-        """Cells below `HEAD`: before and after the anonymization."""
+        """Table cells in the order of `HEAD`: before and after the anonymization."""
         before, after = seen.before, seen.after
         assert before is not None
         assert after is not None
@@ -167,20 +167,20 @@ LEGEND = (
 
 
 def attack_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices, k: Counts) -> UserAttacks:
-    """Look for each user by values and numbers of links: the true ones, and those that the release shows.
+    """Find the candidates of each user by values and degrees: the true ones, and those that the release shows.
 
     Parameters
     ----------
     mapping
-        Original user u is released user ``mapping[u]``, int64, shape (n,), -1 removed.
+        Released user of each original user, int64, shape (n,), -1: removed.
     k
-        How many candidates each user asks for, int64, shape (n,).
+        Least number of candidates of each user, int64, shape (n,).
     """
     return UserAttacks(tuple(candidates_of_users(original, released, mapping)), k)
 
 
 def links_of(graph: PeopleGraph, name: str) -> Links:
-    """Links of a relation, none if the graph lacks it."""
+    """Links of a relation, empty if the graph lacks it."""
     none = np.empty(0, dtype=np.int64)
     return graph.relations.get(name, Links(none, none))
 

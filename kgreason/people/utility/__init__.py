@@ -1,1 +1,1 @@
-"""Information that a release of a graph of people keeps."""
+"""Utility of releases of graphs of people."""

@@ -1,9 +1,9 @@
-"""How much information of a graph of people survives its anonymization.
+"""Utility of a release of a graph of people: information losses and structural changes.
 
 References
 ----------
-PCKGA, section 6.3 (AIL, RRU), of whose formula the printed text shows intersections where the words, and the results,
-mean set differences; THESIS, Definitions 10, 12, 13, sections 3.4.2 (changed edges) and 4.5.4 (associations).
+PCKGA, section 6.3 (AIL, RRU; the printed formula has intersections where the text, and the results, mean set
+differences); THESIS, Definitions 10, 12, 13, sections 3.4.2 (changed edges) and 4.5.4 (associations).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Truth = npt.NDArray[np.bool_]
 def _new_associations(
     original: PeopleGraph, released: PeopleGraph, truth: Truth | None = None
 ) -> tuple[int, int]:
-    """Untruthful associations that are new in a release, and all untruthful pairs of values of the original."""
-    # Values that only the release has are untruthful beside all others. A pair is truthful if it is either
-    # way; those of values that somebody has in the original are in any case.
+    """Number of new untruthful associations in a release, and of all untruthful pairs of values of the original."""
+    # Values that only the release has are untruthful with all others. A pair is truthful if it is so in either
+    # order; pairs of values of one user of the original always are.
     number = {
         (name, text): i
         for i, (name, text) in enumerate((n, t) for n, a in original.attributes.items() for t in a.domain)
@@ -84,11 +84,10 @@ Doubles = npt.NDArray[np.float64]
 def _gains(
     original: PeopleGraph, released: PeopleGraph, mapping: Vertices
 ) -> tuple[Doubles, Doubles, int, int]:
-    """Costs of users, summed over attributes, and numbers of values added and removed of those who remain."""
-    # Costs are AL' times the number of attributes and the same of AM', of which every denominator is greater
-    # by 1; 0 for removed users. A numeric attribute costs the change of both bounds of the range over the
-    # largest change possible. Who has no value of it gains each unit of his new range, out of those of the
-    # domain.
+    """Losses of users, summed over attributes, and numbers of values added to and removed from released users."""
+    # The losses are AL' and AM' times the number of attributes (each denominator of AM' is greater by 1); 0 for
+    # removed users. The loss of a numeric attribute is the change of both bounds of the range over the largest
+    # possible change. A user without a value gains each unit of the new range, out of those of the domain.
     loss, am = np.zeros(original.n), np.zeros(original.n)
     added = removed = 0
     back = np.full(released.n, -1, dtype=np.int64)
@@ -112,7 +111,7 @@ def _gains(
 def _keys(
     old: Attribute, new: Attribute | None, mapping: Vertices, back: Vertices
 ) -> tuple[Vertices, Vertices, int]:
-    """Pairs (user, value) of the users that remain before and after, as numbers, and how many values there are."""
+    """Pairs (user, value) of released users before and after, as numbers, and the number of values."""
     place = {text: i for i, text in enumerate(old.domain)}
     if new is None:
         new_user = new_value = np.empty(0, dtype=np.int64)
@@ -127,7 +126,7 @@ def _keys(
 
 
 def _widened(n: int, old: Attribute, new: Attribute | None, back: Vertices) -> tuple[Doubles, Doubles]:
-    """Change of the range of each user in a numeric attribute, and the largest change possible."""
+    """Change of the range of each user in a numeric attribute, and the largest possible change."""
     low, high = _bounds(n, old.user, old.numbers[old.value])
     if new is None:
         return np.zeros(n), np.ones(n)
@@ -153,38 +152,38 @@ def _bounds(n: int, user: Vertices, number: Doubles) -> tuple[Doubles, Doubles]:
 
 @dataclass(frozen=True)
 class Utility(Displayed):
-    """What a release of a graph of people keeps; losses are means over users, between 0 and 1, and 0 is best.
+    """Utility of a release of a graph of people; losses are means over users, from 0 (best) to 1.
 
     Attributes
     ----------
     users, removed, fake
-        Users of the original, those of them that are not released, and released ones that are no original.
+        Number of original users, of those not released, and of released users that are fake.
     ail
-        Average information loss, of removed users 1: the sum of the next three.
+        Average information loss, with 1 for removed users: the sum of the next three.
     ail_attributes, ail_degrees, ail_removed
-        Its parts.
+        Components of AIL.
     am, dm_out, dm_in
-        Means of AM', DM'o and DM'i over the users that remain.
+        Means of AM', DM'o and DM'i over the released original users.
     values
-        Values that users of the original have.
+        Number of values of original users.
     values_added, values_removed
-        Values that users have only in the release, and only in the original; removed users do not count.
+        Number of values of users only in the release, and only in the original; without removed users.
     changes
         Added and removed edges of each relation.
     changed_edges
-        Sum of all of them.
+        Sum of all added and removed edges.
     changed_ratio
-        The same over |E| · |E'|, as in the text; 0 without edges on either side.
+        `changed_edges` over |E| · |E'|, as in the thesis; 0 if either graph has no edges.
     clustering, clustering_released
         Average clustering coefficients.
     clustering_change
-        Relative difference of the second from the first; 0 if both are 0, `None` if only the first is.
+        Relative difference of both coefficients; 0 if both are 0, `None` if only the first is.
     untruthful
-        Associations of values that somebody has only in the release and that are untruthful.
+        Number of untruthful associations of values that occur only in the release.
     untruthful_ratio
-        The same over all untruthful ones; 0 if there are none.
+        `untruthful` over all untruthful associations; 0 if there are none.
     structure
-        What becomes of an undirected graph; `None` if the original has not just one relation, or that has a direction.
+        Changes of an undirected graph; `None` unless the original has exactly one relation, and it is mutual.
     """
 
     users: int
@@ -230,24 +229,24 @@ def measure(
     truth: Truth | None = None,
     rng: np.random.Generator | None = None,
 ) -> Utility:
-    """Measure what a release keeps of its original.
+    """Measure the utility of a release.
 
     Parameters
     ----------
     original, released
-        The graphs; an attribute or relation of which nothing is released may be missing there.
+        The graphs; attributes and relations without released entries may be missing in the release.
     mapping
         Released user of each original one, -1: removed; int64, shape (n,).
     truth
-        Which ordered pairs of values of the original are truthful associations, shape (p, p), values being numbered
-        through its attributes. `None`: those of values that somebody has in the original.
+        Truthful ordered pairs of values of the original, shape (p, p), with values numbered through its attributes.
+        `None`: values of one user of the original.
     rng
-        Draws the users whose distances to others are measured in a large undirected graph. `None`: they are not.
+        Draws the users from whom distances are measured in a large undirected graph. `None`: they are not measured.
 
     Raises
     ------
     AnonymizationError
-        If the mapping does not fit the graphs, or the release has attributes or relations of its own.
+        If the mapping does not fit the graphs, or the release has other attributes or relations.
 
     Examples
     --------
@@ -327,7 +326,7 @@ def _changes(
     original: PeopleGraph,
     mapping: Vertices,
 ) -> npt.NDArray[np.int64]:
-    """How far the degrees of the users that remain have changed, shape (remaining, relations)."""
+    """Change of the degrees of released users, shape (remaining, relations)."""
     kept = np.flatnonzero(mapping >= 0)
     place = {name: i for i, name in enumerate(released.relations)}
     changes = old[kept].copy()

@@ -1,4 +1,4 @@
-"""What becomes of an undirected graph: its degrees, edges, triangles and distances.
+"""Structural changes of a graph: edges, degrees, clustering coefficients and distances.
 
 References
 ----------
@@ -36,9 +36,9 @@ class Changes:
     original
         |E|.
     added
-        |E' - E|: edges of the release that are no image of an original one; those of fake users are among them.
+        |E' - E|: released edges that are no image of an original one, including those of fake users.
     removed
-        |E - E'|: original edges without an image; those of removed users are among them.
+        |E - E'|: original edges without an image, including those of removed users.
     """
 
     original: int
@@ -61,11 +61,11 @@ def changed_edges(original: PeopleGraph, released: PeopleGraph, mapping: Vertice
 
 
 def clustering(graph: PeopleGraph) -> float:
-    """Average clustering coefficient of the directed graph of all relations, edges in several of them counting once.
+    """Average clustering coefficient of the directed graph of all relations, without multiple edges.
 
-    The coefficient of a user is the number of directed triangles through him over that of those possible with his
-    degrees, 0 where none is possible. It takes time O(m^1.5) and memory O(n + m), also where somebody is linked with
-    everybody.
+    The coefficient of a user is the number of directed triangles through the user over the possible number for the
+    user's degrees, 0 if none is possible. Takes time O(m^1.5) and memory O(n + m), also for vertices adjacent to all
+    others.
 
     References
     ----------
@@ -73,7 +73,7 @@ def clustering(graph: PeopleGraph) -> float:
 
     Examples
     --------
-    A triangle whose links all run both ways, and one with a link missing, in which every second way round is closed:
+    A triangle whose links all run both ways, and a directed cycle, in which every second orientation is closed:
 
     >>> both = PeopleGraph.from_triples("abc", [], [("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")], mutual=["r"])
     >>> clustering(both)
@@ -86,16 +86,16 @@ def clustering(graph: PeopleGraph) -> float:
         return 0.0
     source, target = linked(graph)
     ways = np.unique((source * n + target)[source != target])
-    # an edge that runs both ways weighs 2: it is part of twice as many directed triangles
+    # an edge in both directions weighs 2: it is part of twice as many directed triangles
     numbers, weight = np.unique(keys(n, *np.divmod(ways, n)), return_counts=True)
     ends = np.stack(np.divmod(numbers, n))
     degree = degrees(n, ends) + (mutual := degrees(n, ends[:, weight == 2]))
     possible = degree * (degree - 1) - 2 * mutual
-    # exact, so that the order of users, which labels decide, makes no difference
+    # exact sum: the result must not depend on the order of users, which follows the labels
     return fsum((triangles(n, ends, weight) / np.where(possible > 0, possible, 1)).tolist()) / n
 
 
-EXACT = 3_000  # users; of more, distances are measured from some
+EXACT = 3_000  # most users of graphs in which distances are measured from all
 SOURCES = 200
 
 
@@ -106,11 +106,11 @@ class Structure:
     Attributes
     ----------
     l1
-        Sum of the differences between the degrees of users before and after; of those that remain.
+        Sum of absolute changes of the degrees of released users.
     edges
         Edges of the original.
     added, removed, kept
-        Edges that are only in the release, only in the original, and in both.
+        Number of edges only in the release, only in the original, and in both.
     clustering, clustering_released
         Average clustering coefficients.
     path_length, path_length_released
@@ -118,7 +118,7 @@ class Structure:
     connected, connected_released
         Share of the ordered pairs of users that are connected; `None` if there are no pairs, or it was not measured.
     sources
-        How many users distances were measured from; `None`: from all.
+        Number of users from whom distances were measured; `None`: all.
     """
 
     l1: int
@@ -142,7 +142,7 @@ def structure(
     clustering: tuple[float, float],
     rng: np.random.Generator | None,
 ) -> Structure | None:
-    """Compare two undirected graphs; `None` if the original is none with a single relation, which is mutual.
+    """Compare two undirected graphs; `None` unless the original has exactly one relation, and it is mutual.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def structure(
     clustering
         Average clustering coefficients of both graphs.
     rng
-        Draws `SOURCES` users of graphs with more than `EXACT`; `None`: distances are not measured there.
+        Draws `SOURCES` users of graphs with more than `EXACT`; `None`: distances are not measured in these.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def structure(
 def _sources(
     before: int, after: int, mapping: Vertices, rng: np.random.Generator | None
 ) -> tuple[Vertices, Vertices]:
-    """Users whose distances are measured in either graph: all, or in large graphs the same few in both."""
+    """Users from whom distances are measured: all, or in large graphs the same sample in both."""
     if max(before, after) <= EXACT:
         return np.arange(before), np.arange(after)
     kept = np.flatnonzero(mapping >= 0)

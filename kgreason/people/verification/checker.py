@@ -1,6 +1,6 @@
-"""Decide whether a release of a graph of people satisfies a model, or a series of releases does.
+"""Checker of people releases: whether a release, or a series of releases, satisfies an anonymity model.
 
-The checker shares no code with the anonymizers, but the graph.
+It shares no code with the anonymizers except for the graph model.
 
 References
 ----------
@@ -56,7 +56,7 @@ class Demands:
     levels
         int64, at least 1, shape (n,).
     original
-        Whether they are of the users of the original; else of those of the release.
+        Whether the levels are those of the original users; else of the released ones.
     """
 
     levels: Counts
@@ -66,13 +66,13 @@ class Demands:
 def demands_of(levels: Mapping[str, int] | Counts, release: Published) -> Demands:
     """The k of each user, by name or in the order of the users.
 
-    Names are those of the original, or of the release if all its users are among them and the original is not known or
-    not all of its users are.
+    Names are those of the original; or those of the release if they include all its users, and the original is unknown
+    or not all its users are included.
 
     Raises
     ------
     AnonymizationError
-        If a user has no k, or one that is no whole number of at least 1.
+        If a user has no k, or a k is no integer of at least 1.
     """
     original = None if release.source is None else release.source.graph
     if not isinstance(levels, Mapping):
@@ -114,18 +114,18 @@ def verify_people(
     *,
     all_edges: bool = False,
 ) -> PeopleVerdict:
-    """Decide whether a release satisfies a model, or for kw-tad the last `window` of some releases.
+    """Verify that a release satisfies a model, or for kw-tad the last `window` releases of a series.
 
     Parameters
     ----------
     releases
-        One, or for kw-tad all that are to be looked at, the latest last. Their originals count if all are known.
+        One, or for kw-tad several, latest last. Originals are used if all are known.
     k
-        Users who must share, where it is one number.
+        Least number of users that are alike, if the same for all.
     demands
-        The k of each user, for p-k-ad, in place of k.
+        The k of each user, for p-k-ad, in place of `k`.
     window
-        How many releases adversaries have, for kw-tad; `None`: all.
+        For kw-tad: number of releases that attackers have; `None`: all.
     all_edges
         For k-degree: whether all original edges must be in the release.
 
@@ -161,7 +161,7 @@ def verify_people(
 
 
 def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
-    """Whether each user shares with k - 1 others: degrees (Paired k-degree) or values and degrees (k-ad, p-k-ad)."""
+    """Whether each user shares degrees (Paired k-degree), or values and degrees (k-ad), with k - 1 others."""
     if model == "k-degree":
         return _k_degree(release, k)
     graph = release.graph
@@ -173,8 +173,8 @@ def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
 
 
 def _personalized(release: Published, demands: Demands) -> PeopleVerdict:
-    """Whether each user shares with as many others as his own k says."""
-    # If it is not known who of the release has which k, it is decided where that makes no difference.
+    """Whether each user shares values and degrees with as many others as the user's k demands."""
+    # If it is unknown which released user has which k, only what holds for any assignment is decided.
     found, source, levels = information(release.graph), release.source, demands.levels
     if demands.original:
         if source is None or not conditions.mapping(release, source).holds:
@@ -187,9 +187,8 @@ def _personalized(release: Published, demands: Demands) -> PeopleVerdict:
 
 
 def _series(releases: Sequence[Published], k: int) -> PeopleVerdict:
-    """Whether users share the series over the releases, and what each release tells."""
-    # Definition 22 asks for the latter, too. It follows for a series that is shared; it is decided
-    # nevertheless.
+    """Whether users share the series over the releases, and the information of each single release."""
+    # Definition 22 demands both. The second follows from the first, but is reported as well.
     over = history([release.graph for release in releases])
     item, figures = shared(over.classes, over.labels, np.full(len(over.labels), k), SERIES)
     alone = [
@@ -201,7 +200,7 @@ def _series(releases: Sequence[Published], k: int) -> PeopleVerdict:
 
 
 def _besides(release: Published, model: PeopleModel, *, mutual: bool, all_edges: bool) -> list[Item]:
-    """What is asked of a release besides the definition; the same items of any release of which as much is known."""
+    """Conditions besides the definition; the same for all releases with equally much known."""
     graph, source, plain = release.graph, release.source, model == "k-degree"
     items = [conditions.simple(release), *([conditions.mutual(release)] if mutual else [])]
     if plain:
@@ -226,7 +225,7 @@ def _besides(release: Published, model: PeopleModel, *, mutual: bool, all_edges:
 
 
 def _each(items: Sequence[Item], releases: Sequence[Published]) -> Item:
-    """One item of those of several releases: it holds if all do."""
+    """Conjunction of an item over several releases."""
     if len(items) == 1:
         return items[0]
     bad = [(item, release.name) for item, release in zip(items, releases, strict=True) if not item.holds]
@@ -240,7 +239,7 @@ def _each(items: Sequence[Item], releases: Sequence[Published]) -> Item:
 
 
 def _carried(levels: Counts, source: Source, n: int) -> Counts:
-    """The k of each released user, 0 of those who stand for nobody."""
+    """The k of each released user, 0 for fake users."""
     carried = np.zeros(n, dtype=np.int64)
     kept = source.mapping >= 0
     carried[source.mapping[kept]] = levels[kept]
@@ -264,14 +263,13 @@ def _values_told(graph: PeopleGraph) -> str:
     )
 
 
-NAMED = 3  # users of a degree
+NAMED = 3  # users named for each degree
 
 
 def _k_degree(release: Published, k: int) -> PeopleVerdict:
-    """Decide whether each user of a release shares his degree with k - 1 others.
+    """Verify that each user of a release shares the degree with k - 1 others.
 
-    Links count whatever their relation and whichever way they run, so that the degree is the number of users whom a
-    user is linked with.
+    Links count regardless of relation and direction: the degree of a user is the number of neighbours.
 
     Examples
     --------
@@ -304,7 +302,7 @@ def _witness(graph: PeopleGraph, degree: Counts, of: int, k: int) -> str:
 
 
 def _relation(graph: PeopleGraph, source: Source | None) -> Item:
-    """Whether there is one relation: one of the original, if that is known."""
+    """Condition: exactly one relation, which is one of the original if that is known."""
     names = sorted(graph.relations)
     if len(names) != 1:
         detail = f"the release has {len(names):,} relations, and k-degree is of one"
@@ -320,7 +318,7 @@ def _relation(graph: PeopleGraph, source: Source | None) -> Item:
 
 
 def _attributes(graph: PeopleGraph) -> Item:
-    """Whether nothing is told besides."""
+    """Condition: no attributes are released."""
     names = sorted(graph.attributes)
     what = f"values of {len(names):,} attribute{'s' * (len(names) > 1)}, which tell users apart"
     return judged("attributes", names, f"the release tells {what}", "the release tells no values")
@@ -337,7 +335,7 @@ def _notes(graph: PeopleGraph, source: Source) -> Iterator[str]:
 
 
 def _edges(graph: PeopleGraph, source: Source) -> Item:
-    """Whether all original edges are in the release, in their relation; a link back counts as the same edge."""
+    """Condition: all original edges are released, in their relation and in either direction."""
     original, lost, total, missing = source.graph, list[str](), 0, 0
     for name, links in sorted(original.relations.items()):
         theirs = graph.relations.get(name, NONE)
@@ -353,7 +351,7 @@ def _edges(graph: PeopleGraph, source: Source) -> Item:
 
 
 def _users(source: Source) -> Item:
-    """Whether all original users are released: the method leaves out nobody."""
+    """Condition: all original users are released, as the method removes none."""
     lost = np.flatnonzero(source.mapping < 0)
     total = len(source.mapping)
     fails = f"{len(lost):,} of {total:,} original users are not released, and k-degree removes none"

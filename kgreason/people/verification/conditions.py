@@ -1,4 +1,4 @@
-"""What a release must be besides: a set of triples, and as truthful to its original as the models promise."""
+"""Conditions on releases besides the anonymity models: sets of triples, and truthfulness to the original."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgreason.release.verdicts import SHOWN, Item, judged
 
 
 def simple(release: Published) -> Item:
-    """Whether no triple stands twice and no user has a link to himself, in the graph and the rows it was read from."""
+    """Condition ``simple``: no repeated triples and no loops, in the graph and the rows it was read from."""
     rows = release.rows or Rows()
     again, own = _repeated(release.graph), _loops(release.graph)
     repeated, loops = rows.repeated + len(again), rows.loops + len(own)
@@ -28,25 +28,25 @@ def simple(release: Published) -> Item:
 
 
 def mapping(release: Published, source: Source) -> Item:
-    """Whether the mapping gives each original user a released user of his own, or none."""
+    """Condition ``mapping``: it is injective on the released original users."""
     return shared.mapping(source.graph, release.graph, source.mapping, "users", UNLISTED)
 
 
 def mutual_relations(release: Published) -> set[str]:
-    """Relations that are mutual by nature, as the original says, if it is known, or the release."""
+    """Mutual relations of the original, if known, or else of the release."""
     graphs = [release.graph] if release.source is None else [release.graph, release.source.graph]
     return {name for graph in graphs for name, links in graph.relations.items() if links.mutual}
 
 
 def mutual(release: Published) -> Item:
-    """Whether each link of a mutual relation stands in both directions: else it is told from the others."""
+    """Condition ``mutual``: each link of a mutual relation has its reverse; one-way links would be recognizable."""
     relations = release.graph.relations
     some = sorted(mutual_relations(release) & set(relations))
     return both_ways("mutual", release.graph, some, "links of mutual relations")
 
 
 def both_ways(name: str, graph: PeopleGraph, relations: Iterable[str], what: str) -> Item:
-    """Whether each link of some relations, in words `what`, stands in both directions."""
+    """Condition that each link of some relations, in words `what`, has its reverse."""
     alone, total, words = 0, 0, list[str]()
     for relation in sorted(relations):
         links = graph.relations[relation]
@@ -61,7 +61,7 @@ def both_ways(name: str, graph: PeopleGraph, relations: Iterable[str], what: str
 
 
 def users(source: Source) -> Item:
-    """Whether each original user is released, or said to be removed."""
+    """Condition ``users``: each original user is released, or marked as removed."""
     lost = np.flatnonzero(source.mapping == UNLISTED)
     removed = int(np.count_nonzero(source.mapping == REMOVED))
     kept = len(source.mapping) - removed
@@ -71,7 +71,7 @@ def users(source: Source) -> Item:
 
 
 def values(release: Published, source: Source) -> Item:
-    """Whether each released user has all values that he had: the union of a class leaves none out."""
+    """Condition ``values``: each released user has all original values; the union of a class contains them."""
     lost, total, words = 0, 0, list[str]()
     for name, had in source.graph.attributes.items():
         kept = source.mapping[had.user] >= 0
@@ -88,10 +88,10 @@ def values(release: Published, source: Source) -> Item:
 
 
 def fakes(release: Published, source: Source, allowed: bool) -> Item:
-    """Whether each released user stands for an original one, where no fake users are allowed; else how many are fake.
+    """Condition ``fakes``: each released user has an original one; if fake users are allowed, their number.
 
-    The definitions count whoever is in the release. But CDGA, CKGA and PCKGA add nobody: with them, a user that nobody
-    is mapped to says that the mapping is cut off or of another release.
+    The definitions count all users of the release. But CDGA, CKGA and PCKGA add none: with them, a user without
+    original indicates a mapping that is incomplete or of another release.
     """
     real = np.zeros(release.graph.n, dtype=bool)
     real[source.mapping[source.mapping >= 0]] = True
@@ -103,7 +103,7 @@ def fakes(release: Published, source: Source, allowed: bool) -> Item:
 
 
 def names(releases: Sequence[Published]) -> Item:
-    """Whether users keep their released name over all releases, and no name is of two: else a series is of nobody."""
+    """Condition ``names``: users keep unique released names over all releases, without which there is no series."""
     names: dict[str, str] = {}
     people: dict[str, str] = {}
     words = []
@@ -147,7 +147,7 @@ def _has(
 
 
 def _said(attribute: Attribute, text: str) -> str | Decimal:
-    """What a value says: of numbers, 18.0 is 18."""
+    """Normalized value: for numbers, 18.0 equals 18."""
     try:
         number = Decimal(text) if attribute.kind == "numeric" else None
     except InvalidOperation:
@@ -160,7 +160,7 @@ def _keys(attribute: Attribute, user: Vertices, value: Vertices) -> Vertices:
 
 
 def _repeated(graph: PeopleGraph) -> list[str]:
-    """Triples that a graph holds more than once, and names that two users have; each repetition in words."""
+    """Repeated triples and user names of a graph, in words."""
     columns = [(name, a.user, a.value) for name, a in graph.attributes.items()]
     columns += [(name, links.source, links.target) for name, links in graph.relations.items()]
     words = []

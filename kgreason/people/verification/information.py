@@ -1,4 +1,4 @@
-"""The information that an adversary can extract of each user, and whether enough users share it.
+"""Information about users that an attacker can extract, and equivalence classes of users by it.
 
 References
 ----------
@@ -24,14 +24,14 @@ Classes = npt.NDArray[np.int64]
 
 
 def information(graph: PeopleGraph) -> Classes:
-    """Classes of users with the same I(u): their values, and for each relation their out-degree and in-degree.
+    """Classes of users with the same I(u): values, and out-degree and in-degree in each relation.
 
-    Values are the same if they are the same text of the same attribute, also where an attribute is numeric.
+    Values are equal if their attribute and text are, also for numeric attributes.
 
     Returns
     -------
     Classes
-        int64, shape (n,), each at least 0.
+        int64, shape (n,), at least 0.
 
     References
     ----------
@@ -66,16 +66,16 @@ def degrees(graph: PeopleGraph) -> Classes:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Who appears in some releases, and with what.
+    """Users and their information over several releases.
 
     Attributes
     ----------
     labels
-        Names of the users who appear in one of the releases, in the order of their first appearance; shape (n,).
+        Names of all users, by first appearance; shape (n,).
     classes
-        Class of each: equal just if the series of the information is, int64, shape (n,).
+        Class of each user: equal if and only if the series of information are, int64, shape (n,).
     present
-        Who is in which release, bool, shape (n, releases).
+        Presence of each user in each release, bool, shape (n, releases).
     """
 
     labels: npt.NDArray[np.object_]
@@ -86,13 +86,13 @@ class History:
 def history(graphs: Sequence[PeopleGraph]) -> History:
     """Classes of users with the same series of I(u) over some releases, in the order given.
 
-    Users are followed by their names. Who is not in a release has nothing there, (∅, ∅, ∅). That differs from any user
-    who is in it, for of him it is known that his degrees are 0. Where a release has no relation at all, I(u) of a user
-    without values would be the same; but adversaries know who is in a release, so the two are told apart there, too.
+    Users are identified by name. A user who is not in a release has (∅, ∅, ∅) there. That differs from any user in the
+    release, whose degrees are known to be 0. In a release without relations, I(u) of a user without values would be
+    equal to it; but attackers know who is in a release, so the two are distinguished there as well.
 
     References
     ----------
-    THESIS, definitions 18 and 19, example 17; section 5.1 on what adversaries know.
+    THESIS, definitions 18 and 19, example 17; section 5.1 on the knowledge of attackers.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def sizes(classes: Classes) -> Counts:
 
 
 def distinct(numbers: Classes) -> Classes:
-    """Numbers in ascending order, each once; `numpy.unique` hashes them, which takes far longer where there are many.
+    """Distinct numbers in ascending order; for many numbers far faster than `numpy.unique`, which hashes.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def distinct(numbers: Classes) -> Classes:
 
 
 def _entries(graph: PeopleGraph) -> tuple[Classes, Classes]:
-    """Users and the values that they have, of all attributes together; ordered, no pair twice."""
+    """Users and their values of all attributes; ordered, pairs are unique."""
     total = sum(len(a.domain) for a in graph.attributes.values())
     parts, before = [np.zeros(0, dtype=np.int64)], 0
     for a in graph.attributes.values():
@@ -151,16 +151,16 @@ def _entries(graph: PeopleGraph) -> tuple[Classes, Classes]:
 def shared(
     classes: Classes, labels: npt.NDArray[np.object_], levels: Counts, what: str, name: str = "classes"
 ) -> tuple[Item, Figures]:
-    """Whether the class of each user has at least as many users as his k, himself included.
+    """Condition: the class of each user has at least as many users as the user's k.
 
     Parameters
     ----------
     classes
         Class of each user, int64, shape (n,).
     labels
-        Their names, shape (n,).
+        Names of the users, shape (n,).
     levels
-        The k of each, int64, shape (n,).
+        The k of each user, int64, shape (n,).
     what
         What users of a class share, in words.
 
@@ -190,10 +190,10 @@ def shared(
 
 
 def shared_by_anyone(classes: Classes, levels: Counts, what: str) -> tuple[Item, Figures]:
-    """What can be said of `shared` if it is not known whose k is which.
+    """Decide `shared` as far as possible if it is unknown which user has which k.
 
-    It holds if all classes have as many users as the highest k, and fails if users cannot be given any of these k, no
-    two the same one, so that it holds. Users that nobody's k is left for have none.
+    It holds if all classes have as many users as the highest k. It fails if no injective assignment of these k to the
+    users satisfies it. Users beyond the number of k have none.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def shared_by_anyone(classes: Classes, levels: Counts, what: str) -> tuple[Item,
         return Item("classes", True, every), figures
     spare = np.ones(max(n - len(levels), 0), dtype=np.int64)
     lowest = np.sort(np.concatenate([spare, levels]))[:n]
-    # Bijections that suit exist just if that of the ascending order does.
+    # A suitable bijection exists if and only if the one of the ascending order is suitable.
     if (lowest > size).any():
         never = f"users share {what} with too few, whoever of them has which k of the table"
         return Item("classes", False, never), figures

@@ -1,4 +1,4 @@
-"""What the checker of graphs of people looks at, and what it finds."""
+"""Input and verdict of the checker of graphs of people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgreason.release.verdicts import Examined, Item
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The original of a release, and who is who.
+    """The original of a release and the mapping.
 
     Attributes
     ----------
@@ -30,12 +30,12 @@ class Source:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a written release holds that is lost in a graph, which is a set of triples.
+    """Defects of the rows of a written release, which the graph, a set of triples, does not show.
 
     Attributes
     ----------
     repeated, loops
-        Rows that stand again, and links from a user to himself.
+        Number of repeated rows, and of loops.
     examples
         Some of them, in words.
     """
@@ -47,20 +47,20 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """A release.
+    """A release to verify.
 
     Attributes
     ----------
     graph
-        Its users.
+        The released graph.
     source
-        Its original, if that is known.
+        Its original and mapping, if known.
     rows
-        What became of its rows when it was read, if it was.
+        Defects of its rows, if it was read from files.
     name
-        What to call it.
+        Name for messages.
     files
-        Whether its folder holds nothing else, if it was read from one.
+        Result of the file check, if it was read from a folder.
     """
 
     graph: PeopleGraph
@@ -72,20 +72,20 @@ class Published:
 
 @dataclass(frozen=True)
 class Figures:
-    """How many users share what can be extracted of them.
+    """Sizes of the equivalence classes of users.
 
     Attributes
     ----------
     users
-        Users that the definition speaks of: those of the release, or of all releases of the window.
+        Number of users that the definition covers: of the release, or of all releases of the window.
     classes
-        Sets of users who share it.
+        Number of equivalence classes.
     smallest
-        Size of the smallest of them, 0 if there are no users.
+        Size of the smallest class, 0 if there are no users.
     below
-        Users in a class smaller than their k; `None` if it is not known whose k is which.
+        Users in a class smaller than their k; `None` if it is unknown which user has which k.
     ratio
-        The least size of a user's class, divided by his k, 1.0 if there are no users; `None` as for `below`.
+        Least ratio of class size and k over all users, 1.0 if there are no users; `None` as for `below`.
     """
 
     users: int
@@ -97,24 +97,24 @@ class Figures:
 
 @dataclass(frozen=True)
 class PeopleVerdict(Examined, Displayed):
-    """Whether a release of a graph of people, or a series of releases, satisfies a model.
+    """Verdict on a release, or a series of releases, of a graph of people.
 
     Attributes
     ----------
     model
-        What was checked.
+        The anonymity model.
     k
-        How many users must share, the user himself included; `None` where each user has his own k.
+        Least number of users that are alike; `None` if users have different k.
     window
-        How many releases were looked at, the last ones.
+        Number of releases that were examined, the latest ones.
     items
-        All conditions that were examined: of the definition first, then of what becomes of the original.
+        All examined conditions: those of the definition first, then those on the original.
     figures
-        How many users share.
+        Sizes of the equivalence classes.
     needs_original
-        Conditions that cannot be decided without the original, where only the release was looked at; no items.
+        Names of the conditions that need the original, if only the release was examined.
     notes
-        What the model does not protect in this release.
+        Limits of the model for this release.
     """
 
     model: PeopleModel

@@ -1,1 +1,1 @@
-"""k-degree anonymity of undirected simple graphs: a degree sequence, then a graph that realizes it."""
+"""k-degree anonymity of undirected simple graphs: a k-anonymous degree sequence and its realization."""

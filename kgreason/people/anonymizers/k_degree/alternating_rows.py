@@ -1,13 +1,12 @@
-"""Alternating rows: edges that are removed and added in turn, so that degrees change as wanted.
+"""Alternating rows: trails of alternately added and removed edges that correct vertex degrees.
 
-A step from v to x links them, and passes on what v lacked: x has an edge too many then. A step from x to y removes
-their edge: y lacks one then. So a row that ends where an edge is lacking, or one too many, mends both its ends and
-changes no other degree. To remove an original edge costs 1, to bring one back gains 1; all else is free.
+A step from v to x adds an edge: v's deficit is settled, and x may have an edge too many. A step from x to y removes
+their edge: y may miss one. A row that ends at a vertex with the matching deficit or excess thus corrects both its ends
+and changes no other degree. Removing an original edge costs 1, restoring one gains 1; all else is free.
 
-The search goes by breadth through states (vertex, what is next to do there, cost so far), each of which is met once.
-A row may come through a vertex more than once, but never over a pair twice. As long as an edge is to be added anywhere,
-all vertices can be reached but neighbours; so `left` holds those that have not been, and a search takes time linear in
-the edges, for each level of cost.
+The search is breadth-first over states (vertex, next action, cost so far), each visited once. A row may visit a vertex
+more than once, but no pair twice. If edges between any vertices may be added, all vertices but neighbours are
+reachable; so `left` holds the unvisited ones, and a search takes time linear in the edges, for each level of cost.
 """
 
 from __future__ import annotations
@@ -20,25 +19,25 @@ KEPT, LOST, ADDED, FREE = range(4)
 
 
 class Graph(NamedTuple):
-    """n vertices, and room for c pairs: original edges that are kept or lost, and edges that were added.
+    """n vertices, and c slots for pairs: original edges, kept or lost, and added edges.
 
     Attributes
     ----------
     ends
-        Smaller and greater end of each pair, shape (c, 2).
+        Smaller and larger end of each pair, shape (c, 2).
     kind
         KEPT, LOST, ADDED or FREE, shape (c,).
     first
-        Where the list of each vertex and kind begins, shape (n, 3). A list holds halves of pairs: half 2p is the one at
-        the smaller end of pair p, half 2p + 1 the one at its greater end; -1 ends it.
+        Head of the linked list of each vertex and kind, shape (n, 3); -1: empty. Lists hold halves of pairs: half 2p is
+        that of pair p at its smaller end, half 2p + 1 that at its larger end.
     chain
-        The next and the previous half in the list of each half, shape (2c, 2).
+        Next and previous half in the list of each half, shape (2c, 2).
     table
-        Numbers of pairs by a hash of their ends, -1 where there is none; its length is a power of two greater than c.
+        Hash table of pair numbers by their ends, -1: free; its length is a power of two greater than c.
     free
-        Numbers that are free, and at last how many, shape (c + 1,).
+        Stack of free slots, with its size as last entry, shape (c + 1,).
     lack
-        How many edges more than it has each vertex shall have, shape (n,).
+        Missing edges of each vertex, negative for an excess, shape (n,).
     """
 
     ends: Rows
@@ -51,18 +50,18 @@ class Graph(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Scratch of the search for a row whose cost may be up to `top` on the way.
+    """Scratch memory of the search for a row whose cost never exceeds `top`.
 
     Attributes
     ----------
     before, seen, queue
-        By state, shape (2n(top + 1),); `seen` holds the stamp of the last search that met it, or DEAD.
+        By state, shape (2n(top + 1),); `seen` holds the stamp of the last search that visited it, or DEAD.
     left, taken
         Shapes (top + 1, n + 1) and (n,).
     path
-        The vertices of the row, the end first; a longer row is not found.
+        Vertices of the row, end first; its length bounds that of rows.
     size
-        How many states were met, and how many steps were taken in all searches; shape (2,).
+        Number of states visited, and of steps of all searches; shape (2,).
     """
 
     before: Ints
@@ -79,14 +78,14 @@ _ODD = 0x1E3779B97F4A7C15
 
 @kernel
 def home(table: Ints, a: int, b: int) -> int:
-    """Where a pair a < b stands if nobody else stands there."""
+    """First slot to probe for a pair a < b."""
     mixed = (a * 0x9E3779B1 + b) * _ODD
     return int((mixed ^ (mixed >> 32)) & (len(table) - 1))
 
 
 @kernel
 def spot(g: Graph, a: int, b: int) -> int:
-    """Where the pair stands in the table, or would."""
+    """Slot of a pair, or the free one where it would be inserted."""
     low, high = min(a, b), max(a, b)
     at = home(g.table, low, high)
     while g.table[at] >= 0 and (g.ends[g.table[at], 0] != low or g.ends[g.table[at], 1] != high):
@@ -96,7 +95,7 @@ def spot(g: Graph, a: int, b: int) -> int:
 
 @kernel
 def link(g: Graph, pair: int, to: int) -> None:
-    """Put a pair into the lists of a kind."""
+    """Insert a pair into the lists of a kind."""
     g.kind[pair] = to
     for side in range(2):
         half, v = 2 * pair + side, g.ends[pair, side]
@@ -109,7 +108,7 @@ def link(g: Graph, pair: int, to: int) -> None:
 
 @kernel
 def unlink(g: Graph, pair: int) -> None:
-    """Take a pair out of its lists."""
+    """Remove a pair from its lists."""
     for side in range(2):
         half = 2 * pair + side
         following, previous = g.chain[half, 0], g.chain[half, 1]
@@ -123,7 +122,7 @@ def unlink(g: Graph, pair: int) -> None:
 
 @kernel
 def put(g: Graph, a: int, b: int) -> int:
-    """Link two vertices that are not linked; returns the number of the pair."""
+    """Add an edge between two vertices that are not adjacent; returns the number of the pair."""
     g.lack[a] -= 1
     g.lack[b] -= 1
     at = spot(g, a, b)
@@ -159,7 +158,7 @@ def take(g: Graph, pair: int) -> None:
 
 @kernel
 def forget(g: Graph, pair: int) -> None:
-    """Take a pair out of the table, and close the gap."""
+    """Delete a pair from the hash table."""
     mask = len(g.table) - 1
     gap = spot(g, g.ends[pair, 0], g.ends[pair, 1])
     at = (gap + 1) & mask
@@ -174,7 +173,7 @@ def forget(g: Graph, pair: int) -> None:
 
 @kernel
 def enter(g: Graph, count: int) -> None:
-    """Put the first `count` pairs, whose ends and kinds are known, into the lists and the table."""
+    """Insert the first `count` pairs, whose ends and kinds are set, into the lists and the table."""
     for pair in range(count):
         g.table[spot(g, g.ends[pair, 0], g.ends[pair, 1])] = pair
         link(g, pair, g.kind[pair])
@@ -182,25 +181,25 @@ def enter(g: Graph, count: int) -> None:
 
 @kernel
 def put_all(g: Graph, pairs: Rows) -> None:
-    """Link pairs of vertices that are not linked."""
+    """Add edges between vertices that are not adjacent."""
     for i in range(len(pairs)):
         put(g, pairs[i, 0], pairs[i, 1])
 
 
 @kernel
 def drop(g: Graph) -> None:
-    """Remove original edges of those who have too many, whoever is at the other end."""
+    """Remove original edges of vertices with an excess, whatever the other end."""
     for v in range(len(g.lack)):
         while g.lack[v] < 0 and g.first[v, KEPT] >= 0:
             take(g, g.first[v, KEPT] >> 1)
 
 
-DEAD = -1  # states from which no row led on, in an earlier search
+DEAD = -1  # states from which an earlier search found no row
 
 
 @kernel
 def _unwind(before: Ints, path: Ints, n: int, node: int) -> int:
-    """Write the vertices of a row, its end first; returns how many, or 0 if it is too long or meets a pair twice."""
+    """Write the vertices of a row, end first; returns their number, or 0 if it is too long or repeats a pair."""
     count = 0
     while node >= 0:
         if count == len(path):
@@ -218,14 +217,14 @@ def _unwind(before: Ints, path: Ints, n: int, node: int) -> int:
 
 @kernel
 def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: int, cost: int) -> int:
-    """Come from a state to another, unless it is known; returns the length of a row that ends there, 0 if none does.
+    """Visit a state unless it is known; returns the length of a row that ends there, or 0.
 
     Parameters
     ----------
     node
-        The state at hand; the first of the search stands at the head of the queue.
+        The current state; the first state of the search is at the head of the queue.
     v, adds, cost
-        The other state: a vertex; 0 if it lacks an edge then, 1 if it has one too many; the cost so far.
+        The new state: vertex; 0 if it then misses an edge, 1 if it has one too many; cost so far.
     """
     n = len(g.lack)
     found = (2 * cost + adds) * n + v
@@ -236,7 +235,7 @@ def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: i
     s.size[0] += 1
     if cost > most:
         return 0
-    own = 1 if s.queue[0] == (1 - adds) * n + v else 0  # a row from a vertex to itself mends two edges there
+    own = 1 if s.queue[0] == (1 - adds) * n + v else 0  # a closed row corrects two edges of its end
     if (g.lack[v] if adds else -g.lack[v]) > own:
         return _unwind(s.before, s.path, n, found)
     return 0
@@ -244,7 +243,7 @@ def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: i
 
 @kernel
 def follow(g: Graph, s: Search, stamp: int, most: int, node: int, kind: int, adds: int, cost: int) -> int:
-    """Go on from a state over all pairs of a kind."""
+    """Continue from a state over all pairs of a kind."""
     half = g.first[node % len(g.lack), kind]
     while half >= 0:
         v = g.ends[half >> 1, 1 - (half & 1)]
@@ -258,7 +257,7 @@ def follow(g: Graph, s: Search, stamp: int, most: int, node: int, kind: int, add
 
 @kernel
 def venture(g: Graph, s: Search, stamp: int, most: int, node: int, cost: int) -> int:
-    """Go on from a state over all pairs that are not linked."""
+    """Continue from a state over all pairs without an edge."""
     n = len(g.lack)
     v = node % n
     s.taken[v] = v
@@ -284,21 +283,21 @@ def venture(g: Graph, s: Search, stamp: int, most: int, node: int, cost: int) ->
 
 @kernel
 def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> int:
-    """Find a row from u, which lacks an edge or has one too many, to another such vertex.
+    """Find a row from u, which has a deficit or an excess, to another such vertex.
 
     Parameters
     ----------
     stamp
-        That of no search before.
+        Number that no earlier search used.
     top, most
-        Cost of the row at each place, and at its end, that is not exceeded.
+        Bounds on the cost of the row at each step, and at its end.
     fresh
-        Whether vertices may be linked that were not in the original graph.
+        Whether edges may be added between vertices that are not adjacent in the original graph.
 
     Returns
     -------
     length
-        How many vertices the row has, 0 if none was found.
+        Number of vertices of the row, 0 if none was found.
     """
     n = len(g.lack)
     root = u if g.lack[u] > 0 else n + u
@@ -329,9 +328,9 @@ def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: 
 
 @kernel
 def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> bool:
-    """Carry out a row from u, if there is one (see `search`); whether there is.
+    """Find and apply a row from u (see `search`); returns whether there is one.
 
-    If there is none, all states that were met are DEAD.
+    If there is none, all visited states become DEAD.
     """
     adds = g.lack[u] > 0
     length = search(g, s, stamp, u, top, most, fresh)
@@ -350,15 +349,15 @@ def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bo
 
 @kernel
 def mend_all(g: Graph, s: Search, turns: Ints, stamp: int, top: int, most: int, fresh: bool) -> None:
-    """Carry out rows from vertices with an edge too few or too many, in their turn, as long as any is found.
+    """Apply rows from the vertices of `turns`, in order, as long as any is found.
 
-    A row that is carried out may open a way from a state that is DEAD since an earlier search. Such states stay DEAD
-    until the scratch is made anew, so a row may be missed: that is what makes many searches in vain cheap.
+    An applied row may open a way from a state marked DEAD by an earlier search. Such states stay DEAD until the scratch
+    memory is renewed, so rows may be missed: this keeps repeated unsuccessful searches cheap.
 
     Parameters
     ----------
     stamp
-        Greater than all in `seen`.
+        Greater than all entries of `seen`.
     """
     for u in turns:
         going = True
@@ -369,7 +368,7 @@ def mend_all(g: Graph, s: Search, turns: Ints, stamp: int, top: int, most: int, 
 
 @kernel
 def mix(g: Graph, one: Ints, other: Ints, turn: Flags) -> None:
-    """Switch pairs of added edges wherever that makes neither loops nor edges that are there, or are original ones."""
+    """Switch pairs of added edges where this creates neither loops nor existing or original edges."""
     for i in range(len(one)):
         a, b = g.ends[one[i], 0], g.ends[one[i], 1]
         c, d = g.ends[other[i], 1 if turn[i] else 0], g.ends[other[i], 0 if turn[i] else 1]

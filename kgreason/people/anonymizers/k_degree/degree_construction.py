@@ -1,17 +1,15 @@
-"""Simple undirected graphs from degrees alone, and why there is none for some degrees.
+"""Construction of simple undirected graphs from degrees, and the reason if no such graph exists.
 
-`order` holds the vertices by what they lack, most first, `place` says where each of them is, and `head[r]` where those
-begin that lack at most r. Whoever gets an edge changes places with the last of those who lack as much, and the border
-moves over him: no sorting is needed.
+`order` holds the vertices by missing edges, most first; `place` is its inverse; ``head[r]`` is the number of vertices
+that miss more than r. A vertex that gets an edge is swapped with the last one of equal deficit, and the boundary moves
+over it: no sorting is needed.
 
 References
 ----------
 Erdős and Gallai, "Graphs with prescribed degrees of vertices", 1960.
-KDEGREE, "Construct Graph Algorithm": there the answer is "No".
-
-KDEGREE, Algorithm 1 (ConstructGraph).
+KDEGREE, "Construct Graph Algorithm", where the answer is "No", and Algorithm 1 (ConstructGraph).
 Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, section 6.
-Hakimi, SIAM J. Appl. Math. 10, 1962: whichever vertex is next, that finds a graph if there is one.
+Hakimi, SIAM J. Appl. Math. 10, 1962: any choice of the next vertex finds a graph if there is one.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from kgreason.people.model import Counts
 
 @kernel
 def lower(lack: Ints, order: Ints, place: Ints, head: Ints, v: int) -> None:
-    """Let v lack one edge less."""
+    """Decrement the deficit of v."""
     last = head[lack[v] - 1] - 1
     other = order[last]
     order[place[v]], place[other] = other, place[v]
@@ -42,32 +40,33 @@ def join_all(
     start: Ints, near: Ints, lack: Ints, turns: Ints, order: Ints, place: Ints, head: Ints, taken: Ints, chosen: Ints,
     stuck: Ints, made: Rows,
 ) -> int:  # fmt: skip
-    """Join each vertex, in its turn, with as many others as it lacks: those who lack most and are not linked with it.
+    """Join each vertex of `turns` with as many others as it misses: those with most missing edges, not yet adjacent.
 
-    Nobody lacks anything after its turn. Whoever finds too few others is stuck, as all who lack an edge are linked with
-    it by then; it is joined with nobody any more.
+    A vertex misses nothing after its turn. If it finds too few others it is stuck, as all vertices that miss an edge
+    are adjacent to it by then; it gets no further edges.
 
     Parameters
     ----------
     start, near
-        Who is linked with whom from the beginning: row v is `near[start[v] : start[v + 1]]`.
+        Existing adjacency: row v is `near[start[v] : start[v + 1]]`.
     lack
-        Edges that each vertex lacks, shape (n,); zero throughout at the end.
+        Missing edges of each vertex, shape (n,); zero throughout at the end.
     turns
-        The vertices that lack an edge, in the order of their turns, shape (l,).
+        The vertices with missing edges, in order of processing, shape (l,).
     order, place, head
-        As above, of those who may be chosen; `place` is -1 for others; shapes (l,), (n,), (most + 1,).
+        See the module docstring, for the vertices that may be chosen; `place` is -1 for others; shapes (l,), (n,),
+        (most + 1,).
     taken, chosen
         Scratch, shape (n,); `taken` -1 throughout.
     stuck
-        What each vertex lacks after all goes here, shape (n,).
+        Output: edges that each vertex still misses, shape (n,).
     made
-        The new pairs go here, in no order, shape (at least half of what is lacking, 2).
+        Output: the new pairs, in no order, shape (at least half of the missing edge ends, 2).
 
     Returns
     -------
     count
-        How many pairs were made.
+        Number of new pairs.
     """
     count = 0
     for u in turns:
@@ -87,7 +86,7 @@ def join_all(
             if taken[order[i]] != u:
                 chosen[some] = order[i]
                 some += 1
-        for i in range(some):  # only now, as the order changes
+        for i in range(some):  # in a second loop, as the order changes
             v = chosen[i]
             lower(lack, order, place, head, v)
             made[count, 0], made[count, 1] = u, v
@@ -96,22 +95,22 @@ def join_all(
     return count
 
 
-_LISTED = 6  # degrees that a sentence can bear
+_LISTED = 6  # most degrees listed in a message
 
 
 @dataclass(frozen=True)
 class Obstacle:
-    """What stands between degrees and a graph.
+    """Reason why no graph has given degrees.
 
     Attributes
     ----------
     reason
-        In words, as a clause that can stand after a colon.
+        A clause for error messages, to follow a colon.
     short
-        How many ends of edges some largest degrees want at most beyond those there are; 0 if the trouble is another
-        one. So many other degrees at least have to rise by one, or of these degrees to fall.
+        Largest number of edge ends that some largest degrees demand beyond those available; 0 for other reasons. At
+        least that many other degrees must rise by one, or that much must be taken from these degrees.
     largest
-        How many largest degrees want that: not always those of `reason`, the first that want too much.
+        Number of largest degrees with that demand; `reason` names the first that demand too much.
     """
 
     reason: str
@@ -123,7 +122,7 @@ class Obstacle:
 
 
 def obstacle(degrees: Counts) -> Obstacle | None:
-    """Find why no simple undirected graph has these degrees, in O(n log n).
+    """Find why no simple undirected graph has these degrees, in O(n log n) (Erdős–Gallai).
 
     Parameters
     ----------
@@ -133,8 +132,8 @@ def obstacle(degrees: Counts) -> Obstacle | None:
     Returns
     -------
     Obstacle or None
-        `None` if there is such a graph; else the first of: a degree that no vertex can have, an odd sum, the smallest
-        number of largest degrees that want too much.
+        `None` if there is such a graph; else the first of: an impossible degree, an odd sum, the smallest number of
+        largest degrees that demand too much.
 
     Examples
     --------
@@ -158,9 +157,7 @@ def obstacle(degrees: Counts) -> Obstacle | None:
         return Obstacle(f"the sum of all degrees is {falling.sum()}, but every edge has two ends")
     r = np.arange(1, n + 1)
     sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(falling)])
-    many = np.maximum(
-        r, np.searchsorted(-falling, -r, side="right")
-    )  # have r or more, or are among the first r
+    many = np.maximum(r, np.searchsorted(-falling, -r, side="right"))  # at least r, or among the first r
     inside = r * (r - 1)
     outside = r * (many - r) + sums[-1] - sums[many]
     short = sums[1:] - inside - outside
@@ -173,7 +170,7 @@ def obstacle(degrees: Counts) -> Obstacle | None:
 
 
 def _wanting(largest: list[int], inside: int, outside: int) -> str:
-    """Say how the largest degrees want more than there is."""
+    """Message on the demand of the largest degrees."""
     r, wanted = len(largest), sum(largest)
     named = [str(d) for d in largest]
     if r > _LISTED:
@@ -193,14 +190,14 @@ Degrees = npt.NDArray[np.int64]
 
 
 def construct(degrees: Degrees, rng: np.random.Generator) -> Edges:
-    """Find a simple graph with given degrees, in time linear in its edges but for one sort.
+    """Construct a simple graph with given degrees, in time linear in its edges except for one sort.
 
     Parameters
     ----------
     degrees
         Degree of each vertex, int64, shape (n,).
     rng
-        Decides whose turn it is, and between those who lack equally many edges.
+        Random order of the vertices, and random choice among equal deficits.
 
     Returns
     -------
@@ -239,23 +236,23 @@ def ensure_realizable(degrees: Degrees) -> None:
 def joined(
     edges: Edges, lack: Degrees, turns: Degrees, rng: np.random.Generator, others: Degrees | None = None
 ) -> tuple[Edges, npt.NDArray[np.int64]]:
-    """Join vertices that lack edges with each other, unless they are linked by `edges`.
+    """Join vertices that miss edges with each other, unless they are adjacent in `edges`.
 
     Parameters
     ----------
     lack
-        Edges that each vertex lacks, int64, shape (n,).
+        Missing edges of each vertex, int64, shape (n,).
     turns
-        The vertices that lack an edge, in the order in which they choose others.
+        The vertices with missing edges, in the order in which they choose others.
     others
-        Those who may be chosen; `None`: those who choose.
+        The vertices that may be chosen; `None`: those of `turns`.
 
     Returns
     -------
     Edges
-        The new ones, in no order; who has chosen comes first.
+        The new edges, in no order; the choosing vertex comes first.
     NDArray[np.int64]
-        What each vertex lacks after all, shape (n,).
+        Edges that each vertex still misses, shape (n,).
     """
     n = len(lack)
     start, near = neighbours(edges, n)
@@ -276,14 +273,14 @@ def joined(
 
 
 def neighbours(edges: Edges, n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Rows of the adjacency matrix: where each begins, shape (n + 1,), and who is in them, shape (2m,)."""
+    """Adjacency lists: start of each row, shape (n + 1,), and the neighbours, shape (2m,)."""
     end, other = np.concatenate([edges, edges[:, ::-1]]).T
     start = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(end, minlength=n))])
     return start, other[np.argsort(end, kind="stable")]
 
 
 def ordered(pairs: Edges, n: int) -> Edges:
-    """The same edges with their smaller end first, in ascending order."""
+    """The same edges with the smaller end first, in ascending order."""
     low, high = pairs.min(axis=1), pairs.max(axis=1)
     keys = np.sort(low * n + high)
     return np.stack(np.divmod(keys, max(n, 1)), axis=1)

@@ -1,21 +1,21 @@
 """k-anonymous degree sequences: each degree is that of at least k vertices.
 
-`falling` holds degrees from the largest to the smallest, shape (n,); `sums[i]` is the sum of the first i, shape
-(n + 1,). Equal degrees stand at ``first[i] .. end[i] - 1`` for each of their places i. A group is the range a .. b - 1.
+`falling` holds degrees in descending order, shape (n,); `sums[i]` is the sum of the first i, shape (n + 1,). Degrees
+equal to that at index i are at ``first[i] .. end[i] - 1``. A group is a range a .. b - 1.
 
-Vertices are sorted by degree and cut into groups of at least k that lie together; each group gets one degree.
+Vertices are sorted by degree and cut into groups of at least k consecutive ones; each group gets one degree.
 
-Groups that lie together suffice: if the old and the new degrees are each sorted, the sum of their differences does not
-grow, no new degree gets below an old one if none was before, and the new degrees stay the same numbers, so their
-frequencies and the parity of their sum do.
+Consecutive groups suffice: if the old and the new degrees are each sorted, the sum of their differences does not
+increase, no new degree gets below an old one if none was before, and the new degrees stay the same multiset, so their
+frequencies and the parity of their sum are preserved.
 
-What a group costs is convex in its degree. So the cheapest degree of the other parity, which only a group of an odd
-number of vertices may need, lies next to the cheapest of all.
+The cost of a group is convex in its degree. So the cheapest degree of the other parity, which only a group of an odd
+number of vertices may need, is adjacent to the cheapest of all.
 
-An even sum within 0 .. n - 1 always exists, for any cut: an even group adds nothing odd. If n is even, there is an
-even number of odd groups; were the degrees of all of them n - 1, which is odd, their sum would be even, so one is less
-and may rise, whose degree is even. If n is odd, n - 1 is even, and where the sum is odd an odd group has an odd degree,
-which may rise.
+An even sum within 0 .. n - 1 exists for any cut: even groups contribute nothing odd. If n is even, the number of odd
+groups is even; if all of them had degree n - 1, which is odd, their sum would be even, so for an odd sum one of them
+has an even, smaller degree and may rise. If n is odd, n - 1 is even, and for an odd sum some odd group has an odd
+degree, which may rise.
 
 References
 ----------
@@ -33,12 +33,12 @@ from kgreason.people.anonymizers.k_degree.degree_construction import obstacle
 from kgreason.people.model import Counts
 from kgreason.people.settings import Sequence
 
-NEVER = 1 << 62  # a cost beyond all others
+NEVER = 1 << 62  # infinite cost
 
 
 @kernel
 def price(falling: Ints, sums: Ints, a: int, b: int, lowering: bool) -> tuple[int, int]:
-    """Find what a group costs, and its cheapest degree: the largest, or a median if degrees may fall."""
+    """Cost of a group and its cheapest degree: the largest, or a median if degrees may fall."""
     middle = a + (b - a) // 2 if lowering else a
     degree = falling[middle]
     above = sums[middle] - sums[a] - degree * (middle - a)
@@ -47,12 +47,12 @@ def price(falling: Ints, sums: Ints, a: int, b: int, lowering: bool) -> tuple[in
 
 @kernel
 def turn(falling: Ints, first: Ints, end: Ints, a: int, b: int, lowering: bool, most: int) -> tuple[int, int]:
-    """Find the cheapest other degree next to the one of `price` for an odd group.
+    """Find the cheapest degree of an odd group adjacent to that of `price`.
 
     Returns
     -------
     more, by
-        What it costs beyond `price`, and +1 or -1, or 0 where degrees lie between 0 and `most` and there is no such.
+        Cost beyond `price`, and +1 or -1, or 0 if there is no such degree within 0 .. `most`.
     """
     size = b - a
     if not lowering:
@@ -70,25 +70,25 @@ def fill(
     falling: Ints, sums: Ints, first: Ints, end: Ints, k: int, lowering: bool, even: bool,
     best: Rows, back: Rows,
 ) -> None:  # fmt: skip
-    """Find what the first i degrees cost at least, for all i: equations (2) and (3), in O(nk).
+    """Least cost of the first i degrees, for all i: equations (2) and (3), in O(nk).
 
     A group of 2k degrees or more costs no less than two groups of at least k: they may keep its degree, and find a
-    cheaper one each. So only groups of k .. 2k - 1 are tried. This holds with parity, too: where both keep the degree,
-    the sum stays the same, so the cheapest degrees with the parities that they then have cost no more.
+    cheaper one each. So only groups of k .. 2k - 1 are tried. This also holds for each parity: if both keep the degree,
+    the sum is unchanged, so the cheapest degrees of the same parities cost no more.
 
-    Of two ways that cost the same, the one whose last group is larger is taken: more vertices get a low degree and
-    fewer a high one, which more often leaves a sequence that some graph has.
+    Ties: the larger last group is taken. Then more vertices get a low degree and fewer a high one, which more often
+    gives a realizable sequence.
 
     Parameters
     ----------
     even
-        Whether to tell even sums from odd ones.
+        Whether to distinguish even and odd sums.
     best
-        Takes the costs, shape (n + 1, 2): where the sum of the new degrees is even, and where it is odd. Without
-        `even` the first column holds the cost of any sum.
+        Output: the costs, shape (n + 1, 2), for an even and for an odd sum of the new degrees. Without `even` the first
+        column holds the cost of any sum.
     back
-        Takes how `best` comes about, shape (n + 1, 2): twice the size of the last group, plus the column of the
-        degrees before it.
+        Output: the choices, shape (n + 1, 2): twice the size of the last group, plus the column of the degrees before
+        it.
     """
     n = len(falling)
     columns = 2 if even else 1
@@ -121,14 +121,14 @@ def trace(
     falling: Ints, sums: Ints, first: Ints, end: Ints, lowering: bool, even: bool, back: Rows,
     starts: Ints, made: Ints,
 ) -> int:  # fmt: skip
-    """Go back through what `fill` found.
+    """Reconstruct groups and degrees from the choices of `fill`.
 
     Parameters
     ----------
     starts
-        Takes the first place of each group, at its end, shape (n,).
+        Output: the first index of each group, at its end, shape (n,).
     made
-        Takes the new degrees, shape (n,).
+        Output: the new degrees, shape (n,).
 
     Returns
     -------
@@ -151,15 +151,15 @@ def trace(
 
 @kernel
 def deal(falling: Ints, sums: Ints, k: int, lowering: bool, starts: Ints) -> int:
-    """Cut greedily: a degree joins the group before it unless a new group is cheaper.
+    """Cut greedily: a degree joins the current group unless a new group is cheaper.
 
-    Where fewer than k degrees would follow the joining one, they could not make a group and have to join as well;
-    where fewer than k are left, they join without a choice.
+    If joining would leave fewer than k degrees, which cannot form a group, they join as well; the last fewer than k
+    degrees always join.
 
     Parameters
     ----------
     starts
-        Takes the first place of each group, shape (n,).
+        Output: the first index of each group, shape (n,).
 
     Returns
     -------
@@ -191,7 +191,7 @@ def level(
     falling: Ints, sums: Ints, first: Ints, end: Ints, starts: Ints, groups: int, lowering: bool, even: bool,
     made: Ints,
 ) -> None:  # fmt: skip
-    """Give each group its degree, and one group the next best where the sum is odd; `made` takes them, shape (n,)."""
+    """Give each group its degree, and if the sum is odd one group its next best; output `made`, shape (n,)."""
     n = len(falling)
     total, least, turned = 0, NEVER, -1
     for group in range(groups):
@@ -242,18 +242,18 @@ def anonymous_degrees(
     degrees
         Degree of each vertex, int64, shape (n,), not negative.
     k
-        How many vertices at least shall have each degree.
+        Least number of vertices with each degree.
     rng
-        Decides which of equal degrees come into which of two groups; their order in `degrees` says nothing about it.
+        Assigns vertices of equal degree to groups at random, independent of their order in `degrees`.
     method
-        ``"dp"`` finds the least sum of changes in time O(nk) by dynamic programming, ``"greedy"`` a small one in
-        O(n) once they are sorted.
+        ``"dp"`` minimizes the sum of changes by dynamic programming in O(nk), ``"greedy"`` approximates it in O(n)
+        after sorting.
     lowering
         Whether degrees may also fall: then a group gets a median of its degrees, else the largest.
     even
-        Whether the sum has to be even and no degree above n - 1, as in every simple graph. Then degrees that may fall
-        are also balanced: where a group has several medians, which cost the same, those are taken that bring the sum
-        near the old one, so that few edges have to go; unless only the lowest of them are degrees of a graph.
+        Whether the sum must be even and no degree above n - 1, as in every simple graph. Then degrees that may fall are
+        also balanced: among the medians of a group, which cost the same, those are chosen that bring the sum near the
+        old one, so that few edges are removed; unless only the lowest medians are realizable.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def anonymous_degrees(
     Raises
     ------
     AnonymizationError
-        If there are some, but fewer than k vertices, or k is below 1, or degrees are not those of any graph.
+        If the number of vertices is below k but not 0, or k is below 1, or degrees are not those of any graph.
 
     Examples
     --------
@@ -304,9 +304,9 @@ def anonymous_degrees(
 
 
 def _balanced(falling: Counts, made: Counts, starts: Counts) -> Counts:
-    """Raise even groups within their medians, the lowest first, until the sum is about that of the old degrees."""
+    """Raise even groups within their medians, lowest first, until the sum is about that of the old degrees."""
     # `falling` and `made`, shape (n,): old and new degrees, each even group at the lowest of its medians.
-    # `starts`, shape (groups,): first place of each group in ascending order.
+    # `starts`, shape (groups,): first index of each group in ascending order.
     size = np.diff(starts, append=len(falling))
     middle = starts + size // 2
     room = np.where(size % 2, 0, falling[middle - 1] - falling[middle])
@@ -317,7 +317,7 @@ def _balanced(falling: Counts, made: Counts, starts: Counts) -> Counts:
     able = np.flatnonzero(raised < room)
     if len(able):
         least = able[np.argmin(size[able])]
-        raised[least] += size[least] <= 2 * missing  # no further above the old sum than it is below without
+        raised[least] += size[least] <= 2 * missing  # only if the sum gets no further from the old one
     balanced = made + np.repeat(raised, size)
     return made if obstacle(balanced) is not None and obstacle(made) is None else balanced
 

@@ -1,12 +1,13 @@
 """k-degree anonymity of an undirected simple graph: every degree is that of at least k vertices.
 
-1. The degrees are made k-anonymous at the least cost (sequence.py).
-2. A graph with these degrees is made (realize.py): one that keeps all edges, as many as possible, or any.
-3. If there is none, some degrees are changed to begin with, and all is tried again: Probing. The largest degrees want
-   more ends of edges than there are, so the lowest get one edge more; where degrees may fall, the largest with one edge
-   less are tried beside them. Each try adds half of what was lacking in the try before, as what is lacking then falls
-   to about a half, and no more is added than it takes. Where few ends were lacking, other ones of equal degrees are
-   changed first, without more noise. The number of tries is bounded.
+1. The degrees are made k-anonymous at least cost (degree_sequence.py).
+2. A graph with these degrees is built that keeps all edges, as many as possible, or any (undirected_realization.py,
+   degree_construction.py).
+3. If there is none, noise is added to the original degrees, and both steps are repeated (Probing). The largest degrees
+   demand more edge ends than available, so the lowest degrees are raised by one; if degrees may fall, lowering the
+   largest is tried as well. Each try adds half of what was missing in the try before: the missing amount then falls to
+   about a half, and no more noise than needed is added. If few ends are missing, other vertices of equal degree are
+   drawn first, without more noise. The number of tries is bounded.
 
 References
 ----------
@@ -32,9 +33,9 @@ from kgreason.people.settings import Construction, Sequence, Settings
 
 
 def raised(degrees: Counts, amount: int, rng: np.random.Generator) -> Counts:
-    """Add one to the degrees of so many vertices, the lowest first; to all and then again where they are too few.
+    """Add one to the `amount` lowest degrees; to all degrees repeatedly if `amount` exceeds their number.
 
-    Low degrees mend most, and drawing from all would raise some of them again and again.
+    Low degrees have most effect, and a random choice would raise some of them repeatedly.
 
     Examples
     --------
@@ -51,7 +52,7 @@ def raised(degrees: Counts, amount: int, rng: np.random.Generator) -> Counts:
 
 
 def lowered(degrees: Counts, amount: int, largest: int, rng: np.random.Generator) -> Counts:
-    """Take so much from so many largest degrees, from each of them as much as from the others.
+    """Subtract `amount` in all from the `largest` largest degrees, evenly.
 
     Examples
     --------
@@ -66,23 +67,23 @@ def lowered(degrees: Counts, amount: int, largest: int, rng: np.random.Generator
     return np.maximum(noisy, 0)
 
 
-_DOUBLED = 5  # tries after which the least noise doubles, for new degrees may swallow what is lacking
-_FEW = 8  # lacking ends for which chance may do: which of equal degrees are changed is drawn again
-_DRAWN = 5  # times that it is
+_DOUBLED = 5  # tries after which the least noise doubles, as new degrees may absorb it
+_FEW = 8  # missing ends up to which other vertices of equal degree are drawn
+_DRAWN = 5  # most such draws
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What it took.
+    """Effort and changes of an anonymization.
 
     Attributes
     ----------
     tries
-        How often degrees were made anonymous, with the last time.
+        Number of degree sequences computed, including the last.
     distance
-        Sum of what the degrees of all vertices changed by, L1.
+        Sum of the changes of all degrees, L1.
     cheapest
-        The same of the first sequence, before there was noise; with ``"dp"`` no k-anonymous degrees cost less.
+        The same for the first sequence, before any noise; minimal for ``"dp"``.
     added, removed, kept
         Numbers of edges.
     """
@@ -95,7 +96,7 @@ class Figures:
     kept: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Plain data for JSON."""
         return asdict(self)
 
 
@@ -108,7 +109,7 @@ class Made:
     edges
         int64, shape (m, 2), rows u < v.
     degrees
-        Of each vertex, int64, shape (n,).
+        Degree of each vertex, int64, shape (n,).
     """
 
     edges: Edges
@@ -132,17 +133,17 @@ def anonymize_degrees(
     Parameters
     ----------
     edges
-        int64, shape (m, 2), rows u < v, none twice.
+        int64, shape (m, 2), rows u < v, unique.
     n
         Number of vertices.
     k
-        How many vertices at least shall have each degree that occurs.
+        Least number of vertices with each degree that occurs.
     sequence
-        Whether degrees are exactly the cheapest, ``"dp"``, or found greedily.
+        Method of the degree sequence: ``"dp"`` for least cost, or ``"greedy"``.
     construction
-        ``"supergraph"`` only adds edges, ``"relaxed"`` keeps as many as it can, ``"construct"`` makes a new graph.
+        ``"supergraph"`` only adds edges, ``"relaxed"`` keeps as many as possible, ``"construct"`` makes a new graph.
     tries
-        How often degrees are made anonymous at most; ``"relaxed"`` tries two sequences each time but the first.
+        Most degree sequences computed; ``"relaxed"`` computes two per try after the first.
 
     Returns
     -------
@@ -151,9 +152,9 @@ def anonymize_degrees(
     Raises
     ------
     NotRealizable
-        If no simple graph has the last of the degrees that were tried.
+        If no simple graph has the degrees of the last try.
     AnonymizationError
-        If the last try got stuck, there are fewer than k vertices, or numbers are too small.
+        If the last try got stuck, there are fewer than k vertices, or a parameter is too small.
 
     Examples
     --------
@@ -199,8 +200,8 @@ def _with_noise(
     rng: np.random.Generator,
 ) -> list[Counts]:
     """Degrees for the next try: the first with some raised, and if `lowering` the last with some lowered."""
-    # `lacking` ends of edges were lacking where there was nothing but the edges that are kept; `least` noise
-    # is added even where half of that is less.
+    # `lacking` edge ends were missing if only the kept edges were the obstacle; `least` is the minimum noise, used
+    # if half of the missing ends is less.
     half = [((why.short if why else lacking) + 1) // 2 for why in found]
     more = [raised(noisy[0], max(half[0], least), rng)]
     if lowering and (last := found[-1]):
@@ -211,7 +212,7 @@ def _with_noise(
 def _realized(
     edges: Edges, degrees: Counts, construction: Construction, rng: np.random.Generator
 ) -> tuple[Edges | None, int]:
-    """A graph, or how many ends of edges were lacking where `supergraph` got stuck; the others never do."""
+    """A graph, or the number of missing edge ends if `supergraph` got stuck; other constructions always succeed."""
     if construction == "supergraph":
         return supergraph(edges, degrees, rng)
     return (construct(degrees, rng) if construction == "construct" else relaxed(edges, degrees, rng)), 0
@@ -255,12 +256,12 @@ def k_degree_release(
     Parameters
     ----------
     secret
-        Draws labels; `None`: the operating system's source.
+        Generator of labels; `None`: the source of the operating system.
 
     Raises
     ------
     AnonymizationError
-        If the graph is none with one mutual relation, has fewer than k users, or none is found in so many tries.
+        If the graph does not consist of one mutual relation, has fewer than k users, or all tries fail.
     """
     name, links = _relation(graph, k)
     made = anonymize_degrees(
@@ -275,13 +276,13 @@ def k_degree_release(
     )
     both = completed(graph.n, Links(made.edges[:, 0], made.edges[:, 1]))
     users = np.arange(graph.n)
-    # what became of edges and degrees is measured on the release itself
+    # changes of edges and degrees are measured on the release itself
     figures = {name: f for name, f in made.figures.as_dict().items() if name in ("cheapest", "tries")}
     return relabelled(PeopleGraph(graph.labels, {}, {name: both}), users, figures, graph, secret)
 
 
 def edges_of(n: int, links: Links) -> Edges:
-    """Pairs of n users who are linked, each once; int64, shape (m, 2), the smaller number first, in order.
+    """Linked pairs of n users, each once; int64, shape (m, 2), the smaller number first, in order.
 
     Examples
     --------
@@ -294,7 +295,7 @@ def edges_of(n: int, links: Links) -> Edges:
 
 
 def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
-    """The one relation of an undirected graph."""
+    """The only relation of an undirected graph."""
     if len(graph.relations) != 1:
         raise AnonymizationError(
             f"k-degree is of graphs with one relation, and this one has {len(graph.relations)} "

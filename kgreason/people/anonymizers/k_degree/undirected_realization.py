@@ -1,18 +1,18 @@
 """Simple undirected graphs with given degrees that keep all edges of a graph, or most of them.
 
-Let a vertex have an edge too many s times in all, and let r be the number of edges of the largest set in which nobody
-has more of them than it has too many, so that each mends both its ends. Then no graph with these degrees lacks fewer
-than s - r original edges. Step 1 looks for such a set; what follows costs more edges only where it gets stuck.
+Let s be the total excess of all degrees, and r the size of the largest set of edges in which no vertex has more edges
+than its excess, so that each of them corrects both its ends. Then every graph with these degrees misses at least s - r
+original edges. Step 1 looks for such a set; the other steps cost more edges only if it gets stuck.
 
-1. Edges between vertices that have too many are removed, along alternating rows; then others of those who still have
-   too many.
-2. Missing edges are added, whoever lacks most first, between vertices that are not linked.
-3. Where that gets stuck, edges x-y are replaced by u-x and y-v, or longer rows of that kind: added edges if that can
-   be, else original ones, as few as possible.
-4. Original edges are brought back wherever that is possible by a row that costs none.
+1. Edges between vertices with an excess are removed, along alternating rows; then other edges of vertices that still
+   have one.
+2. Missing edges are added between vertices that are not adjacent, those with most missing edges first.
+3. If that gets stuck, edges x-y are replaced by u-x and y-v, or along longer alternating rows: added edges if possible,
+   else original ones, as few as possible.
+4. Original edges are restored wherever a row without cost allows it.
 
-If the rows of step 3 do not lead to the degrees although there are graphs with them, one is constructed from the
-degrees alone, and step 4 makes the most of it.
+If the rows of step 3 do not reach the degrees although graphs with them exist, one is constructed from the degrees
+alone, and step 4 restores as many original edges as it can.
 
 References
 ----------
@@ -35,22 +35,22 @@ from kgreason.people.anonymizers.k_degree.degree_construction import (
     ordered,
 )
 
-_ROUNDS = 8  # switches that each added edge takes part in, on average
-_LONGEST = 256  # vertices of an alternating row
+_ROUNDS = 8  # mean number of switches of each added edge
+_LONGEST = 256  # most vertices of an alternating row
 Ints = npt.NDArray[np.int64]
 
 
 class Workpiece:
-    """A graph that is changed; vertices and edges are in random order, so ties are decided by chance.
+    """A graph under modification; vertices and edges are in random order, so ties are broken at random.
 
     Parameters
     ----------
     edges
-        The original edges, with which all others are compared.
+        The original edges, the reference for costs.
     degrees
-        Degree that each vertex shall have, int64, shape (n,).
+        Wanted degree of each vertex, int64, shape (n,).
     begin
-        The edges to begin with; the original ones if `None`.
+        The initial edges; the original ones if `None`.
     """
 
     def __init__(
@@ -91,28 +91,28 @@ class Workpiece:
 
     @property
     def edges(self) -> Edges:
-        """The graph as it is, in the numbers of its caller."""
+        """The current edges, in the original vertex numbers."""
         return ordered(self.vertices[self._there], self.n)
 
     @property
     def finished(self) -> bool:
-        """Whether all vertices have the degrees that they shall have."""
+        """Whether all vertices have their wanted degrees."""
         return not self.graph.lack.any()
 
     def drop(self) -> None:
-        """Remove edges of those who have too many: at first between two of them, as many as can be."""
+        """Remove excess edges: first between vertices that both have an excess, as many as possible."""
         self._mend(np.flatnonzero(self.graph.lack < 0), top=1, most=1, fresh=False)
         alternating_rows.drop(self.graph)
 
     def join(self, turns: Ints) -> None:
-        """Join those who lack edges; `turns` are all of them, in the order in which they choose others."""
+        """Add missing edges; `turns` are the vertices that miss some, in the order in which they choose others."""
         made, _ = joined(self._there, self.graph.lack, turns, self.rng)
         alternating_rows.put_all(self.graph, made)
 
     def mend(self, cost: int, ahead: int = 0) -> None:
-        """Carry out alternating rows, each of which removes no more than `cost` original edges on balance.
+        """Apply alternating rows, each with a net cost of at most `cost` original edges.
 
-        `ahead` is how many more it may have removed on its way.
+        Along the row the cost may be `ahead` higher.
         """
         self._mend(np.flatnonzero(self.graph.lack), top=cost + ahead, most=cost, fresh=True)
 
@@ -122,7 +122,7 @@ class Workpiece:
             alternating_rows.mend_all(self.graph, self._scratch(top), shuffled, 1, top, most, fresh)
 
     def _scratch(self, top: int) -> Search:
-        """Scratch for costs of 0 .. top."""
+        """Scratch memory for costs of 0 .. top."""
         states = 2 * self.n * (top + 1)
         return Search(
             before=np.empty(states, dtype=np.int64),
@@ -135,7 +135,7 @@ class Workpiece:
         )
 
     def restore(self, steps: int) -> None:
-        """Bring original edges back wherever a row from one end to the other costs nothing, in about so many steps."""
+        """Restore original edges where a row between their ends costs nothing, in about `steps` search steps."""
         graph, scratch = self.graph, self._scratch(top=1)
         stamp, gained = 0, True
         while gained:
@@ -156,39 +156,39 @@ class Workpiece:
                     scratch.seen[scratch.queue[: scratch.size[0]]] = 0
 
     def mix(self) -> None:
-        """Switch added edges at random, so that nothing is left of the order in which they came."""
+        """Switch added edges at random, to remove traces of the order of construction."""
         added = np.flatnonzero(self.graph.kind == ADDED)
         if len(added) > 1:
             one, other = self.rng.choice(added, (2, _ROUNDS * len(added)))
             alternating_rows.mix(self.graph, one, other, self.rng.random(len(one)) < 0.5)
 
 
-_ATTEMPTS = 3  # the search for rows misses one by chance in a few thousand cases
-_NEAR = 8  # ends of edges that are lacking where it may have been chance
+_ATTEMPTS = 3  # the search for rows fails by chance about once in a few thousand cases
+_NEAR = 8  # missing edge ends up to which the failure may be by chance
 
 
 def supergraph(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> tuple[Edges | None, int]:
     """Add edges until every vertex has its degree.
 
-    A random vertex that lacks edges is joined with those who lack most and are not linked with it. Where that gets
-    stuck, added edges are exchanged along alternating rows: instead of x-y there are u-x and y-v, and so on.
+    Vertices in random order are joined with those that miss most edges and are not adjacent. If that gets stuck, added
+    edges are exchanged along alternating rows: x-y is replaced by u-x and y-v, and so on.
 
     Parameters
     ----------
     edges
         The original edges, all of which are kept; int64, shape (m, 2).
     degrees
-        Degree that each vertex shall have, int64, shape (n,).
+        Wanted degree of each vertex, int64, shape (n,).
     rng
-        Decides whose turn it is, and between equals.
+        Random order of vertices, and random choice among equal ones.
 
     Returns
     -------
     Edges or None
-        `None` if none was found: there is none, but in rare cases.
+        `None` if none was found: except in rare cases, none exists.
     int
-        How many ends of edges were still lacking then; 0 if a graph was found, or degrees are lower than those there
-        are, or their sum is odd.
+        Number of edge ends still missing then; 0 if a graph was found, or degrees are below the present ones, or their
+        sum is odd.
 
     Examples
     --------
@@ -214,21 +214,21 @@ def supergraph(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> tupl
     return None, least
 
 
-_COSTS = 4  # original edges less one that a row may cost
-_STEPS = 20_000_000  # of the search for rows that bring original edges back
+_COSTS = 4  # exclusive bound on the cost of a row, in original edges
+_STEPS = 20_000_000  # of the search that restores original edges
 
 
 def relaxed(edges: Edges, degrees: Degrees, rng: np.random.Generator) -> Edges:
-    """Find a simple graph with given degrees that has as many of the original edges as possible, or nearly so.
+    """Find a simple graph with given degrees that keeps as many of the original edges as possible, or nearly so.
 
     Parameters
     ----------
     edges
         The original edges, int64, shape (m, 2).
     degrees
-        Degree that each vertex shall have, int64, shape (n,).
+        Wanted degree of each vertex, int64, shape (n,).
     rng
-        Decides which edges are removed and added, among equals.
+        Random choice of the edges to remove and add, among equal ones.
 
     Raises
     ------
