@@ -316,7 +316,7 @@ class _OfPeople(_People):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CDGA(_OfPeople, Cdga):
-    """=
+    """Paired k-degree anonymity of directed graphs without attributes: equal in- and out-degrees in each relation.
 
     The parameters are those of `kgreason.people.anonymize` that apply to the method.
 
@@ -471,3 +471,6 @@ for _each in (KGUARD, KLONE, KIso, CDGA, CKGA, PCKGA, CTKGA, KDegree, Links):
     # settings are frozen, but parameters of scikit-learn estimators can be set
     _each.__setattr__ = object.__setattr__  # type: ignore[method-assign]
     _each.__delattr__ = object.__delattr__  # type: ignore[method-assign]
+    # two estimators are two objects, whatever their settings
+    _each.__eq__ = object.__eq__  # type: ignore[method-assign]
+    _each.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -11,10 +11,11 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
+from difflib import get_close_matches
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, get_args, get_origin
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast, get_args, get_origin
 
 from kgreason.base.errors import AnonymizationError
 
@@ -181,12 +182,22 @@ def configured(settings: Callable[P, S]) -> Callable[[Callable[[D, S], R]], Call
     """
 
     def take(function: Callable[[D, S], R]) -> Callable[Concatenate[D, P], R]:
+        first = next(iter(inspect.signature(function).parameters))
+        known = {each.name for each in ordered(settings)}
+
         @wraps(function)
-        def call(data: D, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            return function(data, settings(*args, **kwargs))
+        def call(*args: Any, **kwargs: Any) -> R:
+            for name in kwargs.keys() - known - {first}:
+                near = get_close_matches(name, known, 1)
+                also = f"; did you mean {near[0]!r}?" if near else ""
+                raise TypeError(f"{function.__name__}() has no argument {name!r}{also}")
+            data, *rest = (kwargs.pop(first), *args) if first in kwargs else args or (MISSING,)
+            if data is MISSING:
+                raise TypeError(f"{function.__name__}() needs the argument {first!r}")
+            return function(cast("D", data), settings(*rest, **kwargs))
 
         describe(call, function, settings, 1)
-        return call
+        return cast("Callable[Concatenate[D, P], R]", call)
 
     return take
 

@@ -122,7 +122,8 @@ def _next_step(error: Any, context: Any) -> str | None:
             context.params.get(p.name) for p in context.command.params if p.param_type_name == "argument"
         ]
         words = [*found[1].split(), *map(str, named)]
-        return _family_of(words, context) or _option_of(words, flags)
+        one = "one release is judged: name the original by --data" if context.info_name == "verify" else None
+        return _family_of(words, context) or _option_of(words, flags) or one
     param = getattr(error, "param", None)
     if type(error).__name__ == "MissingParameter" and param is not None and param.opts[0].startswith("--"):
         known = None
@@ -133,6 +134,10 @@ def _next_step(error: Any, context: Any) -> str | None:
             known = _family_of(words, context) or _option_of(words, {"--rules"})
         return known or (f"say {param.opts[0]} {param.metavar}" if param.metavar else None)
     return None
+
+
+_COMMANDS = {"people": ("verify", "attack", "score"), "links": ("verify", "attack")}
+"""Commands of each family that take a release."""
 
 
 def _family_of(words: Sequence[str], context: Any) -> str | None:
@@ -146,7 +151,9 @@ def _family_of(words: Sequence[str], context: Any) -> str | None:
             )
         for family in ("people", "links"):
             if (place / f"{family}.toml").is_file():
-                return f"{word} is a release of {family}: say kgreason {family} {command} {word}"
+                known = _COMMANDS[family]
+                say = f": say kgreason {family} {command} {word}" if command in known else ""
+                return f"{word} is a release of {family}{say or ', which kgreason ' + family + ' takes'}"
         alone = not {"--data", "--mapping"} & {each.partition("=")[0] for each in running().words}
         if alone and (place / "rules.vada").is_file():
             return f"say --rules {place / 'rules.vada'}"
@@ -155,6 +162,7 @@ def _family_of(words: Sequence[str], context: Any) -> str | None:
 
 def _of_another_family(error: Any, value: str) -> str | None:
     """The command of a method, or of a model, that is of people or links."""
+    from kgreason.isomorphism.settings import Method, Model
     from kgreason.people.settings import PeopleMethod, PeopleModel
 
     name = getattr(getattr(error, "param", None), "name", None)
@@ -166,6 +174,10 @@ def _of_another_family(error: Any, value: str) -> str | None:
         return f"say kgreason people anonymize FILE --method {value}"
     if name == "model" and value in get_args(PeopleModel):
         return f"say kgreason people verify RELEASE --model {value}"
+    if name == "method" and value in get_args(Method):
+        return f"say kgreason anonymize --rules FILE --method {value}"
+    if name == "model" and value in get_args(Model):
+        return f"say kgreason verify RELEASE --rules FILE --model {value}"
     return None
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from kgreason.base.errors import CallError
+from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.cli import options
 from kgreason.cli.commands import given, guarded, load_rules, print_json, refuse, sources, tables
-from kgreason.cli.options import REQUIRED, names, option, taking
-from kgreason.cli.releases import FOLDERS, check_releases, print_verdict, publish
+from kgreason.cli.options import REQUIRED, names, option, rule_files, taking
+from kgreason.cli.releases import FOLDERS, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import complain, tell
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Model, Settings
 
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.language.check.checked_program import CheckedProgram
 
-from typing import Literal
-
-from kgreason.base.errors import AnonymizationError
-from kgreason.cli.options import rule_files
 
 PUBLISHED_MAY_FAIL = (
     "The published KGUARD does not always protect every subgraph. The release is kept, marked UNVERIFIED: do not\n"
@@ -85,7 +81,7 @@ DEFAULT_K = 3
     options.RELEASE,
     options.RULES,
     options.DATA,
-    options.mapping_file(Path | None),
+    options.mapping_file(list[Path] | None),
     option(
         "-k --k N",
         int | None,
@@ -122,7 +118,7 @@ def verify(
     release: str,
     rules: Path,
     data: Sequence[str] | None,
-    mapping: Path | None,
+    mapping: Sequence[Path] | None,
     model: Model,
     as_json: bool,
     **asked: Any,
@@ -138,8 +134,9 @@ def verify(
     from kgreason.isomorphism.certificates import Files, read_certificate
     from kgreason.isomorphism.reading import read_released
 
-    check_releases([release], [] if mapping is None else [mapping])
-    known, original, certificate = mapping, sources(data), asked["certificate"]
+    known = one_mapping(mapping)
+    check_releases([release], [] if known is None else [known])
+    original, certificate = sources(data), asked["certificate"]
     _tell_promise(context, release, model)
     program = load_rules(rules, given=original)
     chosen = {name: asked[name] for name in ("x", "sample", "seed")} | {"model": model}

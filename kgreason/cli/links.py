@@ -26,7 +26,7 @@ from kgreason.cli.commands import (
     the_schema,
 )
 from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, taking
-from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
+from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import tell
 from kgreason.links.settings import THRESHOLDS, Settings, Strategy
 
@@ -41,7 +41,10 @@ SENSITIVE = option(
     list[str] | None,
     "The relation that must not be told; under rules, in place of the one that @sensitive names.",
 )
-SETTINGS = options.settings_options(Settings, sensitive=SENSITIVE)
+K = option(
+    "-k --k N", int | None, "Least number of entities of a cluster; 2 or more.", min=2, show_default="3"
+)
+SETTINGS = options.settings_options(Settings, sensitive=SENSITIVE, k=K)
 RULES = options.rules_file(
     Path | None, "Rule file (.vada) whose edges are observed; then data are PRED=FILE."
 )
@@ -110,7 +113,7 @@ def anonymize(
 @taking(
     options.RELEASE,
     ORIGINAL,
-    options.mapping_file(Path | None),
+    options.mapping_file(list[Path] | None),
     RULES,
     SENSITIVE,
     option(
@@ -132,7 +135,7 @@ def verify(
     context: typer.Context,
     release: str,
     original: Sequence[str] | None,
-    mapping: Path | None,
+    mapping: Sequence[Path] | None,
     rules: Path | None,
     as_json: bool,
     **asked: Any,
@@ -144,14 +147,15 @@ def verify(
     from kgreason.cli import terminal
     from kgreason.links import api
 
-    check_releases([release], [] if mapping is None else [mapping])
+    place = one_mapping(mapping)
+    check_releases([release], [] if place is None else [place])
     known, sensitive = bool(original or rules), one_sensitive(asked["sensitive"])
     if not known:
         refuse(context, ["percent"], "without the original", "name the original")
-    if mapping is not None and not known:
+    if place is not None and not known:
         hint = "name it with --original"
         raise CallError("who is who is said, but not of which original", hint=hint)
-    if known and mapping is None:
+    if known and place is None:
         hint = "say --mapping FILE, or name the release alone"
         raise CallError("the original is named, but who is who is not said", hint=hint)
     if rules is not None and holding(asked):
@@ -165,7 +169,7 @@ def verify(
         found = api.verify(
             Path(release),
             original=read,
-            mapping=mapping if read is not None else None,
+            mapping=place if read is not None else None,
             sensitive=sensitive if read is None else None,
             **{name: asked[name] for name in ("k", "strategy", "percent")},
         )

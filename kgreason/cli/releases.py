@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kgreason.base.errors import CallError
 from kgreason.cli.commands import print_json
 from kgreason.cli.options import Format, option
 from kgreason.cli.run import complain, tell
@@ -90,6 +91,19 @@ def check_releases(releases: Sequence[str], mappings: Sequence[Path] = ()) -> No
             tell(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", "warning")
     for place in (*map(Path, releases), *mappings):
         check_settled(place)
+
+
+def one_mapping(mappings: Sequence[Path] | None) -> Path | None:
+    """The mapping of one release.
+
+    Raises
+    ------
+    CallError
+        If several are named.
+    """
+    if mappings and len(mappings) > 1:
+        raise CallError("several mappings are named", hint="say --mapping FILE once")
+    return mappings[0] if mappings else None
 
 
 def print_verdict(found: Any, rows: Callable[[Any], Sequence[tuple[str, str]]], *, as_json: bool) -> int:

@@ -1,10 +1,6 @@
-"""Random graphs: Erdős–Rényi, scale-free, company ownership, and a school.
+"""Random graphs: Erdős–Rényi, scale-free, and company ownership.
 
 Weights are multiples of 1e-6, so that a table with six decimals represents them exactly.
-
-References
-----------
-LINKS, section 8.1 (the school).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Public functions `anonymize`, `read_graph` and `graph_of`."""
+"""The function `anonymize` for graphs under rules."""
 
 from __future__ import annotations
 

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from kgreason.base.argument_checks import check_numbers
-from kgreason.base.errors import AnonymizationError, TooLargeError
+from kgreason.base.errors import AnonymizationError, ProgramError, TooLargeError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.isomorphism.arguments import anonymizable, attacked_sizes, check_model, check_relations, mapped
 from kgreason.isomorphism.graph_input import graph_of, read_graph
 from kgreason.isomorphism.settings import MAX_EXAMINED, MAX_SUBGRAPHS, Model
+from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.reasoning.api import Rules, load
 
 if TYPE_CHECKING:
+    from kgreason.graph.induced.commutation import Commutation
     from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
     from kgreason.isomorphism.attacks.attack_results import Attacks
     from kgreason.isomorphism.graph_input import ArrowTable, GraphData, GraphLike
@@ -27,14 +29,6 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.verification.population import Drawn
     from kgreason.isomorphism.verification.verdict import Certificate
     from kgreason.language.check.checked_program import CheckedProgram
-
-from typing import TYPE_CHECKING
-
-from kgreason.base.errors import ProgramError
-from kgreason.language.check.checked_program import CheckedProgram
-
-if TYPE_CHECKING:
-    from kgreason.graph.induced.commutation import Commutation
 
 
 def verify(

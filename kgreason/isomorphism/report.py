@@ -26,16 +26,13 @@ from kgreason.release.report.sections import (
 from kgreason.release.report.words import FILES, TEXTS, state_words
 
 if TYPE_CHECKING:
+    from kgreason.isomorphism.attacks.attack_results import Attacks
     from kgreason.isomorphism.result import Anonymization, Score
+    from kgreason.isomorphism.risk.advice import Risk
+    from kgreason.isomorphism.risk.candidate_counts import Exposure
     from kgreason.isomorphism.utility.query_utility import Fidelity, QueryUtility, Utility
     from kgreason.language.check.checked_program import CheckedProgram
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from kgreason.isomorphism.attacks.attack_results import Attacks
-    from kgreason.isomorphism.risk.advice import Risk
-    from kgreason.isomorphism.risk.candidate_counts import Exposure
 
 SHARED, RULES = TEXTS["shared"], TEXTS["rules"]
 NO_VERTEX = "…"  # replaces values of answers that are not vertices

@@ -61,9 +61,6 @@ class KIso(_Attacked):
     """Settings of k-Iso."""
 
 
-METHODS: dict[Method, type] = {"kguard": Kguard, "klone": Klone, "k-iso": KIso}
-
-
 @dataclass(frozen=True, kw_only=True)
 class Settings(Kguard, Klone, KIso):
     """Method and its parameters."""

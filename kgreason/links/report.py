@@ -32,12 +32,8 @@ from kgreason.release.report.words import (
 )
 
 if TYPE_CHECKING:
-    from kgreason.links.result import LinksAnonymization
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from kgreason.links.attacks.disclosure import Disclosure
+    from kgreason.links.result import LinksAnonymization
 
 
 LINKS = TEXTS["links"]

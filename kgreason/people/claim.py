@@ -11,7 +11,6 @@ from kgreason.people.settings import Construction, PeopleModel
 if TYPE_CHECKING:
     from kgreason.people.result import PeopleAnonymization
 
-from typing import TYPE_CHECKING
 
 PROMISES: dict[PeopleModel, str] = {
     "paired-k-degree": """The numbers of links of each kind that go out from a user here and come in are those of at

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from kgreason.base.argument_checks import check_type
 from kgreason.base.errors import CallError, ProgramError
+from kgreason.base.memory import LEAST, shown
 from kgreason.base.progress import SILENT, Progress
+from kgreason.engine.limits import Limits
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.file_access import is_data
 from kgreason.reasoning.results import Reasoned
@@ -18,15 +21,6 @@ if TYPE_CHECKING:
     from kgreason.engine.statistics import Recorder
     from kgreason.provenance.explanation import Explanation
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
-
-from kgreason.base.argument_checks import check_type
-from kgreason.base.memory import LEAST, shown
-from kgreason.engine.limits import Limits
-
-if TYPE_CHECKING:
-    pass
 
 Rules = str | Path | CheckedProgram
 

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from kgreason.reasoning.results import no_output
-
-if TYPE_CHECKING:
-    from kgreason.engine.relations.fact_tables import Facts
-    from kgreason.language.check.checked_program import CheckedProgram
-    from kgreason.language.values import Value
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kgreason.engine.incremental.maintenance import apart
 from kgreason.engine.post_processing import apply_posts
 from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.language.values import identity
+from kgreason.reasoning.results import no_output
 
 if TYPE_CHECKING:
+    from kgreason.engine.relations.fact_tables import Facts
     from kgreason.engine.relations.symbols import Symbols
     from kgreason.language.check.checked_program import CheckedProgram
     from kgreason.language.values import Value

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from kgreason.base.printable import Displayed
+from kgreason.engine.relations.fact_tables import Facts
 from kgreason.language.values import plain
 from kgreason.language.vocabulary import suggest
 
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
     from kgreason.base.errors import Diagnostic
     from kgreason.engine.relations.fact_tables import Facts
     from kgreason.engine.statistics import Stats
-    from kgreason.language.check.checked_program import CheckedProgram
-    from kgreason.language.values import Value
-
-from typing import TYPE_CHECKING
-
-from kgreason.engine.relations.fact_tables import Facts
-
-if TYPE_CHECKING:
     from kgreason.language.check.checked_program import CheckedProgram
     from kgreason.language.values import Value
 
