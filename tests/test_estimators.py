@@ -152,3 +152,30 @@ def test_scikit_learn_is_not_imported() -> None:
     code = "import sys, kgreason.estimators; print([m for m in ('sklearn', 'numpy', 'pyarrow') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_two_estimators_are_two() -> None:
+    one, other = PCKGA(k_values={"Ken": 2}), PCKGA(k_values={"Ken": 2})
+    assert one != other
+    assert {one: 1, other: 2}[one] == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: kgreason.people.anonymize(PEOPLE, taw=0.5),
+            r"anonymize\(\) has no argument 'taw'; did you mean 'tau'\?",
+        ),
+        (lambda: kgreason.people.anonymize(k=2), r"anonymize\(\) needs the argument 'data'"),
+        (lambda: kgreason.anonymize(k=2), r"anonymize\(\) needs the argument 'rules'"),
+    ],
+)
+def test_arguments_are_named_in_errors(call: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_the_first_argument_may_be_named() -> None:
+    call: Any = kgreason.people.anonymize
+    assert call(data=PEOPLE, k=2).holds

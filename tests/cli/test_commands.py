@@ -972,3 +972,11 @@ def test_verify_says_which_of_its_words_are_missing(ownership: Path, anywhere: P
 def test_the_help_of_the_program_has_the_words_of_each_command() -> None:
     for name, place in COMMANDS.items():
         assert _summary(place) == LazyCommands(COMMANDS)[name].help
+
+
+@pytest.mark.parametrize("command", ["verify r --rules control.vada", "links verify r --original own.csv"])
+def test_a_release_has_one_mapping(ownership: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.chdir(ownership)
+    done = run(*command.split(), "--mapping", "a", "--mapping", "b")
+    assert done.exit_code == 2
+    assert "several mappings are named" in done.output
