@@ -317,7 +317,6 @@ Handler = Callable[[Ints, Ints], None]
 
 ROWS = 1 << 14  # rows output at once
 SHARES = 256  # shares of about equal work, into which an enumeration is divided
-FEW = 1 << 12  # number of entries up to which a share need not be divided
 NODES = 1 << 10  # capacity of a new tree of patterns
 ENDLESS = 1 << 62
 

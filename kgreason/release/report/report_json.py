@@ -189,8 +189,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
 
 
 HTML, JSON = "report.html", "report.json"
-FILES = (HTML, JSON)
-"""What a report is written as."""
+"""Names of the files of a report."""
 
 
 def texts(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> dict[str, bytes]:
