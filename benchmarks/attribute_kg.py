@@ -1,4 +1,4 @@
-"""Graphs of people, beside the figures of their papers: ``python benchmarks/attribute_kg.py DATA [PART...]``.
+"""Graphs of people, compared with the figures of the papers: ``python benchmarks/attribute_kg.py DATA [PART...]``.
 
 DATA is the folder of public graphs. Parts are ``quality`` (PCKGA, Tables 2 and 3), ``time`` (distances, then the whole
 of PCKGA on YAGO), ``large`` (50,000 users) and ``degrees`` (Paired k-degree on DBLP); by default all. Every release is

@@ -1,4 +1,4 @@
-"""Commands as processes of their own, with bounds on seconds and memory, and what they took."""
+"""Commands run as processes with limits on time and memory, which are measured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEMORY = 16 << 30  # bytes of address space of a run
 
 
 class NotDoneError(Exception):
-    """A run that has no result, in a few words; `said` is what it told on the way."""
+    """A run without a result; `said` is its standard error."""
 
     def __init__(self, message: str, said: str = "") -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Run:
-    """What one command reported, and what it took; `said` is what it told on the way."""
+    """Report, time and memory of one command; `said` is its standard error."""
 
     report: dict[str, Any]
     seconds: float

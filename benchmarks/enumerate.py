@@ -1,12 +1,12 @@
-"""Connected induced subgraphs a second: counted, told apart, and visited one by one, beside igraph.
+"""Rate of counting, classifying and visiting connected induced subgraphs, compared with igraph.
 
     python benchmarks/enumerate.py [python with igraph]
 
 Each rate is given twice, in millions: for a second of processor time (one core), and for a second on the clock, with
 all cores that this process may use. Per graph the first line counts alone: all edges are alike. Without rules,
-subgraphs are told apart by their edges, as igraph's `motifs_randesu` does on one core; both must count as many.
-"By pattern" starts, like igraph, from what is prepared once for a graph; "by class" also prepares it, and carries
-the rules out. The last column compares single cores.
+subgraphs are classified by their edges, as igraph's `motifs_randesu` does on one core; both counts must agree.
+"By pattern" starts, like igraph, from a prepared graph; "by class" includes the preparation and evaluates the rules
+on each subgraph. The last column compares single cores.
 """
 
 from __future__ import annotations

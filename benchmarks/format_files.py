@@ -223,7 +223,7 @@ def duck(path: Path, graph: Graph) -> None:
 
 
 def postgresql(address: str, graph: Graph) -> None:
-    """Make the table ``own`` of a database, in place of one that may be there."""
+    """Create or replace the table ``own`` of a database."""
     import io
 
     import psycopg
@@ -273,4 +273,4 @@ WRITERS: dict[str, Write] = {
     "own.sqlite": sqlite,
     "own.duckdb": duck,
 }
-"""Writer by file; a new format is a line here and, where another reader should stand beside it, one in formats.py."""
+"""Writer by file; a new format is a line here and, for a comparison with another reader, one in formats.py."""

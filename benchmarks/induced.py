@@ -1,4 +1,4 @@
-"""Subgraphs a CPU second on which the rules are carried out: ``python benchmarks/induced.py [subgraphs]``."""
+"""Rate of evaluating rules on subgraphs, per CPU second: ``python benchmarks/induced.py [subgraphs]``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KGUARD on the graphs of the KGISO paper and on real ones: whole commands, modes beside each other and the paper.
+"""KGUARD on the graphs of the KGISO paper and on real ones: whole commands, both modes compared with the paper.
 
     python benchmarks/kguard.py GRAPHS DATA [--only NAME ...] [--run kguard/exact ...] [--large] [--seconds S]
 

@@ -1,6 +1,6 @@
 """KLONE with k = 3 and 10 weight trials: ``python benchmarks/klone.py [vertices]``.
 
-First what it loses on the graphs of the KGISO paper, beside the paper's figures; then the time of `Klone.augment` by
+First its loss on the graphs of the KGISO paper, compared with the paper's figures; then the time of `Klone.augment` by
 steps and the peak memory on large graphs, each in a process of its own.
 """
 

@@ -1,8 +1,9 @@
-"""Time the loading of CSV and Parquet files beside other readers, in one run: ``python benchmarks/loading.py``.
+"""Time of loading CSV and Parquet files, compared with other readers: ``python benchmarks/loading.py``.
 
-A file of integers and one of names and weights, each as CSV and as Parquet. We read them as a program's facts: kinds
-told, strings coded, repeated rows dropped; the others read them as a table of theirs. Times are wall-clock medians of
-warm runs (our first run, which compiles or loads kernels, is shown apart); compare only figures of one run.
+A file of integers and one of names and weights, each as CSV and as Parquet. kgreason reads them as
+facts: it infers column kinds, encodes strings and drops repeated rows; the others read tables. Times are wall-clock
+medians of warm runs (the first run of kgreason, which compiles or loads kernels, has its own column); compare only
+figures of one run.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Panel:
     log_x, log_y
         Which axes are logarithmic.
     mark
-        Where a vertical line stands.
+        Position of a vertical line.
     """
 
     title: str
@@ -60,7 +60,7 @@ class Plot:
     Attributes
     ----------
     title
-        What stands above.
+        Title.
     rows
         Panels; rows may differ in length.
     styles

@@ -1,4 +1,4 @@
-"""KLONE and KGUARD on public graphs, whole commands as a user types them, beside the figures of the KGISO paper.
+"""KLONE and KGUARD on public graphs: whole commands, compared with the figures of the KGISO paper.
 
     python benchmarks/real_graphs.py ../shared/data [name ...]
 

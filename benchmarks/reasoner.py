@@ -92,7 +92,7 @@ def arguments() -> argparse.Namespace:
     )
     names = [peer.name for peer in PEERS]
     parser.add_argument("--quick", action="store_true", help="small inputs and fewer runs: 2 to 3 minutes")
-    parser.add_argument("--only", nargs="+", metavar="PROGRAM/INPUT", help="lines; * stands for anything")
+    parser.add_argument("--only", nargs="+", metavar="PROGRAM/INPUT", help="lines; * matches any text")
     parser.add_argument("--peers", nargs="*", choices=names, help="(all; quick: the faster ones)")
     parser.add_argument("--python", default=sys.executable, help="interpreter that runs the peers")
     parser.add_argument("--repeats", type=int, help="runs of each engine (5; quick: 3)")

@@ -1,1 +1,1 @@
-"""The tables and figures of the KGISO paper, measured again: what is run, what the paper has, and the page of both."""
+"""Reproduction of the tables and figures of the KGISO paper: runs, published figures, and the page of both."""

@@ -1,4 +1,4 @@
-"""What is run for each figure and table of the KGISO paper (section 7), and the numbers that the paper prints."""
+"""Runs for each figure and table of the KGISO paper (section 7), and the numbers that the paper prints."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class Row:
     same_size: bool = False
 
     def printed(self, method: str) -> tuple[float | None, ...]:
-        """What the paper has for one of our methods: both modes of KGUARD stand beside its one."""
+        """What the paper has for one of our methods: both modes of KGUARD are compared with the paper's one."""
         return (*self.paper[method.partition("/")[0]], None)
 
 

@@ -1,4 +1,4 @@
-"""What the text of the KGISO paper says of its figures and tables, held against what was measured."""
+"""Claims of the text of the KGISO paper about its figures and tables, compared with measurements."""
 
 from __future__ import annotations
 

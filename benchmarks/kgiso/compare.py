@@ -1,4 +1,4 @@
-"""What is read from a run, medians over seeds, and when ours is better, equal or worse than the paper's."""
+"""Figures of a run, medians over seeds, and the verdict better, equal or worse than the paper."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def verdict(ours: float, paper: float, *, higher: bool = False) -> str:
 
 
 def together(verdicts: Sequence[str]) -> str:
-    """Verdict on a row: better (worse) if something is and nothing is the other; both are told otherwise."""
+    """Verdict on a row: better (worse) if some figures are and none is the opposite; otherwise the counts of both."""
     better, worse = verdicts.count(BETTER), verdicts.count(WORSE)
     if better and worse:
         return f"better in {better}, worse in {worse} of {len(verdicts)}"

@@ -1,4 +1,4 @@
-"""The page: figures and tables beside the paper's, with verdicts, and all that was not done."""
+"""The page: figures and tables compared with the paper, verdicts, and runs that are missing."""
 
 from __future__ import annotations
 

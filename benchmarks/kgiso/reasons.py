@@ -1,4 +1,4 @@
-"""Why ours differs from the paper's: the reasons of ``reasons.toml``, shown where a verdict asks for them."""
+"""Reasons for differences from the paper, read from ``reasons.toml`` and printed below a verdict."""
 
 from __future__ import annotations
 

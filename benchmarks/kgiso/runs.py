@@ -1,4 +1,4 @@
-"""Runs of ``kgreason anonymize``, each a process of its own, kept in a file so that none is repeated."""
+"""Runs of ``kgreason anonymize``, one process each, recorded in a file so that none is repeated."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ class Runs:
         if self.file.is_file():
             for line in self.file.read_text(encoding="utf-8").splitlines():
                 try:
-                    told = json.loads(line)
+                    record = json.loads(line)
                 except json.JSONDecodeError:  # cut off when it was written
                     continue
-                self.keep(Record(**{**told, "bounds": tuple(told["bounds"])}))
+                self.keep(Record(**{**record, "bounds": tuple(record["bounds"])}))
 
     @property
     def file(self) -> Path:

@@ -1,1 +1,1 @@
-"""Figures 7 to 9 of LINKS, measured again: what is drawn and attacked, what the paper says, and the page of both."""
+"""Reproduction of Figures 7 to 9 of LINKS: random graphs, attacks, conclusions of the paper, and the page of both."""

@@ -1,4 +1,4 @@
-"""What the paper concludes, and whether it holds for what was measured."""
+"""Conclusions of the paper, checked against measurements."""
 
 from __future__ import annotations
 
@@ -169,10 +169,10 @@ def _monotone(name: str, series: Series, release: Release) -> Iterator[Check]:
         if b.predicted < FEW:
             continue
         fine = a.revealed >= b.revealed and (a.precision or 0) <= (b.precision or 0)
-        yield Check(f"{name}, {release}, {low:g} to {high:g}", f"{told(a)} → {told(b)}", fine)
+        yield Check(f"{name}, {release}, {low:g} to {high:g}", f"{formatted(a)} → {formatted(b)}", fine)
 
 
-def told(point: Point) -> str:
+def formatted(point: Point) -> str:
     """Number revealed and precision."""
     return f"{point.revealed:,.1f} ({precise(point)})"
 

@@ -1,4 +1,4 @@
-"""The same of a sensitive relation that rules derive: who controls whom, from released shares."""
+"""The figures of LINKS for a sensitive relation that rules derive: control, from released shares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgreason.links.attacks.noisy_or import knowledge_of
 from kgreason.links.attacks.rule_adversary import rule_beliefs
 from kgreason.links.model import Original, Released
 from kgreason.links.reading import links_of_program
-from zheleva.conclusions import Check, Conclusion, over_thresholds, precise, told
+from zheleva.conclusions import Check, Conclusion, formatted, over_thresholds, precise
 from zheleva.series import (
     COARSE,
     COARSE_CONSTRAINED,
@@ -61,7 +61,7 @@ class Derived:
 
 
 def derived(graphs: int, seed: int) -> Derived:
-    """Draw graphs of shares, and let the adversary with rules attack each release."""
+    """Draw graphs of shares, and attack each release by the attacker with rules."""
     drawn = {
         REGISTER: lambda rng: ownership(COMPANIES, rng),
         RANDOM: lambda rng: scale_free(COMPANIES, 3.0, rng, economic=True),
@@ -105,7 +105,7 @@ def controlled(graph: KnowledgeGraph) -> Original:
 
 
 def believed(released: Released, original: Original, rng: np.random.Generator) -> Beliefs:
-    """What the adversary believes who has the same rules, and knows of no control without a cause."""
+    """Beliefs of an attacker who has the rules and knows of no control without a cause."""
     return rule_beliefs(
         released,
         RULES,
@@ -199,7 +199,7 @@ def _more(name: str, series: Series) -> Check:
     low = THRESHOLDS[0]
     a, b = series.points[FINE, low], series.points[PARTIAL, low]
     fine = a.revealed > b.revealed and 3 * (a.precision or 0) < (b.precision or 0)
-    return Check(name, f"{told(a)} : {told(b)}", fine)
+    return Check(name, f"{formatted(a)} : {formatted(b)}", fine)
 
 
 def _recalls(where: str, series: Series, at: float) -> Check:

@@ -1,4 +1,4 @@
-"""The page: what the paper concludes, whether it holds, and the figures."""
+"""The page: conclusions of the paper, their verdicts, and the figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from zheleva.conclusions import Conclusion, conclusions, precise, told
+from zheleva.conclusions import Conclusion, conclusions, formatted, precise
 from zheleva.derived import CERTAINTY, OVER_SIZE, WORLDS, Derived, conclusions_of_rules
 from zheleva.series import (
     COARSE,
@@ -57,7 +57,7 @@ def page(found: Measured, rules: Derived, command: str, seed: int) -> str:
 
 
 def listed(said: Iterable[Conclusion]) -> str:
-    """Rows of conclusions: what is said, what is taken for it, whether it holds."""
+    """Rows of conclusions: the claim, its measurable reading, and the verdict."""
     return "\n".join(f"| {one.says} | {one.means} | {_mark(one)} |" for one in said)
 
 
@@ -67,7 +67,7 @@ def _mark(one: Conclusion) -> str:
 
 
 def sharp(found: Measured) -> str:
-    """What the sharper adversary reveals of constrained clusters."""
+    """Pairs that the stronger attacker discloses in constrained clusters."""
     parts = []
     for name, series in (("dense", found.dense), ("sparse", found.sparse)):
         of = " and ".join(f"{series.points[r, 0.4].revealed:,.1f} for k={r.k}" for r in SHARP)
@@ -84,7 +84,9 @@ def readings(found: Measured) -> str:
         ("density 0.5", found.by_density[0.5], (0.4, 0.6)),
     )
     for release in (FINE, COARSE, *READINGS):
-        cells = [told(series.points[release, at]) for _, series, thresholds in places for at in thresholds]
+        cells = [
+            formatted(series.points[release, at]) for _, series, thresholds in places for at in thresholds
+        ]
         rows.append([READING_TITLES[release.reading], str(release.k), *cells])
     head = [f"{name}, {at:g}" for name, _, thresholds in places for at in thresholds]
     return "Friends revealed (precision):\n\n" + markdown(("divided by", "k", *head), rows)
@@ -93,7 +95,7 @@ def readings(found: Measured) -> str:
 def by_threshold(graphs: Mapping[str, Series]) -> str:
     """Friends revealed and precision at each threshold."""
     rows = [
-        [name, str(release), *(told(series.points[release, at]) for at in THRESHOLDS)]
+        [name, str(release), *(formatted(series.points[release, at]) for at in THRESHOLDS)]
         for name, series in graphs.items()
         for release in SIX
     ]
@@ -146,7 +148,7 @@ def over_groups(by_group: Mapping[int, Series]) -> str:
 
 
 def _three(point: Point) -> str:
-    return f"{told(point)}, {point.recall:.2f}"
+    return f"{formatted(point)}, {point.recall:.2f}"
 
 
 def both(point: Point) -> str:

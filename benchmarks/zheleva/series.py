@@ -1,4 +1,4 @@
-"""Schools, their releases, and what an adversary discloses of them."""
+"""Schools, their releases, and the pairs that an attacker discloses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STUDENTS = 100
 
 @dataclass(frozen=True)
 class Release:
-    """A strategy, the least size of clusters, and how its adversary reckons.
+    """A strategy, the least size of clusters, and the model of its attacker.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def attacked(
     draw: Callable[[np.random.Generator], Original],
     believe: Callable[[Released, Original, Release, np.random.Generator], Beliefs],
 ) -> Series:
-    """Draw graphs, release each in all ways, and compare what an adversary believes with the truth."""
+    """Draw graphs, release each in all ways, and compare the beliefs of an attacker with the truth."""
     found: dict[tuple[Release, float], list[tuple[int, int, int]]] = {}
     densities: dict[str, list[float]] = {}
     shares, entities = [], []
@@ -149,7 +149,7 @@ def attacked(
 
 
 def believed(released: Released, known: Knowledge, reading: str) -> Beliefs:
-    """What the adversary of a reading believes."""
+    """Beliefs of the attacker of a reading."""
     if reading in ("slots", "sharp"):
         return beliefs_of(released, NOISE, known, mutual=True, sharp=reading == "sharp")
     graph = released.graph
