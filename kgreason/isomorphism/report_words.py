@@ -113,9 +113,9 @@ def safe_private(promise: Promise, verdict: Verdict, *, seeded: bool) -> str:
         return f"{SHARED['k_iso']}{unsafe}."
     if verdict.nothing_against and not verdict.as_promised and delta is not None and not seeded:
         return said("sampled", total=delta.total)
-    number = "" if delta is None or not delta.total else f" for all {delta.total:,} such parts"
+    number = "" if delta is None or not delta.total else f" for all {delta.total:,} such subgraphs"
     kept = f"{promise.meaning}; an independent check of what was written confirmed it{number}."
-    undecided = "could not decide for all parts whether they are protected, so nothing is confirmed"
+    undecided = "could not decide for all subgraphs whether they are protected, so nothing is confirmed"
     return safe_for_owner(verdict, kept, undecided, seeded=seeded, refuted=_refuted(promise, verdict))
 
 

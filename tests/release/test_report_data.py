@@ -209,7 +209,7 @@ def test_each_file_of_links_is_told_for_what_it_is() -> None:
     assert isinstance(files, Table)
     told = {str(row[0]): str(row[1]) for row in files.rows}
     assert told["links.csv"] == "links between nodes"
-    assert told["links.toml"].startswith("says what the tables hold")
+    assert told["links.toml"].startswith("the schema of the tables")
     assert told["nodes.tsv"].startswith("the nodes")
     assert told["report.html"].startswith("this report")
 
@@ -346,8 +346,8 @@ def made_k(shown: list[Figure]) -> int:
 def test_nothing_of_the_risks_of_a_baseline_is_promised() -> None:
     made = kgreason.anonymize(CONTROL, {"own": EDGES}, method="k-iso", k=2, x=3, trials=1)
     report = kgreason.report(made)
-    assert any("not to be published" in warning for warning in report.warnings)
-    assert "Nothing of this is promised" in next(
+    assert any("do not publish it" in warning for warning in report.warnings)
+    assert "The guarantee covers none of this" in next(
         s.lead for s in report.sections if s.title.startswith("Risk")
     )
     assert not [t.title for t in items(report) if isinstance(t, Table) and ", promised" in t.title]
@@ -386,12 +386,12 @@ SAMPLE = Delta(10, 10, population=100)
 @pytest.mark.parametrize(
     ("verdict", "words", "said", "kept"),
     [
-        (Verdict(3, 4, (FINE,), Delta(7, 7)), "holds", "confirmed it for all 7 such parts", True),
+        (Verdict(3, 4, (FINE,), Delta(7, 7)), "holds", "confirmed it for all 7 such subgraphs", True),
         (Verdict(3, 4, (CUT, FINE), Delta(7, 7)), "holds within parts", "confirmed it", True),
         (
             Verdict(3, 4, (OPEN,), SAMPLE),
             "was not refuted by a sample, which is no proof",
-            "estimate and no proof",
+            "but a sample is no proof",
             False,
         ),
         (Verdict(3, 4, (OPEN,), Delta(6, 7, 1)), "was not decided", "do not publish", False),
@@ -403,8 +403,8 @@ def test_each_state_has_its_sentence(verdict: Verdict, words: str, said: str, ke
     assert state_words(verdict) == words
     sentence = safe_private(promise, verdict, seeded=False)
     assert said in sentence
-    assert ("finds at least 3 places" in sentence) is kept
-    assert ("edges between them are left out" in sentence) is (CUT in verdict.items)
+    assert ("finds at least 3 occurrences" in sentence) is kept
+    assert ("edges between them are removed" in sentence) is (CUT in verdict.items)
     assert sentence.count(".") == 1, "one sentence"
     seeded = safe_private(promise, verdict, seeded=True)
     assert ("although the check confirmed" in seeded) is kept
@@ -435,7 +435,7 @@ def test_what_is_given_up_is_said_once() -> None:
 
 def test_a_refuted_release_says_in_words_what_is_wrong() -> None:
     sentence = safe_private(PROMISE, Verdict(3, 4, (BAD,), Delta(5, 7, 1)), seeded=False)
-    assert "of 7 connected parts with x vertices (x = 4) 1 do not stand at 3 places" in sentence
+    assert "of 7 connected subgraphs with x vertices (x = 4) 1 lack 3 occurrences" in sentence
     wrong = Item("labels", False, "an original label is in the release")
     assert "does not hold: images, labels" in safe_private(
         PROMISE, Verdict(3, 4, (BAD, wrong), Delta(5, 7)), seeded=False
