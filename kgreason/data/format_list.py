@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from kgreason.base.errors import DataError
 from kgreason.base.memory import always_limited, claim
+from kgreason.data.formats.delimited import DELIMITERS, records
+from kgreason.data.formats.neo4j import is_header
 from kgreason.data.raw_table import UNPACKING, Raw, damaged, open_bytes
 from kgreason.data.row_conditions import filtered, parse
 from kgreason.data.source_options import Options, normal, read_options
@@ -73,12 +76,42 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
         check_content(source)
         size = source.path.stat().st_size if source.path.is_file() else 0
         claim((1 + (kind in _TEXT)) * size)  # text is temporarily held twice
-        read = function_of(READERS[kind])
+        neo4j = has_neo4j_header(source, options)
+        read = function_of(READERS["neo4j" if neo4j else kind])
         if source.query is not None:
             queried: Raw = read(source.path, options, source.query, source.place)
             return queried
         raw: Raw = read(source.path, options)
+        if neo4j:
+            note = f"{source.path}: read as an import file of Neo4j, as its header says"
+            raw = replace(raw, notes=(note, *raw.notes))
         return raw if kind in DATABASES or raw.vertices is not None else filtered(raw, options)
+
+
+def has_neo4j_header(source: SourceSpec, options: Options) -> bool:
+    """Whether the first line of a CSV or TSV file is a header of a Neo4j import file."""
+    kind, path = source.kind(), source.path
+    if kind not in DELIMITERS or options.header is False or not path.is_file():
+        return False
+    first = next(records(path, options, options.delimiter or DELIMITERS[kind]), None)
+    return first is not None and is_header(first[1])
+
+
+def format_of(source: SourceSpec) -> str:
+    """Format of a file, or its extension if that is more specific; ``query`` for a query over files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> format_of(SourceSpec(Path("own.csv.gz"))), format_of(SourceSpec(Path("own.ttl")))
+    ('csv', 'ttl')
+    """
+    if source.query is not None and not source.path.is_file():
+        return "query"
+    kind = source.kind()
+    if kind in DELIMITERS and has_neo4j_header(source, understood(source)):
+        return "neo4j"
+    return "ttl" if kind == "rdf" and source.path.name.lower().removesuffix(".gz").endswith(".ttl") else kind
 
 
 def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:

@@ -18,8 +18,6 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.data.column_kinds import almost_numbers, interned, kinds, nullable, remarks, typed
 from kgreason.data.edge_checks import Rows, Titles, both_ways, loopless, scaled
 from kgreason.data.format_list import read_table, understood
-from kgreason.data.formats.delimited_text import records
-from kgreason.data.formats.neo4j import is_header
 from kgreason.data.predicate_rows import Selected, Shape, select
 from kgreason.data.raw_table import Raw
 from kgreason.data.source_options import normal
@@ -390,30 +388,6 @@ def first_files(program: CheckedProgram, data: Data) -> dict[str, SourceSpec | N
         predicate: first if isinstance(first := next(iter(sources), None), SourceSpec) else None
         for predicate, sources in given.items()
     }
-
-
-def format_of(source: SourceSpec) -> str:
-    """Format of a file, or its extension if that is more specific; ``query`` for a query over files.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> format_of(SourceSpec(Path("own.csv.gz"))), format_of(SourceSpec(Path("own.ttl")))
-    ('csv', 'ttl')
-    """
-    if source.query is not None and not source.path.is_file():
-        return "query"
-    name = source.path.name.lower().removesuffix(".gz")
-    kind = source.kind()
-    if (
-        kind in ("csv", "tsv")
-        and source.path.is_file()
-        and (options := understood(source)).header is not False
-    ):
-        delimiter = options.delimiter or ("," if kind == "csv" else "\t")
-        if is_header(next((cells for _, cells in records(source.path, options, delimiter)), [])):
-            return "neo4j"
-    return "ttl" if kind == "rdf" and name.endswith(".ttl") else kind
 
 
 Lookup = Callable[[str, tuple[Value, ...]], str | None]

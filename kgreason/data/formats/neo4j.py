@@ -18,7 +18,7 @@ import numpy as np
 
 from kgreason.base.arrays import arrow_csv, as_arrow, as_numpy, pa, pc, strings
 from kgreason.base.errors import DataError
-from kgreason.data.formats.delimited_text import read_columns, records
+from kgreason.data.formats.delimited import line_of, read_columns, records
 from kgreason.data.formats.field_text import pieces, texts
 from kgreason.data.formats.vertex_names import named, vertices_of
 from kgreason.data.raw_table import Column, Raw, no_file
@@ -323,8 +323,7 @@ def _delimiter(path: Path, options: Options) -> str:
 
 
 def _line(path: Path, own: bool, options: Options, row: int) -> int | None:
-    found = records(path, options, _delimiter(path, options))
-    return next(itertools.islice(found, row + own, None), (None, ()))[0]
+    return line_of(path, options, _delimiter(path, options), row + own)
 
 
 def _typed(column: Column, field: Field) -> Column:
