@@ -37,7 +37,7 @@ Data = Mapping[str, Any]
 """Sources by predicate: one source or a list of them.
 
 A source is a `SourceSpec`, a path, a string ``FILE?option=value`` or a table-like (see
-`kgreason.data.exchange.as_table`). A list of tuples is one table; a list of strings names files, but
+`kgreason.data.library_imports.as_table`). A list of tuples is one table; a list of strings names files, but
 for a unary predicate it holds its values.
 """
 

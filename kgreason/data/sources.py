@@ -216,7 +216,7 @@ def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec
     DataError
         If `given` is not a source, e.g. a single row that is not in a list.
     """
-    from kgreason.data.exchange import is_table
+    from kgreason.data.library_imports import is_table
 
     several = isinstance(given, (list, tuple)) and len(given) > 0
     if several and arity not in (None, 1) and _is_row(given, arity):
@@ -233,7 +233,7 @@ def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec
 
 def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool:
     """Whether a collection is a single row, rather than rows, tables or file names."""
-    from kgreason.data.exchange import is_table
+    from kgreason.data.library_imports import is_table
 
     if all(isinstance(g, str) for g in given):
         return len(given) == arity and not any("." in str(g) or "/" in str(g) for g in given)
@@ -249,6 +249,6 @@ def _source(predicate: str, given: object) -> SourceSpec | Raw:
         return SourceSpec(given)
     if isinstance(given, SourceSpec):
         return given
-    from kgreason.data.exchange import as_raw
+    from kgreason.data.library_imports import as_raw
 
     return as_raw(given, f"<{predicate}>")

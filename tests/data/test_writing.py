@@ -20,13 +20,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import DataError, ReleaseError, Span
+from kgreason.data import fact_columns as tables
 from kgreason.data import fact_writing as output
-from kgreason.data.exchange import facts_to_arrow
+from kgreason.data.fact_columns import facts_to_arrow
 from kgreason.data.fact_loading import load_facts
-from kgreason.data.fact_writing import write_facts, write_output, write_targets
-from kgreason.data.formats import field_text as tables
+from kgreason.data.fact_writing import check_outputs, write_facts, write_output, write_targets
 from kgreason.data.sources import SourceSpec
-from kgreason.data.target_checks import check_outputs
 from kgreason.data.targets import Target, column_names
 from kgreason.data.value_conversion import text
 from kgreason.engine.relations.fact_tables import Facts, Table

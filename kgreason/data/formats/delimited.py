@@ -21,7 +21,7 @@ import numpy.typing as npt
 from kgreason.base import memory
 from kgreason.base.arrays import arrow_csv, pa, pc
 from kgreason.base.errors import DataError
-from kgreason.data.formats.field_text import NESTED, columns_of, whole_pieces, write_lines
+from kgreason.data.fact_columns import NESTED, columns_of, whole_pieces, write_lines
 from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
 from kgreason.data.source_options import Options, delimiter_of, other_delimiter
 from kgreason.data.targets import Target

@@ -14,6 +14,7 @@ from kgreason.base import memory
 from kgreason.base.arrays import Lazy, pa
 from kgreason.base.errors import DataError
 from kgreason.base.interrupts import stoppable
+from kgreason.data.fact_columns import facts_to_arrow
 from kgreason.data.formats import sql
 from kgreason.data.raw_table import Raw, no_file
 from kgreason.data.row_conditions import condition
@@ -181,8 +182,6 @@ def write_duckdb(database: Target) -> AbstractContextManager[sql.Writer]:
 
 
 def _replace(connection: Any, name: str, facts: Any, predicate: str, names: Sequence[str]) -> None:
-    from kgreason.data.exchange import facts_to_arrow
-
     connection.register("kgreason_facts", facts_to_arrow(facts, predicate, names))
     connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM kgreason_facts")
     connection.unregister("kgreason_facts")

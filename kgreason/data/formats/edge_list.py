@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import DataError
-from kgreason.data.formats.field_text import TextColumn, check_weight, first_with, pieces, texts, write_lines
+from kgreason.data.fact_columns import TextColumn, check_weight, first_with, pieces, texts, write_lines
 from kgreason.data.formats.vertex_names import labelled, numbered, write_entries
 from kgreason.data.raw_table import Column, Raw, decoded, open_bytes, read_block, whole_lines
 from kgreason.data.source_options import Options, delimiter_of

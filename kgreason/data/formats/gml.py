@@ -16,8 +16,8 @@ from html.entities import html5
 from pathlib import Path
 
 from kgreason.base.errors import DataError
-from kgreason.data.formats.field_text import WEIGHTS, TextColumn, pieces, write_lines
-from kgreason.data.formats.field_text import texts as cells
+from kgreason.data.fact_columns import WEIGHTS, TextColumn, pieces, write_lines
+from kgreason.data.fact_columns import texts as cells
 from kgreason.data.formats.graphml import ID, LABEL, LINE, SOURCE, TARGET, WEIGHT, GraphBuilder
 from kgreason.data.formats.vertex_names import named, vertices_of
 from kgreason.data.raw_table import Raw, texts

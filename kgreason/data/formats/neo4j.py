@@ -18,8 +18,8 @@ import numpy as np
 
 from kgreason.base.arrays import arrow_csv, as_arrow, as_numpy, pa, pc, strings
 from kgreason.base.errors import DataError
+from kgreason.data.fact_columns import pieces, texts
 from kgreason.data.formats.delimited import line_of, read_columns, records
-from kgreason.data.formats.field_text import pieces, texts
 from kgreason.data.formats.vertex_names import named, vertices_of
 from kgreason.data.raw_table import Column, Raw, no_file
 from kgreason.data.source_options import Options

@@ -20,8 +20,8 @@ import numpy as np
 from kgreason.base import memory
 from kgreason.base.arrays import pa
 from kgreason.base.errors import DataError
+from kgreason.data.fact_columns import check_weight
 from kgreason.data.formats.edge_list import check_declared, check_indices, split_lines
-from kgreason.data.formats.field_text import check_weight
 from kgreason.data.formats.vertex_names import edges, named, vertices_of, write_entries
 from kgreason.data.raw_table import Raw, decoded, whole_lines
 from kgreason.data.source_options import Options

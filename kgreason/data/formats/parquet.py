@@ -11,7 +11,7 @@ from typing import Any
 from kgreason.base import memory
 from kgreason.base.arrays import pa, pc, pq
 from kgreason.base.errors import DataError
-from kgreason.data.formats.field_text import whole_pieces
+from kgreason.data.fact_columns import facts_to_arrow, whole_pieces
 from kgreason.data.raw_table import AGAIN, Raw, no_file
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
@@ -78,9 +78,7 @@ def _longest(path: Path, file: Any) -> int:
 
 
 def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str], _: Target) -> None:
-    """Write typed columns; see `kgreason.data.exchange.facts_to_arrow`."""
-    from kgreason.data.exchange import facts_to_arrow
-
+    """Write typed columns; see `kgreason.data.fact_columns.facts_to_arrow`."""
     tables = (facts_to_arrow(piece, predicate, names) for piece in whole_pieces(facts, predicate))
     first = next(tables)
     with pq.ParquetWriter(path, first.schema) as writer:

@@ -26,7 +26,7 @@ from kgreason.base.arrays import Lazy, arrow_csv, pa, pc
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.base.interrupts import stoppable
 from kgreason.base.printable import hidden
-from kgreason.data.formats.field_text import NESTED, columns_of, json_text, whole_pieces
+from kgreason.data.fact_columns import NESTED, columns_of, json_text, whole_pieces
 from kgreason.data.formats.sql import ONLY_READS, Writer, dotted, extra, quoted, refused, resolved
 from kgreason.data.raw_table import BLOCK, Column, Raw
 from kgreason.data.row_conditions import condition

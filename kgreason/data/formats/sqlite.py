@@ -20,8 +20,8 @@ from kgreason.base import memory
 from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import DataError
 from kgreason.base.interrupts import stoppable
+from kgreason.data.fact_columns import json_text
 from kgreason.data.formats import sql
-from kgreason.data.formats.field_text import json_text
 from kgreason.data.raw_table import Column, Raw, no_file
 from kgreason.data.row_conditions import condition
 from kgreason.data.source_options import Options

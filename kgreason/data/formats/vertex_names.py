@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from kgreason.base.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.base.errors import DataError
-from kgreason.data.formats.field_text import TextColumn, numbers, pieces, write_lines
+from kgreason.data.fact_columns import TextColumn, numbers, pieces, write_lines
 from kgreason.data.raw_table import Column, Raw, decoded, whole_lines
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target

@@ -1,34 +1,89 @@
-"""Columns of facts in the types of files and databases, or as text."""
+"""Columns of facts in the types of Arrow, for files, databases and libraries, or as text."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime
 from typing import IO, Any
 
 import numpy as np
 
 from kgreason.base.arrays import as_arrow, pa, pc, string_buffers, strings
 from kgreason.base.errors import DataError
-from kgreason.data.value_conversion import text
+from kgreason.data.raw_table import Column
+from kgreason.data.value_conversion import arrow_column, text
 from kgreason.engine.relations.fact_tables import Codes, Facts, Table, decode
 from kgreason.engine.relations.kinds import Kind
-from kgreason.language.values import Value, plain
+from kgreason.engine.relations.symbols import Symbols
+from kgreason.language.values import Null, Value, ordered, plain
 
-PIECE = 1 << 18
-"""Rows whose text stands in memory at once."""
-
-WHOLE_PIECE = 1 << 20
-"""Rows whose columns stand in memory at once, as many as Parquet keeps in one group."""
-
+PIECE = 1 << 18  # rows whose text stands in memory at once
+WHOLE_PIECE = 1 << 20  # rows whose columns stand in memory at once, as many as Parquet keeps in one group
 WEIGHTS = (Kind.INT, Kind.DOUBLE)
-"""Kinds of weights."""
-
-NESTED = frozenset({Kind.LIST, Kind.SET, Kind.ANY})
-"""Kinds of which Arrow may have no type."""
+NESTED = frozenset({Kind.LIST, Kind.SET, Kind.ANY})  # kinds of which Arrow may have no type
 
 TextColumn = Any
 """An Arrow array of large strings."""
+
+
+def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = None) -> pa.Table:
+    """Arrow table of the facts of a predicate, with columns ``c1, c2, ...`` unless named.
+
+    Dates are microsecond timestamps; lists and (sorted) sets are lists if their elements have one type. Labelled nulls
+    are strings such as ``_:n1``; a column with values of several types is text.
+
+    Examples
+    --------
+    >>> facts_to_arrow(Facts.from_rows({"own": [("a", "b", 0.6)]}), "own").to_pylist()
+    [{'c1': 'a', 'c2': 'b', 'c3': 0.6}]
+    """
+    table = facts.tables[predicate]
+    columns = [
+        _facts_column(kind, data, facts.symbols)
+        for kind, data in zip(table.kinds, table.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, names=list(names or (f"c{i + 1}" for i in range(table.arity))))
+
+
+def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
+    if kind is Kind.STRING:
+        return symbols.texts(data).cast(pa.string())
+    if kind is Kind.DOUBLE:
+        return as_arrow(np.ascontiguousarray(data).view(np.float64))
+    if kind is Kind.DATE:
+        return as_arrow(np.ascontiguousarray(data).view("datetime64[us]"))
+    if kind in (Kind.INT, Kind.BOOL):
+        return as_arrow(data.astype(bool) if kind is Kind.BOOL else data)
+    used, where = np.unique(data, return_inverse=True)
+    return _mixed(symbols.values(used.tolist())).take(as_arrow(where))
+
+
+def _mixed(values: Sequence[Value]) -> Column:
+    types = {type(v) for v in values}
+    if types and types <= {tuple, frozenset}:
+        return _lists(values)
+    if types & {tuple, frozenset}:
+        return pa.array([text(v) for v in values], pa.string())
+    column = arrow_column([_labelled(v) for v in values])
+    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
+
+
+def _labelled(value: Value) -> Value:
+    return str(value) if isinstance(value, Null) else value
+
+
+def _lists(values: Sequence[Any]) -> Column:
+    """Arrow column of lists and sets; text if their elements have several types."""
+    lists = [list(map(_labelled, ordered(v) if isinstance(v, frozenset) else v)) for v in values]
+    inner = {type(e) for v in lists for e in v}
+    if not inner:
+        return pa.array(lists, pa.list_(pa.string()))
+    if inner == {int, float}:
+        return pa.array([[float(text(e)) for e in v] for v in lists])
+    if len(inner) == 1 and inner <= {int, float, str, bool, datetime}:
+        return pa.array(lists)
+    return pa.array([text(v) for v in values], pa.string())
 
 
 def pieces(facts: Facts, predicate: str) -> Iterator[slice]:
@@ -118,8 +173,6 @@ def columns_of(
     facts: Facts, predicate: str, written: Collection[Kind], write: Callable[[Value], str] = text
 ) -> list[Any]:
     """Arrow columns of facts; columns of the kinds `written` are strings formatted by `write`."""
-    from kgreason.data.exchange import facts_to_arrow
-
     table = facts.tables[predicate]
     columns: list[Any] = list(facts_to_arrow(facts, predicate).columns)
     for place, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):

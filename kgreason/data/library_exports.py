@@ -1,19 +1,15 @@
-"""Import and export of graphs as NetworkX, igraph, Arrow, pandas and Polars objects."""
+"""Export of graphs and facts as Arrow, pandas, Polars, NetworkX and igraph objects."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast, overload
-
-import numpy as np
 
 from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import CallError, DataError
-from kgreason.data.exchange.arrow import array, as_frame, as_polars, in_memory, needed
-from kgreason.data.raw_table import Raw
-from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices, Weights
+from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.graph.tables import GraphTables, Tabular
 
 if TYPE_CHECKING:
@@ -23,7 +19,62 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Export
+def as_frame(table: pa.Table) -> pd.DataFrame:
+    """Convert an Arrow table to a pandas DataFrame.
+
+    Raises
+    ------
+    DataError
+        If pandas is not installed; the hint contains the install command.
+    """
+    needed("pandas", "a DataFrame", "to_pandas", "to_arrow does without")
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def as_polars(table: pa.Table) -> pl.DataFrame:
+    """Convert an Arrow table to a Polars DataFrame.
+
+    Raises
+    ------
+    DataError
+        If Polars is not installed; the hint contains the install command.
+    """
+    library = needed("polars", "a Polars DataFrame", "to_polars", "to_arrow does without")
+    frame: pl.DataFrame = library.from_arrow(table)
+    return frame
+
+
+def needed(package: str, what: str, asked: str, instead: str = "") -> Any:
+    """Import an optional package that a result type requires.
+
+    Parameters
+    ----------
+    what
+        Description of the result, for the message.
+    asked
+        The function that was called.
+    instead
+        Alternative without the package, for the hint.
+
+    Raises
+    ------
+    DataError
+        If the package is not installed; the hint contains the install command.
+
+    Examples
+    --------
+    >>> needed("future_graphics", "a hologram", "to_hologram", "to_networkx does without")
+    Traceback (most recent call last):
+    kgreason.base.errors.DataError: to_hologram: a hologram needs the package future_graphics, which is not installed
+      help: pip install future_graphics; to_networkx does without
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError:
+        hint = f"pip install {package}" + f"; {instead}" * bool(instead)
+        message = f"{what} needs the package {package}, which is not installed"
+        raise DataError(asked, message, hint=hint) from None
 
 
 @dataclass(frozen=True)
@@ -299,217 +350,3 @@ def as_igraph(whole: Plain) -> igraph.Graph:
         edge_attrs=carried,
     )
     return made
-
-
-# Import
-
-
-@dataclass(frozen=True)
-class Foreign:
-    """A graph of another library.
-
-    Attributes
-    ----------
-    labels
-        Text of each vertex, unique.
-    source, target
-        int64 vertex numbers, shape (m,).
-    values
-        Edge attributes by name; lists of m values, `None` where an edge lacks it.
-    directed
-        Whether the graph is directed.
-    """
-
-    labels: list[str]
-    source: Vertices
-    target: Vertices
-    values: Mapping[str, Sequence[Any]]
-    directed: bool
-
-    def __post_init__(self) -> None:
-        if len(set(self.labels)) != len(self.labels):
-            twice = Counter(self.labels).most_common(1)[0][0]
-            what = f"two vertices of the graph have the same text, {twice!r}"
-            raise DataError("<graph>", what, hint="relabel them")
-
-    def as_raw(self, name: str) -> Raw:
-        """Source table of the edges whose relation is the predicate that `name` names.
-
-        Raises
-        ------
-        DataError
-            If edges have several relations and none is that one, or only some have a weight.
-        """
-        rows, wanted = np.arange(len(self.source)), name.strip("<>")
-        said = self.values.get("relation", ())
-        known = set(said) - {None}
-        if wanted in known:
-            rows = np.flatnonzero([one in (None, wanted) for one in said])
-        elif len(known) > 1:
-            raise DataError(
-                name,
-                f"edges of the graph are of the relations {', '.join(sorted(map(str, known)))}, none of {wanted!r}",
-                hint="the edge attribute relation says which predicate an edge is of: name it as the rules do",
-            )
-        weights = self._weights(rows, name, "of the graph")
-        labels = np.array(self.labels, dtype=object)
-        columns = [array(name, labels[end[rows]].tolist()) for end in (self.source, self.target)]
-        columns += [] if weights is None else [array(name, weights)]
-        return Raw(
-            name,
-            ("source", "target", "weight")[: len(columns)],
-            tuple(columns),
-            lambda _: None,
-            named=False,
-            graph=True,
-            undirected=None if self.directed else np.ones(len(rows), dtype=bool),
-            vertices=in_memory(name, ("id",), [array(name, self.labels)]),
-            memory=True,
-            attributes=tuple(sorted(self.values.keys() - {"relation", "weight"})),
-        )
-
-    def as_graph(self, relation: str) -> KnowledgeGraph:
-        """Convert to a knowledge graph; undirected edges become edges in both directions.
-
-        Parameters
-        ----------
-        relation
-            Relation name of edges without attribute ``relation``.
-
-        Raises
-        ------
-        DataError
-            If only some edges of a relation have a weight, or a weight is not a number.
-        """
-        names = self.values.get("relation") or [None] * len(self.source)
-        rows: dict[str, list[int]] = {} if names else {relation: []}
-        for row, name in enumerate(names):
-            rows.setdefault(relation if name is None else str(name), []).append(row)
-        found = {name: self._relation(name, np.array(some, dtype=np.int64)) for name, some in rows.items()}
-        return KnowledgeGraph(np.array(self.labels, dtype=object), found).distinct()
-
-    def _relation(self, name: str, rows: Vertices) -> Relation:
-        weights = self._weights(rows, "<graph>", f"of {name!r}")
-        weight = None if weights is None else _numbers(weights)
-        source, target = self.source[rows], self.target[rows]
-        if not self.directed:
-            back = source != target
-            source, target = np.concatenate([source, target[back]]), np.concatenate([target, source[back]])
-            weight = None if weight is None else np.concatenate([weight, weight[back]])
-        return Relation(source, target, weight)
-
-    def _weights(self, rows: Vertices, file: str, of: str) -> list[Any] | None:
-        """Weights of some edges; `None` if none of them has one."""
-        every = self.values.get("weight")
-        weights = [] if every is None else [every[row] for row in rows.tolist()]
-        absent = sum(w is None for w in weights)
-        if absent == len(weights):
-            return None
-        if absent:
-            raise DataError(
-                file,
-                f"{absent} of the {len(rows)} edges {of} have no weight",
-                hint="give each edge of a relation a weight, or none",
-            )
-        return weights
-
-
-def _numbers(values: Sequence[Any]) -> Weights:
-    try:
-        found = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        what = f"a weight is no number: {error}"
-        raise DataError("<graph>", what, hint="make the attribute weight a number") from error
-    if not np.isfinite(found).all():
-        row = int(np.argmin(np.isfinite(found)))
-        what = f"a weight is no number: that of edge {row + 1} is {values[row]!r}"
-        raise DataError("<graph>", what, hint="give the edge a weight, or take it out")
-    return found
-
-
-def is_networkx(obj: object) -> bool:
-    """Whether an object is, or looks like, a NetworkX graph."""
-    return hasattr(obj, "adjacency") and hasattr(obj, "edges")
-
-
-def is_igraph(obj: object) -> bool:
-    """Whether an object is, or looks like, a graph of igraph."""
-    return hasattr(obj, "get_edgelist") and hasattr(obj, "vs") and hasattr(obj, "es")
-
-
-def as_foreign(obj: Any) -> Foreign | None:
-    """Convert a graph of another library or of kgreason; `None` if the object is neither."""
-    if isinstance(obj, KnowledgeGraph):
-        obj = to_networkx(obj)
-    if is_networkx(obj):
-        return _taken_networkx(obj)
-    return _taken_igraph(obj) if is_igraph(obj) else None
-
-
-def _taken_networkx(graph: Any) -> Foreign:
-    number = {v: i for i, v in enumerate(graph.nodes)}
-    edges = list(graph.edges(data=True))
-    names = dict.fromkeys(str(name) for _, _, data in edges for name in data)
-    return Foreign(
-        [str(v) for v in graph.nodes],
-        np.array([number[s] for s, _, _ in edges], dtype=np.int64),
-        np.array([number[t] for _, t, _ in edges], dtype=np.int64),
-        {name: [data.get(name) for _, _, data in edges] for name in names},
-        bool(graph.is_directed()),
-    )
-
-
-def _taken_igraph(graph: Any) -> Foreign:
-    names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
-    if any(name is None for name in names):
-        raise DataError(
-            "<graph>", "some vertices of the graph have no name", hint="name all of them, or none"
-        )
-    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    carried = {name: graph.es[name] for name in graph.es.attributes()}
-    labels = [str(name) for name in names]
-    return Foreign(labels, ends[:, 0].copy(), ends[:, 1].copy(), carried, bool(graph.is_directed()))
-
-
-def from_networkx(graph: nx.Graph[Any], relation: str = "edge") -> KnowledgeGraph:
-    """Knowledge graph from a NetworkX graph of any type; undirected edges become edges in both directions.
-
-    Vertex labels are the text of the nodes. Of the edge attributes only ``relation`` and ``weight`` are read, and no
-    node attributes: a release must not contain them.
-
-    Parameters
-    ----------
-    relation
-        Relation name of edges without attribute ``relation``.
-
-    Raises
-    ------
-    DataError
-        If two nodes have the same text, or only some edges of a relation have a weight.
-    """
-    return _taken_networkx(graph).as_graph(relation)
-
-
-def from_igraph(graph: igraph.Graph, relation: str = "edge") -> KnowledgeGraph:
-    """Knowledge graph from a graph of igraph; undirected edges become edges in both directions.
-
-    Vertex labels are the attribute ``name``, else the indices. Of the edge attributes only ``relation`` and ``weight``
-    are read: a release must not contain others.
-
-    Parameters
-    ----------
-    relation
-        Relation name of edges without attribute ``relation``.
-
-    Raises
-    ------
-    DataError
-        If two vertices have the same name, or only some edges of a relation have a weight.
-
-    Examples
-    --------
-    >>> import igraph
-    >>> from_igraph(igraph.Graph([(0, 1), (1, 2)], directed=True), relation="own")
-    <KnowledgeGraph with 3 vertices; own: 2 edges>
-    """
-    return _taken_igraph(graph).as_graph(relation)
