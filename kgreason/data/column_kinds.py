@@ -83,19 +83,9 @@ def typed(
     symbols: Symbols,
     fresh: Fresh,
 ) -> tuple[Codes, ...]:
-    """Encode the columns of a selection.
+    """Encode the columns of a selection; `DataError` at the first value that does not have the kind of its column.
 
-    Parameters
-    ----------
-    kinds
-        Kind of the values at each position.
-    nulls
-        Positions with labelled nulls next to values; encoded as `Kind.ANY`.
-
-    Raises
-    ------
-    DataError
-        At the first value that does not have the kind of its column.
+    Missing cells at the positions `nulls` become labelled nulls; these columns are of kind ANY.
     """
     columns: dict[int, Codes] = {}
     for position, kind in enumerate(kinds):
@@ -337,13 +327,7 @@ def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[
 
 
 def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, ...]:
-    """Notes about ambiguous cells: names with surrounding blanks, percentages among plain numbers.
-
-    Parameters
-    ----------
-    kinds
-        Kind of the values at each position.
-    """
+    """Notes about ambiguous cells: names with surrounding blanks, percentages among plain numbers."""
     if not table.columns:
         return ()
 

@@ -26,17 +26,7 @@ _HALF = float(np.finfo(np.float64).max) / 2
 
 @dataclass(frozen=True)
 class Rows:
-    """Typed rows with their position in the source table.
-
-    Attributes
-    ----------
-    columns
-        Codes, one array per column.
-    raw
-        The source table.
-    rows
-        Row number in `raw`, int64.
-    """
+    """Typed rows: codes by column, the source table, and the row number in it of each row (int64)."""
 
     columns: tuple[Codes, ...]
     raw: Raw
@@ -103,18 +93,7 @@ class Written(NamedTuple):
 def check_range(
     edge: str, parts: Sequence[Rows], written: Written, progress: Progress, *, strict: bool
 ) -> None:
-    """Check that all weights are in [0,1].
-
-    Parameters
-    ----------
-    strict
-        Raise an error for a weight outside [0,1]; else report the number of such weights.
-
-    Raises
-    ------
-    DataError
-        At the first weight outside [0,1], if `strict`.
-    """
+    """Check that all weights are in [0,1]; unless `strict`, weights outside are not an error, but reported."""
     outside, error, value = 0, None, 0.0
     for rows in (*parts, None):
         weights = written.weights if rows is None else rows.columns[2].view(np.float64)
@@ -205,13 +184,7 @@ def tell_sums(
 
 @dataclass(frozen=True)
 class Titles:
-    """Column names of a predicate in a table.
-
-    Attributes
-    ----------
-    doubtful
-        Whether they may be data.
-    """
+    """Column names of a predicate in a table; if `doubtful`, they may be data."""
 
     names: tuple[str, ...]
     raw: Raw
@@ -238,15 +211,8 @@ def published(found: Sequence[Titles], arity: int) -> tuple[str, ...]:
 def check_titles(titles: Titles, labels: frozenset[str]) -> None:
     """Check that column names are not data: a release would publish them and lack their edge.
 
-    Parameters
-    ----------
-    labels
-        Vertex labels without surrounding blanks; those that equal a column name suffice.
-
-    Raises
-    ------
-    DataError
-        If a name is a vertex or, in a file, a number.
+    A name must not be a vertex or, in a file, a number. `labels` are the vertex labels, without surrounding blanks, or
+    those of them that equal a column name.
     """
     for name in titles.names:
         number = not titles.raw.memory and NUMBER.fullmatch(name)  # default names of columns in memory

@@ -93,14 +93,7 @@ def pieces(facts: Facts, predicate: str) -> Iterator[slice]:
 
 
 def numbers(kind: Kind, data: Codes) -> TextColumn:
-    """Integers or doubles as the shortest text with the same value; doubles contain a point.
-
-    Examples
-    --------
-    >>> from kgreason.engine.relations.fact_tables import doubles
-    >>> numbers(Kind.DOUBLE, doubles(np.array([0.5, 2.0, 1e-300]))).to_pylist()
-    ['0.5', '2.0', '1.0e-300']
-    """
+    """Integers or doubles as the shortest text with the same value; doubles contain a point."""
     data = np.ascontiguousarray(data)
     if kind is Kind.INT:
         return as_arrow(data).cast(pa.large_string())
@@ -124,13 +117,7 @@ def texts(kind: Kind, data: Codes, facts: Facts, form: Callable[[str], str] | No
 
 
 def check_weight(file: str, predicate: str, table: Table, names: Sequence[str], format: str) -> None:
-    """Check that weights are numbers.
-
-    Raises
-    ------
-    DataError
-        If they are not; names the column.
-    """
+    """Check that weights are numbers."""
     if table.arity > 2 and table.kinds[2] not in WEIGHTS:
         raise DataError(
             file,

@@ -280,8 +280,6 @@ def convert(
 def predicate_of(path: Path) -> str:
     """Derive a predicate name from a file name.
 
-    Examples
-    --------
     >>> predicate_of(Path("out.own")), predicate_of(Path("Share register.2024.csv"))
     ('own', 'share_register')
     """
@@ -439,13 +437,7 @@ def check_outputs(
 
 
 def bound_targets(program: CheckedProgram, predicates: Sequence[str]) -> Plan:
-    """Targets of the ``@bind`` annotations of some outputs.
-
-    Raises
-    ------
-    ProgramError
-        If the rules are not allowed to write there.
-    """
+    """Targets of the ``@bind`` annotations of some outputs."""
     wanted = [bind for bind in program.targets if bind.predicate in predicates]
     for bind in wanted:
         program.permit(bind.span)
@@ -458,13 +450,7 @@ def check_plan(
     program: CheckedProgram | None = None,
     read: Mapping[str, Any] | None = None,
 ) -> None:
-    """Check arities, packages and locations of outputs; sources are never overwritten.
-
-    Raises
-    ------
-    DataError, ReleaseError
-        For the first output that cannot be written.
-    """
+    """Check arities, packages and locations of outputs; sources are never overwritten."""
     binds = program.binds if program else ()
     sources = [*((b.predicate, place_of(b, written=False)) for b in binds), *_given(read or {})]
     for predicate, target in plan:
@@ -506,20 +492,7 @@ def _check_writable(path: Path) -> None:
 
 
 def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:
-    """Check that a format supports the arity of a predicate.
-
-    Raises
-    ------
-    DataError
-        If it does not; the message states the supported arities.
-
-    Examples
-    --------
-    >>> check_arity("own.mtx", "own", 4, "mtx")
-    Traceback (most recent call last):
-    kgreason.base.errors.DataError: own.mtx: own has 4 arguments, mtx files have places for 1 to 3
-      help: write another format
-    """
+    """Check that a format supports the arity of a predicate."""
     least, most = ARITIES.get(format, (0, None))
     if arity is None or (least <= arity and (most is None or arity <= most)):
         return

@@ -122,13 +122,7 @@ def start(files: Sequence[str], out: Path | None = None) -> Start:
 
 
 def guess(table: Table) -> None:
-    """Assign roles to the columns of a table, with reasons; a table without roles gets an error.
-
-    Raises
-    ------
-    DataError
-        If columns named by the user do not exist or cannot be read.
-    """
+    """Assign roles to the columns of a table, with reasons; a table without roles gets an error."""
     stated, kind = table.stated("columns"), next(iter(table.stated("relation")), None)
     titles = {c.name for c in table.columns[1:]} if table.raw.named else set()
     keys = [c for c in table.keys if c.has("id") or not c.numeric]

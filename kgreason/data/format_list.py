@@ -144,11 +144,6 @@ def check_content(source: SourceSpec) -> None:
     """Check that the content of a file does not begin as one of another format.
 
     An explicit ``format=`` option is trusted.
-
-    Raises
-    ------
-    DataError
-        If it does; the message names the detected format.
     """
     kind, path = source.kind(), source.path
     if kind in _PACKED or source.query is not None or source.server or not path.is_file():

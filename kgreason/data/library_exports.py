@@ -46,24 +46,8 @@ def as_polars(table: pa.Table) -> pl.DataFrame:
 
 
 def needed(package: str, what: str, asked: str, instead: str = "") -> Any:
-    """Import an optional package that a result type requires.
+    """Import an optional package; without it a `DataError` says which result `what` of the function `asked` needs it.
 
-    Parameters
-    ----------
-    what
-        Description of the result, for the message.
-    asked
-        The function that was called.
-    instead
-        Alternative without the package, for the hint.
-
-    Raises
-    ------
-    DataError
-        If the package is not installed; the hint contains the install command.
-
-    Examples
-    --------
     >>> needed("future_graphics", "a hologram", "to_hologram", "to_networkx does without")
     Traceback (most recent call last):
     kgreason.base.errors.DataError: to_hologram: a hologram needs the package future_graphics, which is not installed
@@ -81,16 +65,8 @@ def needed(package: str, what: str, asked: str, instead: str = "") -> Any:
 class Plain:
     """A graph in a library-independent form.
 
-    Attributes
-    ----------
-    labels
-        Vertex labels.
-    vertices
-        Vertex attributes by name; lists of n values.
-    relations
-        Arrow table of the edges of each relation: the labels of both ends, and the edge attributes.
-    mutual
-        Undirected relations; their tables contain each edge once.
+    `vertices` are lists of n values by attribute; `relations` tables of the labels of both ends and the attributes of
+    edges; `mutual` the undirected relations, whose tables contain each edge once.
     """
 
     labels: list[str]

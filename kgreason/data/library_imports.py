@@ -108,13 +108,7 @@ def has_interface(obj: object) -> bool:
 
 
 def from_arrow(obj: Any, name: str) -> Raw:
-    """Table from an Arrow Table or RecordBatch, or an object that exports one.
-
-    Raises
-    ------
-    DataError
-        If the exported object is not a table.
-    """
+    """Table from an Arrow Table or RecordBatch, or an object that exports one."""
     if isinstance(obj, pa.RecordBatch):
         obj = pa.Table.from_batches([obj])
     table = obj if isinstance(obj, pa.Table) else _taken(obj, name)
@@ -290,13 +284,7 @@ class Foreign:
             raise DataError("<graph>", what, hint="relabel them")
 
     def as_raw(self, name: str) -> Raw:
-        """Source table of the edges whose relation is the predicate that `name` names.
-
-        Raises
-        ------
-        DataError
-            If edges have several relations and none is that one, or only some have a weight.
-        """
+        """Source table of the edges whose relation is the predicate that `name` names."""
         rows, wanted = np.arange(len(self.source)), name.strip("<>")
         said = self.values.get("relation", ())
         known = set(said) - {None}
@@ -328,15 +316,7 @@ class Foreign:
     def as_graph(self, relation: str) -> KnowledgeGraph:
         """Convert to a knowledge graph; undirected edges become edges in both directions.
 
-        Parameters
-        ----------
-        relation
-            Relation name of edges without attribute ``relation``.
-
-        Raises
-        ------
-        DataError
-            If only some edges of a relation have a weight, or a weight is not a number.
+        `relation` is that of edges without the attribute ``relation``.
         """
         names = self.values.get("relation") or [None] * len(self.source)
         rows: dict[str, list[int]] = {} if names else {relation: []}

@@ -29,24 +29,9 @@ _SHOWN = 1000  # rows used for guesses
 class Shape:
     """Columns that a predicate requires of a table.
 
-    Attributes
-    ----------
-    predicate
-        Name of the predicate, for messages.
-    arity
-        Number of columns.
-    kinds
-        Kind per position; `None`: inferred from the values.
-    columns
-        Column per position by name or 1-based number; `None`: the column at that position.
-    percent
-        Positions whose values are percentages.
-    edge
-        Whether positions 0 and 1 are vertices and position 2 is a weight.
-    node
-        Whether position 0 is a vertex.
-    places
-        Locations of ``@mapping`` annotations by position.
+    By position: `kinds` (`None`: inferred from the values); `columns` by name or 1-based number (`None`: the column at
+    that position); `places`, where an ``@mapping`` stands. Values at the positions `percent` are percentages.
+    Positions 0 and 1 of an `edge` are vertices and position 2 is a weight; position 0 of a `node` is a vertex.
     """
 
     predicate: str
@@ -63,14 +48,8 @@ class Shape:
 class Selected:
     """Columns of a predicate without rows that are skipped for missing cells; `rows` are row numbers in `raw`.
 
-    Attributes
-    ----------
-    ones
-        Whether the last column is not in the source but consists of weights 1.
-    percent
-        Whether plain numbers of the last column are percentages.
-    holes
-        Missing cells, column by column, that become labelled nulls; `None`: there are none.
+    If `ones`, the last column is not in the source but consists of weights 1; if `percent`, its plain numbers are
+    percentages. `holes` are the missing cells of each column that become labelled nulls, if any.
     """
 
     raw: Raw
@@ -97,13 +76,7 @@ class Selected:
 
 
 def select(raw: Raw, shape: Shape, options: Options) -> Selected:
-    """Select columns by the options, the mapping or their positions.
-
-    Raises
-    ------
-    DataError
-        If the columns do not match the arity, or a cell is empty (unless `missing` allows it).
-    """
+    """Select columns by the options, the mapping or their positions."""
     if raw.vertices is not None:
         wanted = shape.arity == 1 if options.vertices is None else options.vertices
         raw = filtered(raw.vertices if wanted else raw, options)
@@ -264,18 +237,7 @@ def _delimiter_hint(raw: Raw) -> str | None:
 
 
 def position(raw: Raw, name: str, mapped: str | None = None) -> int:
-    """Index of a column given by its name or 1-based number.
-
-    Parameters
-    ----------
-    mapped
-        Location of the ``@mapping`` that names the column, for messages.
-
-    Raises
-    ------
-    DataError
-        If there is no such column.
-    """
+    """Index of a column given by its name or 1-based number; `mapped` locates the ``@mapping`` that names it."""
     if name in raw.names:
         return raw.names.index(name)
     number = int64(name) if name.isdecimal() else None

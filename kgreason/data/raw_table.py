@@ -32,11 +32,6 @@ def damaged(file: str) -> Iterator[None]:
 
     Readers report the line where they can; this handles the remaining exceptions. Defects of kgreason (a `TypeError`, a
     `KeyError`) are not converted.
-
-    Raises
-    ------
-    DataError
-        For errors of the operating system, memory, gzip, a decoder or Arrow.
     """
     try:
         yield
@@ -158,11 +153,6 @@ def arrow_stream(path: Path, encoding: str) -> Any:
 
     An Arrow-native stream is required: a thread of Arrow may release the stream during interpreter shutdown, which
     aborts the process if the stream is a Python object.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be opened, or is not in this encoding.
     """
     if encoding in ("utf-8", "utf8"):
         return pa.input_stream(str(path), compression="gzip" if _packed(path) else None)
@@ -213,13 +203,7 @@ def _packed(path: Path) -> bool:
 
 
 def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
-    """Blocks of a file, each ending at a line end.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or decompressed.
-    """
+    """Blocks of a file, each ending at a line end."""
     with open_bytes(path) as stream:
         rest: list[bytes] = []
         while block := read_block(path, stream, size):
@@ -308,15 +292,7 @@ _ZIP = b"PK\x03\x04"
 def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
     """Parse an XML file with the handlers of a parser; entity declarations are refused.
 
-    Parameters
-    ----------
-    hint
-        Hint for a file that is not well-formed.
-
-    Raises
-    ------
-    DataError
-        If the file is not well-formed, or has an encoding that expat does not support.
+    `hint` is for a file that is not well-formed.
     """
     file = str(path)
 

@@ -113,13 +113,6 @@ class _Wrong(Exception):
 def parse(place: str, expression: str) -> Tree[Token]:
     """Parse an expression.
 
-    Raises
-    ------
-    DataError
-        If the syntax is invalid; the message contains the position.
-
-    Examples
-    --------
     >>> print(parse("own.csv", "type = 'owner'").pretty().expandtabs(1).strip())
     comparison
       name type
@@ -271,11 +264,6 @@ def condition(
         PostgreSQL syntax, in which a backslash in a string or a pattern may be an escape character.
     insensitive
         SQL function applied to both sides of ILIKE, for databases without this operator.
-
-    Raises
-    ------
-    DataError
-        If the expression is invalid, or names no column of the table.
     """
     written: str = _Sql(names, escaped, insensitive).of(place, expression)
     return written
@@ -316,13 +304,7 @@ class _Sql(_Meaning):
 
 
 def filtered(raw: Raw, options: Options) -> Raw:
-    """Rows of a table that satisfy the option ``where``; rows for which the condition is null do not.
-
-    Raises
-    ------
-    DataError
-        If the expression is invalid, names no column, or compares incomparable values.
-    """
+    """Rows of a table that satisfy the option ``where``; rows for which the condition is null do not."""
     if options.where is None or not raw.columns:
         return raw
     columns = {**raw.extra, **dict(zip(raw.names, raw.columns, strict=True))}

@@ -32,13 +32,7 @@ _DELIMITERS = {
 
 
 def delimiter_of(file: str, text: str) -> str:
-    """Parse a delimiter: a character or its name.
-
-    Raises
-    ------
-    DataError
-        If it is not a single character.
-    """
+    """Parse a delimiter: a character or its name."""
     character = _DELIMITERS.get(text.lower(), text)
     if len(character) != 1:
         raise DataError(
@@ -293,17 +287,9 @@ _OPTIONS = {option.spelling.lower(): option for option in _ALL}
 
 
 def read_options(file: str, given: Mapping[str, str], format: str | None = None) -> Options:
-    """Parse the options of a source.
+    """Parse the options of a source; `format` is `None` if it is not known yet.
 
-    Parameters
-    ----------
-    format
-        Format of the source; `None`: not known yet.
-
-    Raises
-    ------
-    DataError
-        If a name or value is unknown (the hint lists those allowed), or the option does not apply to the format.
+    An unknown name or value, or an option that does not apply to the format, is a `DataError`.
     """
     options = normal(given)
     for name, value in options.items():
@@ -356,13 +342,7 @@ def _check_known(file: str, name: str, value: str) -> None:
 
 
 def check_value(file: str, name: str, value: str) -> None:
-    """Check the value of an option, whose name is in lower case.
-
-    Raises
-    ------
-    DataError
-        If the value is not allowed; the message lists the allowed values.
-    """
+    """Check the value of an option, whose name is in lower case."""
     if name in ("port", "connect_timeout") and not value.isdecimal():
         raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
     option = _OPTIONS.get(name)
@@ -375,13 +355,7 @@ def check_value(file: str, name: str, value: str) -> None:
 
 
 def other_delimiter(text: str, used: str | None = None) -> str | None:
-    """Hint at the delimiter that a line read as one field appears to use; `None` if there is none.
-
-    Examples
-    --------
-    >>> other_delimiter("owner;company;share")
-    "is the delimiter ';'? (delimiter=;)"
-    """
+    """Hint at the delimiter that a line read as one field appears to use; `None` if there is none."""
     mark = next((c for c in ";\t|," if c in text and c != used), None)
     if mark is None:
         return None

@@ -209,13 +209,7 @@ def _parse_address(text: str) -> SourceSpec:
 
 
 def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec | Raw]:
-    """Files and tables of one predicate.
-
-    Raises
-    ------
-    DataError
-        If `given` is not a source, e.g. a single row that is not in a list.
-    """
+    """Files and tables of one predicate."""
     from kgreason.data.library_imports import is_table
 
     several = isinstance(given, (list, tuple)) and len(given) > 0

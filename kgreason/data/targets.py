@@ -40,8 +40,6 @@ def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[s
 def free(name: str, taken: Sequence[str]) -> str:
     """Append a number to a name that is already taken, ignoring case as databases do.
 
-    Examples
-    --------
     >>> free("share", ["Share"])
     'share_2'
     """

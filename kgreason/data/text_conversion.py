@@ -253,13 +253,7 @@ def infer(column: Column, decimal: str = ".") -> Kind:
 
 
 def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = ".") -> Codes:
-    """Encode a `plain` column of numbers, truth values or dates without missing cells; see `Kind`.
-
-    Raises
-    ------
-    CastError
-        If a value does not fit.
-    """
+    """Encode a `plain` column of numbers, truth values or dates without missing cells; see `Kind`."""
     if isinstance(column, Objects):
         row = next((i for i, value in enumerate(column) if isinstance(value, Null)), 0)
         raise CastError(row, text_of(column[row]), EXPECTED[kind])
@@ -283,11 +277,6 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
     """Doubles of a `plain` column; ``8.15%`` is the double nearest to 0.0815, as is 8.15 with `percent`.
 
     With the `decimal` comma it is written ``8,15%``; points are then thousands separators.
-
-    Raises
-    ------
-    CastError
-        If a value is not a finite number.
     """
     if is_text(column):
         text = pc.ascii_trim_whitespace(column)

@@ -114,12 +114,8 @@ class Objects(Sequence[Any]):
 class Large(Objects):
     """A column with numbers that no single numeric type represents; the consumer decides how to convert them.
 
-    These are integers beyond 64 bits and, next to doubles, integers that no double equals.
-
-    Attributes
-    ----------
-    rounded
-        Whether the source has rounded them already.
+    These are integers beyond 64 bits and, next to doubles, integers that no double equals; if `rounded`, the source has
+    rounded them already.
     """
 
     def __init__(self, values: Iterable[Any], *, rounded: bool = False) -> None:
@@ -127,13 +123,7 @@ class Large(Objects):
         self.rounded = rounded
 
     def wanted(self, kind: Kind | None) -> Column:
-        """The column converted to strings or doubles.
-
-        Raises
-        ------
-        CastError
-            If another kind is wanted, or a number exceeds the range of doubles.
-        """
+        """The column converted to strings or doubles."""
         if kind is Kind.STRING and not self.rounded:
             return pa.array([None if v is None else text(v) for v in self.values], pa.large_string())
         if kind is not Kind.DOUBLE:
@@ -204,11 +194,6 @@ def arrow_column(values: Sequence[object]) -> Column:
 
     Integers and doubles combine to doubles; values of any other two types except lists combine to text. Next to
     labelled nulls values are unchanged.
-
-    Raises
-    ------
-    CastError
-        If the language has no such value, or lists are mixed with other values.
     """
     types = frozenset(map(type, values)) - {type(None)}
     if types in _ARROW and datetime not in types:
@@ -249,15 +234,7 @@ def _large(values: Sequence[Any]) -> bool:
 
 
 class Gathered:
-    """A column collected piece by piece while a file is read; pieces are Arrow arrays where types permit.
-
-    Examples
-    --------
-    >>> column = Gathered()
-    >>> column.add([1, 2]); column.pad(3); column.add([0.5])
-    >>> column.whole().to_pylist()
-    [1.0, 2.0, None, 0.5]
-    """
+    """A column collected piece by piece while a file is read; pieces are Arrow arrays where types permit."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[Column, Sequence[Any] | None]] = []
@@ -285,13 +262,7 @@ class Gathered:
         self._rows += len(values)
 
     def whole(self) -> Column:
-        """The column, as `arrow_column` would return it for all values at once.
-
-        Raises
-        ------
-        CastError
-            If the language has no such value, or lists are mixed with other values.
-        """
+        """The column, as `arrow_column` would return it for all values at once."""
         whole = not any(isinstance(made, Objects) for made, _ in self._pieces)
         types = {made.type for made, _ in self._pieces if made.type != pa.null()} if whole else set()
         if not types and whole:
@@ -310,11 +281,6 @@ def checked(value: Any, row: int, level: int = 0) -> Any:
     """Convert a value of Python, Arrow, SQL or JSON to a rule value; `None` within a list is kept.
 
     `level` is the nesting depth of lists and sets.
-
-    Raises
-    ------
-    CastError
-        If the language has no such value.
     """
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):

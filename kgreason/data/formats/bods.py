@@ -306,11 +306,6 @@ def write_bods(path: Path, facts: Facts, predicate: str, names: Sequence[str], t
     ``own(a, b, w)`` states that a holds the share w of b. A unary predicate is written as entities, a binary one as
     relationships without shares. Vertex names are record identifiers; the type of an entity is not known from the
     facts.
-
-    Raises
-    ------
-    DataError
-        If the predicate has no or more than three arguments, a name is empty, or a share is not a number from 0 to 1.
     """
     arity = facts.tables[predicate].arity
     if not 1 <= arity <= 3:

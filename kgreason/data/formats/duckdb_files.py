@@ -129,13 +129,7 @@ def _reads(connection: Any, query: str) -> bool:
 
 
 def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
-    """Parse a query; without the package duckdb nothing is checked.
-
-    Raises
-    ------
-    DataError
-        If it is not a SELECT, or reads files without permission.
-    """
+    """Parse a query; without the package duckdb nothing is checked."""
     if find_spec("duckdb") is None:
         return
     try:
@@ -169,13 +163,7 @@ def _first(error: Exception) -> str:
 
 
 def write_duckdb(database: Target) -> AbstractContextManager[sql.Writer]:
-    """Replace tables of a database, as `kgreason.data.formats.sql.replacing_tables`.
-
-    Raises
-    ------
-    DataError
-        If the package duckdb is missing.
-    """
+    """Replace tables of a database, as `kgreason.data.formats.sql.replacing_tables`."""
     sql.extra("duckdb", "duckdb", database.path)
     connect = partial(duckdb.connect, config=_WRITTEN)
     return sql.replacing_tables(database.path, duckdb.Error, connect, _replace)

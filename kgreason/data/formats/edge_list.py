@@ -33,15 +33,7 @@ _UNPACKED = 20  # maximum compression ratio of gzip for edge files
 
 @dataclass(frozen=True)
 class Fields:
-    """Fields of the lines of a file, as columns.
-
-    Attributes
-    ----------
-    columns
-        Arrow string arrays of equal length.
-    lines
-        Line number of each row, int64.
-    """
+    """Fields of the lines of a file: Arrow string arrays by column, and the line number of each row (int64)."""
 
     columns: tuple[Column, ...]
     lines: npt.NDArray[np.int64]
@@ -50,21 +42,10 @@ class Fields:
 def read_fields(
     path: Path, encoding: str, *, skip: int = 0, delimiter: str | None = None, comments: str = "%#"
 ) -> Fields:
-    """Split the lines of a file at `delimiter`, skipping blank lines and comments.
+    """Split the lines of a file at `delimiter`, without comments, blank lines and the first `skip` lines.
 
-    Parameters
-    ----------
-    skip
-        Number of lines to skip at the start.
-    delimiter
-        `None`: tab or comma if the first line of data has one, else any run of spaces and tabs.
-    comments
-        Characters that begin a comment line.
-
-    Raises
-    ------
-    DataError
-        If a line has more or fewer fields than the first.
+    Without a delimiter: tab or comma if the first line of data has one, else any run of spaces and tabs. All lines must
+    have as many fields as the first.
     """
     blocks = _blocks(str(path), whole_lines(path), encoding)
     return split_lines(str(path), blocks, skip, delimiter, comments)
@@ -127,13 +108,7 @@ def _split(
 
 
 def check_declared(path: Path, count: int, line: int) -> None:
-    """Check that the declared number of vertices is plausible for the file size, since each vertex takes memory.
-
-    Raises
-    ------
-    DataError
-        If it is not; points at the declaring line.
-    """
+    """Check that the declared number of vertices is plausible for the file size, since each vertex takes memory."""
     size = path.stat().st_size * (_UNPACKED if path.suffix == ".gz" else 1)
     if count > _ALWAYS + size:
         raise DataError(
@@ -146,13 +121,7 @@ def check_declared(path: Path, count: int, line: int) -> None:
 
 
 def check_indices(file: str, column: Column, lines: npt.NDArray[np.int64], limit: int, what: str) -> None:
-    """Check that every field is a number from 1 to `limit`, without leading zeros.
-
-    Raises
-    ------
-    DataError
-        At the first field that is not.
-    """
+    """Check that every field is a number from 1 to `limit`, without leading zeros."""
     digits = pc.match_substring_regex(column, r"^[1-9][0-9]{0,17}$")
     index = pc.if_else(digits, column, pa.scalar("0", column.type)).cast(pa.int64()).to_numpy()
     bad = np.flatnonzero((index < 1) | (index > limit))
@@ -208,13 +177,7 @@ def konect_form(path: Path) -> str | None:
 
 
 def write_edges(path: Path, facts: Facts, predicate: str, _: Sequence[str], target: Target) -> None:
-    """Write the values of each fact on a line, in UTF-8.
-
-    Raises
-    ------
-    DataError
-        If a value contains the delimiter or a line end, or would be read differently.
-    """
+    """Write the values of each fact on a line, in UTF-8."""
     table, file = facts.tables[predicate], str(target.path)
     delimiter = delimiter_of(file, target.options.get("delimiter", "space"))
     if delimiter in "\r\n%#\"'\\":
@@ -251,11 +214,6 @@ def write_konect(path: Path, facts: Facts, predicate: str, names: Sequence[str],
     """Write a directed network: a type line, a size line, then one line per edge.
 
     A third column is the weight, a fourth the time of the edge.
-
-    Raises
-    ------
-    DataError
-        If a vertex or weight is not a number, or a time is not an integer.
     """
     table, file = facts.tables[predicate], str(target.path)
     check_weight(file, predicate, table, names, "konect")

@@ -127,11 +127,6 @@ def write_gml(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
     """Write nodes and directed edges in ASCII, as GML requires, with numeric entities such as ``&#233;``.
 
     A third column is the weight; further columns are edge keys, named by the letters and digits of the column names.
-
-    Raises
-    ------
-    DataError
-        If a vertex name is empty.
     """
     table, found = facts.tables[predicate], vertices_of(facts, predicate, target)
     keys = _keys(names)
@@ -151,10 +146,8 @@ def write_gml(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
 
 
 def escaped(words: str) -> str:
-    """Text as it is written between quotation marks in GML.
+    """Text between quotation marks in GML.
 
-    Examples
-    --------
     >>> escaped('Café "A&B"')
     'Caf&#233; &quot;A&amp;B&quot;'
     """

@@ -52,10 +52,7 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.
 class GraphBuilder:
     """Builder of the tables of one graph file.
 
-    Attributes
-    ----------
-    types
-        Declared attribute types by element (``node`` or ``edge``) and name; other types are inferred from values.
+    `types` are the declared attribute types by element (``node`` or ``edge``) and name; other types are inferred.
     """
 
     def __init__(self, file: str) -> None:
@@ -89,13 +86,7 @@ class GraphBuilder:
         return pa.concat_tables(parts, promote_options="default")
 
     def raw(self, *, undirected: bool) -> Raw:
-        """Table of edges, with the table of vertices; `undirected` applies to edges without `UNDIRECTED`.
-
-        Raises
-        ------
-        DataError
-            If a vertex is declared twice, only some edges have a weight, or an end of an edge is not declared.
-        """
+        """Table of edges, with the table of vertices; `undirected` applies to edges without `UNDIRECTED`."""
         nodes = self._table("node", ID, LABEL)
         ids, lines = nodes[ID].combine_chunks(), nodes[LINE].to_numpy()
         if (twice := repeated(ids)) is not None:
@@ -232,13 +223,7 @@ class _Reader:
 
 
 def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write vertices and directed edges; a third column is the weight, further columns are attributes.
-
-    Raises
-    ------
-    DataError
-        If a value contains a character that XML cannot represent.
-    """
+    """Write vertices and directed edges; a third column is the weight, further columns are attributes."""
     table, file = facts.tables[predicate], str(target.path)
     titles = ["weight", *names[3:]][: max(0, table.arity - 2)]
     vertices = dict.fromkeys(_legal(end, file) for row in facts.rows(predicate) for end in row[:2])

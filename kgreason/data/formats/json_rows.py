@@ -42,23 +42,7 @@ _SEPARATORS = b"\n", b" ", b",", b":"  # no number or escape sequence continues 
 
 
 class JsonFile:
-    r"""Incremental reader of the values of a JSON file.
-
-    Attributes
-    ----------
-    array
-        Whether the file begins with an array.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.json")
-    ...     _ = path.write_text('[{"a": 1},\n {"a": 2.5}]')
-    ...     file = JsonFile(path)
-    ...     list(file.values("item")), file.line("item", 1)
-    ([{'a': 1}, {'a': 2.5}], 2)
-    """
+    """Incremental reader of the values of a JSON file; `array`: whether the file begins with an array."""
 
     def __init__(self, path: Path, encoding: str = "utf-8") -> None:
         self.path, self._encoding, self._exact = path, encoding, False
@@ -69,15 +53,7 @@ class JsonFile:
     def values(self, prefix: str, *, exact: bool = False) -> Iterator[Any]:
         """Values at an ijson path: ``item`` for array elements; empty for all top-level values.
 
-        Parameters
-        ----------
-        exact
-            Return numbers with a point or exponent as `decimal.Decimal`.
-
-        Raises
-        ------
-        DataError
-            If the file is not valid JSON, or not in its encoding; with the line number.
+        If `exact`, numbers with a point or exponent are `decimal.Decimal`. Invalid JSON is a `DataError` with the line.
         """
         if not self._first:
             return  # ijson does not accept empty input

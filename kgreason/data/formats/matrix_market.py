@@ -99,13 +99,7 @@ def _head(path: Path, encoding: str) -> tuple[str, str, int, list[int]]:
 
 
 def write_mtx(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write a general matrix of weights, or a pattern matrix without weights; it is empty for unary predicates.
-
-    Raises
-    ------
-    DataError
-        If a vertex or weight is not a number, or a pair has two weights.
-    """
+    """Write a general matrix of weights, or a pattern matrix without weights; it is empty for unary predicates."""
     table, file = facts.tables[predicate], str(target.path)
     check_weight(file, predicate, table, names, "mtx")
     found, most = numbered(facts, predicate, target)

@@ -60,16 +60,8 @@ _ODD = re.compile(r'[:(){}\[\],;"\r\n]')
 class Field:
     """A column declared in a header.
 
-    Attributes
-    ----------
-    written, name
-        Header cell, and property name; may be empty.
-    role
-        ``ID``, ``START_ID``, ``END_ID``, ``TYPE``, ``LABEL`` or ``IGNORE``; empty for other properties.
-    type, array
-        Property type in lower case, and whether its cells are lists.
-    space
-        Id space; empty if there is only one.
+    `role` is ``ID``, ``START_ID``, ``END_ID``, ``TYPE``, ``LABEL`` or ``IGNORE``, and empty for other properties. The
+    `type` is in lower case; cells of an `array` are lists; the id `space` is empty if there is only one.
     """
 
     written: str
@@ -92,8 +84,6 @@ Group = tuple[Sequence[Field], Sequence[tuple[Path, bool]]]
 def is_header(cells: Sequence[str]) -> bool:
     """Whether a line is a header of an import file: it declares an id, or both ends of relationships.
 
-    Examples
-    --------
     >>> is_header(["companyId:ID(Company)", "name"]), is_header([":START_ID", ":END_ID"]), is_header(["a:b", "ID"])
     (True, True, False)
     """
@@ -102,13 +92,7 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
-    """Parse a header.
-
-    Raises
-    ------
-    DataError
-        If it declares no ids, or an unknown type.
-    """
+    """Parse a header."""
     fields = tuple(map(_field, cells))
     for field in fields:
         if not field.role and field.type not in _KINDS:
@@ -233,11 +217,6 @@ def read_neo4j(path: Path, options: Options) -> Raw:
 
     A relationship has source, target and a weight: the property ``weight``, or the only numeric one. All other
     properties, ``:TYPE`` and ``:LABEL`` are columns that `columns` can select by name.
-
-    Raises
-    ------
-    DataError
-        If a header or value is invalid, no row has the requested type or label, or two id spaces share ids.
     """
     groups, notes = _folder(path, options) if path.is_dir() else ([_listed(path, options)], [])
     nodes = [group for group in groups if any(field.role == "ID" for field in group[0])]
@@ -366,11 +345,6 @@ def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
     """Write relationships with typed properties or, for unary predicates, nodes.
 
     In property names, characters with a meaning in headers are replaced by an underscore.
-
-    Raises
-    ------
-    DataError
-        If a vertex name is empty.
     """
     table = facts.tables[predicate]
     if table.arity == 1:
@@ -396,13 +370,7 @@ def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
 
 
 def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> None:
-    """Write the vertices of a predicate as nodes with one label.
-
-    Raises
-    ------
-    DataError
-        If a vertex name is empty.
-    """
+    """Write the vertices of a predicate as nodes with one label."""
     found = vertices_of(facts, predicate, target)
     label = target.options.get("label", predicate if len(found.ends) == 1 else "Vertex")
     _write(path, ["name:ID", ":LABEL"], iter([[strings(list(found.names)), _same(label, len(found.names))]]))

@@ -126,13 +126,7 @@ def _letter(found: re.Match[str]) -> str:
 
 
 def write_pajek(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write vertices and arcs, in UTF-8; quotation marks and line ends are numeric entities such as ``&#34;``.
-
-    Raises
-    ------
-    DataError
-        If a name is empty, or a weight is not a number.
-    """
+    """Write vertices and arcs, in UTF-8; quotation marks and line ends are numeric entities such as ``&#34;``."""
     table = facts.tables[predicate]
     check_weight(str(target.path), predicate, table, names, "net")
     found = vertices_of(facts, predicate, target)

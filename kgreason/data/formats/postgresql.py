@@ -158,13 +158,7 @@ def _cause(error: Exception) -> tuple[str, str | None]:
 
 
 def read_postgresql(_: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query written at `place`, in a read-only transaction.
-
-    Raises
-    ------
-    DataError
-        If the connection fails, the table does not exist, or the query is not read-only.
-    """
+    """Read a table or view, or the result of a query written at `place`, in a read-only transaction."""
     where = address(options.connection)
     with _connected(options.connection, where) as connection:
         info = connection.info  # includes the defaults of libpq
@@ -219,13 +213,7 @@ def _query(connection: Any, place: str, query: str, tables: Collection[str]) -> 
 
 
 def one_select(query: str, place: str, tables: Collection[str] = ()) -> str:
-    """The single statement of a query, without a trailing semicolon.
-
-    Raises
-    ------
-    DataError
-        If it begins like a statement that does not only read, or is followed by another one.
-    """
+    """The single statement of a query, without a trailing semicolon."""
     first, end = "", len(query)
     for token in _TOKEN.finditer(query):
         if token["blank"]:
@@ -391,13 +379,6 @@ def write_postgresql(target: Target) -> Iterator[Writer]:
 
     An existing table with the same columns is emptied and filled, which preserves its privileges, indexes and views.
     One with other columns is dropped and recreated.
-
-    Raises
-    ------
-    ReleaseError
-        If the tables cannot be written.
-    DataError
-        If the connection fails, or the package psycopg is missing.
     """
     with _connected(target.connection, target.address) as connection:
 

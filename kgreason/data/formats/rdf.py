@@ -406,13 +406,7 @@ _BLANK = re.compile(r"_:([A-Za-z0-9_]+)", re.ASCII)
 
 
 def write_rdf(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write Turtle if the file name ends with ``.ttl``, else N-Triples.
-
-    Raises
-    ------
-    DataError
-        If pyoxigraph is missing, or an option is invalid.
-    """
+    """Write Turtle if the file name ends with ``.ttl``, else N-Triples."""
     oxigraph = extra("pyoxigraph", "rdf", target.path)
     terms = _Written(oxigraph, target, names)
     turtle = target.path.suffix.lower() == ".ttl"

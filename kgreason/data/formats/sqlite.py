@@ -147,13 +147,7 @@ def _query(connection: sqlite3.Connection, place: str, query: str, tables: Colle
 
 
 def check_sqlite(query: str, place: str) -> None:
-    """Parse a query without its tables.
-
-    Raises
-    ------
-    DataError
-        If the syntax is invalid, or it begins like a statement that returns no rows.
-    """
+    """Parse a query without its tables."""
     words = _COMMENT.sub(" ", query).split(None, 1)
     if words and words[0].lower() == "explain":
         return

@@ -48,22 +48,11 @@ _SHOWN = 10
 
 
 def normal_spelling(column: Column) -> Column:
-    r"""Normalize the spelling of names, for ``names=normalize``.
+    """Normalize the spelling of names (an Arrow array of large strings), for ``names=normalize``.
 
     Letters are converted to their usual width and composed (NFC); white space becomes a single blank, and is removed at
     the ends and next to letters of scripts without blanks between words; invisible characters are removed. Case and
     other blanks are kept, since ``AB 1`` and ``AB1``, ``an other`` and ``another`` may be different names.
-
-    Parameters
-    ----------
-    column
-        Arrow array of large strings.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> normal_spelling(pa.array(["Ada\u3000 Ｌｔｄ ", "ธนาคาร กรุงเทพ", "AB 1"], pa.large_string())).to_pylist()
-    ['Ada Ltd', 'ธนาคารกรุงเทพ', 'AB 1']
     """
     odd = pc.fill_null(pc.match_substring_regex(column, _ODD), False)
     if not pc.any(odd, min_count=0).as_py():
@@ -91,13 +80,7 @@ def _folded(names: Column) -> Column:
 
 
 def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
-    """Groups of distinct names that differ only in white space or character width.
-
-    Examples
-    --------
-    >>> alike(["A B", "C", "AB", "1 23", "12 3", "Ａ"])
-    [('A B', 'AB')]
-    """
+    """Groups of distinct names that differ only in white space or character width."""
     names = pa.array(labels, pa.large_string()).unique()
     places = as_numpy(_folded(names).dictionary_encode().indices)
     shared = np.flatnonzero(np.bincount(places)[places] > 1) if len(places) else places  # usually empty
@@ -142,19 +125,9 @@ def edges(file: str, columns: Sequence[Column], line: Callable[[int], int | None
 
 
 def named(raw: Raw, options: Options, *, usual: bool = True) -> Raw:
-    """Replace vertex ids by the attribute that the option ``names`` selects.
+    """Replace vertex ids by the attribute that the option ``names`` selects; it must be distinct for all vertices.
 
-    Parameters
-    ----------
-    raw
-        Edges between ids, with the table of vertices.
-    usual
-        Without the option, use the attribute ``label`` or else ``name`` if it is distinct for all vertices.
-
-    Raises
-    ------
-    DataError
-        If the selected attribute does not exist, is missing for a vertex, or is not unique.
+    Without the option, and if `usual`, the attribute ``label`` or else ``name`` is used if it is distinct.
     """
     vertices = raw.vertices
     if vertices is None or options.names == "id":
@@ -226,13 +199,7 @@ def _renamed(raw: Raw, names: Column, attribute: str) -> Raw:
 
 
 def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
-    """Vertex row numbers of the two ends of each edge.
-
-    Raises
-    ------
-    DataError
-        If the end of an edge is not a vertex.
-    """
+    """Vertex row numbers of the two ends of each edge."""
     ids, places = vertices.columns[0], []
     for end in raw.columns[:2]:
         places.append(pc.index_in(end.cast(ids.type), value_set=ids))
@@ -246,13 +213,7 @@ def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
 
 
 def called(raw: Raw, options: Options) -> Raw:
-    """Replace vertex ids by labels if the option ``label`` is ``name``; ids are appended to repeated labels.
-
-    Raises
-    ------
-    DataError
-        If the option has another value, or the file has no names.
-    """
+    """Replace vertex ids by labels if the option ``label`` is ``name``; ids are appended to repeated labels."""
     vertices = raw.vertices
     if options.label in (None, "id") or vertices is None:
         return raw
@@ -281,21 +242,10 @@ def _told_apart(ids: Sequence[str], labels: Sequence[str]) -> list[str]:
 
 
 def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -> Raw:
-    """Replace vertex numbers by the lines of the file that the option ``labels`` names.
+    """Replace 1-based vertex numbers by the lines of the file that the option ``labels`` names.
 
-    Parameters
-    ----------
-    raw
-        Edges between 1-based vertex numbers.
-    path
-        File of the edges; the label file is relative to its folder.
-    count
-        Number of vertices, if the edge file states it.
-
-    Raises
-    ------
-    DataError
-        If a line is empty or repeated, or the number of lines does not match the edge file.
+    The file is relative to the folder of `path`. Its lines must be distinct, not empty, and as many as `count`, if the
+    edge file states the number of vertices.
     """
     if options.labels is None:
         return raw
@@ -324,12 +274,7 @@ def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -
 class Vertices:
     """Vertices of a predicate: the values of its first two arguments.
 
-    Attributes
-    ----------
-    names
-        Distinct names, as text.
-    ends
-        1-based vertex number of each row, for each of the first two arguments; int64.
+    `names` are the distinct texts; `ends` the 1-based vertex numbers (int64) of the rows, for each of these arguments.
     """
 
     names: Sequence[str]
@@ -344,11 +289,6 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
     """Number the vertices of a predicate: by value if their names are 1 to n, else in order of appearance.
 
     Vertices without edges (``target.vertices``) come last.
-
-    Raises
-    ------
-    DataError
-        If a name is empty or blank.
     """
     table = facts.tables[predicate]
     number: dict[str, int] = {}
@@ -375,17 +315,9 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
 
 
 def numbered(facts: Facts, predicate: str, target: Target) -> tuple[Vertices, int]:
-    """Vertices numbered by their names or, with a label file, by the lines of their names.
+    """Vertices numbered by their names or, with a label file, by the lines of their names, and the largest number.
 
-    Returns
-    -------
-    tuple
-        Vertices, and the largest number.
-
-    Raises
-    ------
-    DataError
-        If a name is not a number, or far exceeds the number of vertices.
+    A name that is not a number, or far exceeds the number of vertices, is a `DataError`.
     """
     found = vertices_of(facts, predicate, target)
     if target.labels is not None or all(name == str(i) for i, name in enumerate(found.names, 1)):
@@ -407,13 +339,7 @@ def numbered(facts: Facts, predicate: str, target: Target) -> tuple[Vertices, in
 
 
 def write_labels(path: Path, facts: Facts, predicate: str, target: Target) -> None:
-    """Write the name of each vertex on a line, in order of vertex numbers.
-
-    Raises
-    ------
-    DataError
-        If a name cannot be written on one line.
-    """
+    """Write the name of each vertex on a line, in order of vertex numbers."""
     found = vertices_of(facts, predicate, target)
     odd = next((name for name in found.names if "\n" in name or "\r" in name or name[0] == "\ufeff"), None)
     if odd is not None:
