@@ -20,8 +20,8 @@ from kgreason.data.edge_checks import Rows, Titles, both_ways, loopless, scaled
 from kgreason.data.format_list import read_table, understood
 from kgreason.data.predicate_rows import Selected, Shape, select
 from kgreason.data.raw_table import Raw
-from kgreason.data.source_options import normal
-from kgreason.data.sources import TABLES, Options, SourceSpec, sources_of
+from kgreason.data.source_options import Options, normal
+from kgreason.data.sources import TABLES, SourceSpec, sources_of
 from kgreason.data.value_conversion import Objects
 from kgreason.engine.relations.fact_tables import Codes, doubles
 from kgreason.engine.relations.kinds import Kind

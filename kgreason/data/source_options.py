@@ -21,13 +21,13 @@ _SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullst
 _UNDECODED = re.compile(r"[\ud800-\udfff]")  # surrogate escapes: undecodable bytes of the command line
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
-    "tab": "\t",
-    "\\t": "\t",
     "comma": ",",
     "semicolon": ";",
     "space": " ",
     "bar": "|",
     "pipe": "|",
+    "tab": "\t",
+    "\\t": "\t",
 }
 
 
@@ -35,9 +35,8 @@ def delimiter_of(file: str, text: str) -> str:
     """Parse a delimiter: a character or its name."""
     character = _DELIMITERS.get(text.lower(), text)
     if len(character) != 1:
-        raise DataError(
-            file, f"delimiter {text!r} is not one character", hint="for instance delimiter=; or tab"
-        )
+        what = f"delimiter {text!r} is not one character"
+        raise DataError(file, what, hint="for instance delimiter=; or tab")
     return character
 
 
@@ -63,21 +62,15 @@ def _selected(file: str, text: str) -> list[str]:
         elif item.strip("'\""):
             chosen.append(item.strip("'\""))
         else:
-            raise DataError(
-                file,
-                f"option selectedColumns cannot be {text!r}",
-                hint="write numbers from 0, ranges or names, as in selectedColumns=[0:2;4;'share']",
-            )
+            hint = "write numbers from 0, ranges or names, as in selectedColumns=[0:2;4;'share']"
+            raise DataError(file, f"option selectedColumns cannot be {text!r}", hint=hint)
     return chosen
 
 
 def _decimal(file: str, text: str) -> str:
     if text not in _DECIMALS:
-        raise DataError(
-            file,
-            f"option decimal cannot be {text!r}",
-            hint="write decimal=, or decimal=comma (in @bind: decimal=',') for numbers such as 41,27",
-        )
+        hint = "write decimal=, or decimal=comma (in @bind: decimal=',') for numbers such as 41,27"
+        raise DataError(file, f"option decimal cannot be {text!r}", hint=hint)
     return _DECIMALS[text]
 
 
@@ -94,18 +87,16 @@ def _encoding(file: str, name: str) -> str:
 def _number(name: str, file: str, text: str, *, whole: bool = False) -> float:
     pattern = r"[0-9]{1,18}" if whole else r"[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)"
     if not re.fullmatch(pattern, text):
-        raise DataError(
-            file, f"option {name} cannot be {text[:60]!r}", hint=f"write a number, for instance {name}=1"
-        )
+        hint = f"write a number, for instance {name}=1"
+        raise DataError(file, f"option {name} cannot be {text[:60]!r}", hint=hint)
     return int(text) if whole else float(text)
 
 
 def _prefix(file: str, text: str) -> tuple[str, str]:
     first, comma, second = text.partition(",")
     if not comma:
-        raise DataError(
-            file, f"option prefix cannot be {text!r}", hint="write two, as in prefix=user:,movie:"
-        )
+        hint = "write two, as in prefix=user:,movie:"
+        raise DataError(file, f"option prefix cannot be {text!r}", hint=hint)
     return first, second
 
 
@@ -134,12 +125,10 @@ def _option(
     if isinstance(read, Sequence):
         read = dict(zip(read, read, strict=True))
     if isinstance(read, Mapping):
-        return field(
-            default=default,
-            metadata={"option": _Option(spelling, lambda _, text: read[text], tuple(read), formats)},
-        )
-    found = _Option(spelling, read or (lambda _, text: text), None, formats)
-    return field(default=default, metadata={"option": found})
+        option = _Option(spelling, lambda _, text: read[text], tuple(read), formats)
+    else:
+        option = _Option(spelling, read or (lambda _, text: text), None, formats)
+    return field(default=default, metadata={"option": option})
 
 
 _DELIMITED = ("csv", "tsv")
@@ -296,7 +285,9 @@ def read_options(file: str, given: Mapping[str, str], format: str | None = None)
         _check_known(file, name, value)
     # of selectedColumns and columns, the latter takes precedence
     ordered = sorted(options, key=lambda name: name == "columns")
-    read = {o.field: o.read(file, options[name]) for name in ordered if (o := _OPTIONS[name]).read}
+    read: dict[str, Any] = {
+        o.field: o.read(file, options[name]) for name in ordered if (o := _OPTIONS[name]).read
+    }
     for name, value in options.items():
         option = _OPTIONS[name]
         anywhere = format is None or (name == "names" and _listed(value) == ["normalize"])
@@ -309,8 +300,7 @@ def read_options(file: str, given: Mapping[str, str], format: str | None = None)
         named = _listed(options["names"])
         read["names"] = ",".join(part for part in named if part != "normalize") or None
         read["normalize"] = "normalize" in named
-    found: Any = {**read, "connection": file_access.connection(options)}
-    return Options(**found)
+    return Options(**read, connection=file_access.connection(options))
 
 
 def _listed(names: str) -> list[str]:
@@ -347,11 +337,8 @@ def check_value(file: str, name: str, value: str) -> None:
         raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
     option = _OPTIONS.get(name)
     if option is not None and option.values is not None and value not in option.values:
-        raise DataError(
-            file,
-            f"option {option.spelling} cannot be {value!r}",
-            hint=f"one of {', '.join(repr(a).strip(chr(39)) for a in option.values)}",
-        )
+        hint = f"one of {', '.join(repr(a).strip(chr(39)) for a in option.values)}"
+        raise DataError(file, f"option {option.spelling} cannot be {value!r}", hint=hint)
 
 
 def other_delimiter(text: str, used: str | None = None) -> str | None:

@@ -7,28 +7,21 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from kgreason.base.errors import DataError, Span
 from kgreason.base.printable import HINT, hidden, in_address, names_password
-from kgreason.data.source_options import FORMATS, Options, normal, read_options
+from kgreason.data.raw_table import Raw, no_file
+from kgreason.data.source_options import FORMATS, normal
 from kgreason.language.check.file_access import address, table_of
 from kgreason.language.vocabulary import EXTENSIONS, SERVERS
-
-if TYPE_CHECKING:
-    from kgreason.data.raw_table import Raw
-
-
-__all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "read_options"]
 
 TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql", "neo4j"})
 DATABASES = frozenset({"sqlite", "duckdb", "postgresql"})
 
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
-
-
 _PART = re.compile(r"""(where=(?:[^&'"]|'[^']*'|"[^"]*"|['"](?!.*['"]))*|[^&]+)(?:&|$)""", re.IGNORECASE)
 """An option; within the quotation marks of a condition & is a letter."""
 _ADDRESS = re.compile(
@@ -81,17 +74,7 @@ class SourceSpec:
         return (self.format or normal(self.options).get("format")) in SERVERS
 
     def kind(self, default: str | None = None) -> str:
-        """Format of the source, as given or inferred from the file name.
-
-        Parameters
-        ----------
-        default
-            Format if neither determines it; `None`: raise an error.
-
-        Raises
-        ------
-        DataError
-            If the format cannot be determined.
+        """Format of the source: as given, else inferred from the file name, else `default`, else a `DataError`.
 
         Examples
         --------
@@ -104,11 +87,8 @@ class SourceSpec:
             raise DataError(self.place, "spreadsheets are not read", hint=_SAVE)
         if given is not None:
             if given not in FORMATS:
-                raise DataError(
-                    self.place,
-                    f"{given!r} is not a format kgreason reads",
-                    hint=f"one of {', '.join(FORMATS)}",
-                )
+                hint = f"one of {', '.join(FORMATS)}"
+                raise DataError(self.place, f"{given!r} is not a format kgreason reads", hint=hint)
             return given
         if name.endswith((".bods.json", ".bods.jsonl")):
             return "bods"
@@ -116,15 +96,10 @@ class SourceSpec:
         if known is None and name.startswith("out."):
             return "konect"
         if known is None and os.path.isdir(self.path):
-            from kgreason.data.raw_table import no_file
-
             raise no_file(self.path)
         if known is None:
-            raise DataError(
-                self.place,
-                "the name does not tell the format",
-                hint=f"say format=, one of {', '.join(FORMATS)}",
-            )
+            hint = f"say format=, one of {', '.join(FORMATS)}"
+            raise DataError(self.place, "the name does not tell the format", hint=hint)
         return known
 
 
@@ -215,13 +190,11 @@ def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec
     several = isinstance(given, (list, tuple)) and len(given) > 0
     if several and arity not in (None, 1) and _is_row(given, arity):
         shown = repr(tuple(given))
-        raise DataError(
-            f"<{predicate}>", f"{shown} is one row, not a table", hint=f"put it into a list: [{shown}]"
-        )
+        hint = f"put it into a list: [{shown}]"
+        raise DataError(f"<{predicate}>", f"{shown} is one row, not a table", hint=hint)
     values = arity == 1 and several and any(isinstance(g, str) for g in given)
-    files = (
-        several and not values and all(isinstance(g, (str, Path, SourceSpec)) or is_table(g) for g in given)
-    )
+    sources = all(isinstance(g, (str, Path, SourceSpec)) or is_table(g) for g in given) if several else False
+    files = sources and not values
     return [_source(predicate, g) for g in (given if files else (given,))]
 
 

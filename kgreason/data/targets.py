@@ -78,20 +78,10 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Target:
-    """An output file or database table.
+    """An output file, or the table of a database (by default named after the predicate).
 
-    Attributes
-    ----------
-    path
-        Path of the file.
-    format
-        One of `FORMATS`.
-    options
-        Options with names in lower case; see docs/data.md.
-    table
-        Database table; `None`: named after the predicate.
-    vertices
-        Vertices that may have no edges; also written by formats that declare vertices.
+    `options` have names in lower case (docs/data.md). `vertices` may have no edges; formats that declare vertices
+    contain them as well.
     """
 
     path: Path
@@ -111,20 +101,11 @@ class Target:
         """Whether the format can represent vertices without edges."""
         return self.format in DECLARING or self.labels is not None
 
-    @property
-    def nodes(self) -> Path:
-        """Second file of a Neo4j import, with the nodes of the relationships."""
-        return self.path.with_name(f"{self.path.stem}-nodes{self.path.suffix}")
-
     def beside(self, arity: int) -> Path | None:
-        """Second file written with the facts, if any.
-
-        Parameters
-        ----------
-        arity
-            Number of arguments of the predicate.
-        """
-        return self.nodes if self.format == "neo4j" and arity > 1 else self.labels
+        """Second file written with the facts of a predicate, if any."""
+        if self.format == "neo4j" and arity > 1:
+            return self.path.with_name(f"{self.path.stem}-nodes{self.path.suffix}")
+        return self.labels
 
     @property
     def server(self) -> bool:
@@ -166,13 +147,7 @@ class Target:
 
     @classmethod
     def at(cls, spec: SourceSpec) -> Target:
-        """Target with the path and options of a source.
-
-        Raises
-        ------
-        DataError
-            As `parse`.
-        """
+        """Target with the path and options of a source; errors as in `parse`."""
         format = spec.kind()
         if format not in FORMATS and not spec.server:
             raise no_format(spec.place, format)
@@ -185,9 +160,8 @@ class Target:
                 near = suggest(name, known)
                 means = f"did you mean {known[near]}? " if near else ""
                 there = f"there are {', '.join(known.values())}" if known else "it has none"
-                raise DataError(
-                    spec.place, f"unknown option {name!r} of a {format} output", hint=means + there
-                )
+                what = f"unknown option {name!r} of a {format} output"
+                raise DataError(spec.place, what, hint=means + there)
             check_value(spec.place, name, options[name])
         if format in _UNPACKED and spec.path.name.lower().endswith(".gz"):
             message = f"a file of the format {format} is not packed with gzip"
@@ -198,13 +172,7 @@ class Target:
 
     @classmethod
     def of(cls, bind: Bind) -> Target:
-        """Target of the ``@bind`` annotation of an output.
-
-        Raises
-        ------
-        DataError
-            As `parse`.
-        """
+        """Target of the ``@bind`` annotation of an output; errors as in `parse`."""
         path, source, options = Path(bind.path), bind.source, dict(normal(bind.options))
         if source == "csv" and path.suffix.lower() in (".tsv", ".tab"):
             source = "tsv"
@@ -217,13 +185,7 @@ class Target:
 
     @classmethod
     def within(cls, folder: Path, predicate: str, format: str = "csv") -> Target:
-        """Target of a predicate in a folder.
-
-        Raises
-        ------
-        DataError
-            If the format cannot be written.
-        """
+        """Target of a predicate in a folder."""
         if format not in FORMATS:
             raise no_format(str(folder), format)
         name = f"out.{predicate}" if format == "konect" else f"{predicate}.{FORMATS[format]}"

@@ -32,10 +32,14 @@ from kgreason.engine.relations.kinds import Kind
 from kgreason.language.values import Null, read_date
 
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
-PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_NUMBER = r"^[+-]?(([0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
-COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
+NUMBERS = {".": NUMBER, ",": COMMA_NUMBER}  # by the decimal separator
+PLAIN_NUMBERS = {
+    ".": r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$",
+    ",": COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1),
+}
+"""Numbers without leading zeros and of at most 18 digits before the separator: other digits are names."""
 
 MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
 """Short words and symbols that may mean a missing value."""
@@ -61,7 +65,7 @@ _NANOSECONDS = {
     "date32[day]": 86_400 * 10**9,
 }
 """Of the units that Arrow counts in."""
-_YEAR = 31_556_952 * 10**6  # microseconds of a year of the calendar, on average
+_YEAR = 31_556_952 * 10**6  # microseconds of an average calendar year
 _INFINITE = {sign * end for sign in (1, -1) for end in (2**63 - 1, (2**31 - 1) * 86_400 * 10**6)}
 """DuckDB's internal values of infinite times and dates."""
 _ELSEWHERE = "make it an empty cell, or text, where the table is made: in SQL CAST(day AS VARCHAR)"
@@ -71,12 +75,7 @@ _EARLIEST, _LATEST = ((edge - _EPOCH) // _MICROSECOND for edge in (datetime.min,
 def plain(column: Column, wanted: Kind | None = None) -> Column:
     """Convert a column to one array of large strings, int64, double, bool or microseconds, or to `Objects`.
 
-    Other types become text.
-
-    Parameters
-    ----------
-    wanted
-        Requested kind: integers beyond 64 bits are converted to text or doubles only if requested.
+    Other types become text. Integers beyond 64 bits are converted to text or doubles only if this kind is `wanted`.
 
     Raises
     ------
@@ -131,10 +130,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
 def as_texts(column: Column) -> Column:
     """Convert an Arrow column to large strings as Arrow formats its values; missing values stay missing.
 
-    Raises
-    ------
-    CastError
-        If a value is a list, an object, bytes, or an invalid date or time.
+    A list, an object, bytes, or an invalid date or time is a `CastError`.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -247,9 +243,7 @@ def infer(column: Column, decimal: str = ".") -> Kind:
         return Kind.INT if pa.types.is_integer(column.type) else Kind.DOUBLE
     if all_fit(column, INTEGER):
         return Kind.INT
-    if all_fit(column, COMMA_PLAUSIBLE if decimal == "," else PLAUSIBLE):
-        return Kind.DOUBLE
-    return Kind.STRING
+    return Kind.DOUBLE if all_fit(column, PLAIN_NUMBERS[decimal]) else Kind.STRING
 
 
 def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = ".") -> Codes:
@@ -258,17 +252,15 @@ def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = "
         row = next((i for i, value in enumerate(column) if isinstance(value, Null)), 0)
         raise CastError(row, text_of(column[row]), EXPECTED[kind])
     if kind is Kind.DATE:
-        return dates(column)
-    if not is_text(column) and _is_temporal(column):
+        return _dates(column)
+    if pa.types.is_timestamp(column.type):
         raise CastError(0, text_of(column[0].as_py()), EXPECTED[kind])
     if kind is Kind.INT:
         return _integers(column)
     if kind is Kind.DOUBLE:
         return doubles(numbers(column, percent=percent, decimal=decimal))
     text = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
-    true, false = (
-        pc.is_in(text, pa.array(words, pa.large_string())) for words in (["true", "1"], ["false", "0"])
-    )
+    true, false = (pc.is_in(text, pa.array(words, text.type)) for words in (["true", "1"], ["false", "0"]))
     _refuse(column, as_numpy(pc.or_(true, false)), "true or false")
     return as_numpy(true).astype(np.int64)
 
@@ -280,11 +272,10 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
     """
     if is_text(column):
         text = pc.ascii_trim_whitespace(column)
+        example = "a number with a decimal comma, as in 0,25" if decimal == "," else "a number, as in 0.25"
+        _refuse(column, fits(text, NUMBERS[decimal]), f"{example} or 25%")
         if decimal == ",":
-            _refuse(column, fits(text, COMMA_NUMBER), "a number with a decimal comma, as in 0,25 or 25%")
             text = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
-        else:
-            _refuse(column, fits(text, NUMBER), "a number, as in 0.25 or 25%")
         share = pc.ends_with(text, "%")
         if percent or pc.any(share).as_py():
             shifted = _shifted(pc.ascii_trim(text, " \t%"))
@@ -345,11 +336,7 @@ def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: st
     raise CastError(row, value, expected, hint, int(np.count_nonzero(~good)))
 
 
-def _is_temporal(column: Column) -> bool:
-    return bool(pa.types.is_timestamp(column.type))
-
-
-def dates(column: Column) -> Codes:
+def _dates(column: Column) -> Codes:
     """Microseconds since 1970 of ISO dates, with or without a time of day."""
     if is_text(column):
         texts = [str(t).strip() for t in column.to_pylist()]
@@ -358,7 +345,7 @@ def dates(column: Column) -> Codes:
             row = made.index(None)
             raise CastError(row, texts[row], EXPECTED[Kind.DATE], _form(texts[row]))
         column = pa.array(made, pa.timestamp("us"))
-    elif not _is_temporal(column):
+    elif not pa.types.is_timestamp(column.type):
         raise CastError(0, text_of(column[0].as_py()), EXPECTED[Kind.DATE])
     return as_numpy(column.cast(pa.int64()))
 

@@ -247,7 +247,7 @@ def test_tables_of_a_server_run_at_once(
 
 
 def test_large_files_are_judged_by_their_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("table_profiles", "column_roles"):
+    for module in ("table_profiles", "first_files"):
         monkeypatch.setattr(f"kgreason.data.{module}.ROWS", 20)
     (tmp_path / "t.csv").write_text("owner,company,share\n" + "".join(f"A{i},B{i},0.5\n" for i in range(99)))
     made = start([str(tmp_path / "t.csv")], tmp_path / "t.vada")
