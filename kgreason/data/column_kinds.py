@@ -62,7 +62,9 @@ def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
     """
     found = []
     for position, kind in enumerate(shape.kinds):
-        inferred = {k for t in tables if (k := _inferred(t, position))} if kind is None else {kind}
+        inferred = (
+            {k for t in tables if (k := _inferred(t, position)) is not None} if kind is None else {kind}
+        )
         if Kind.ANY in inferred:
             inferred = {Kind.ANY}
         elif kind is None and inferred and inferred <= {Kind.INT, Kind.DOUBLE}:

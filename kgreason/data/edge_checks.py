@@ -218,9 +218,8 @@ def check_titles(titles: Titles, labels: frozenset[str]) -> None:
         number = not titles.raw.memory and NUMBER.fullmatch(name)  # default names of columns in memory
         what = "a vertex" if name in labels else "a number" if number else None
         if what and titles.raw.title_line is None:
-            raise DataError(
-                titles.raw.file, f"the column {name!r} has the name of {what}", hint="rename the column"
-            )
+            hint = "rename the column"
+            raise DataError(titles.raw.file, f"the column {name!r} has the name of {what}", hint=hint)
         if what:
             raise DataError(
                 titles.raw.file,

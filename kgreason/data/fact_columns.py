@@ -119,12 +119,8 @@ def texts(kind: Kind, data: Codes, facts: Facts, form: Callable[[str], str] | No
 def check_weight(file: str, predicate: str, table: Table, names: Sequence[str], format: str) -> None:
     """Check that weights are numbers."""
     if table.arity > 2 and table.kinds[2] not in WEIGHTS:
-        raise DataError(
-            file,
-            f"the weights of {predicate} are no numbers, and {format} holds no others",
-            column=names[2],
-            hint="gml, graphml and edges hold text as well",
-        )
+        what = f"the weights of {predicate} are no numbers, and {format} holds no others"
+        raise DataError(file, what, column=names[2], hint="gml, graphml and edges hold text as well")
 
 
 def write_lines(stream: IO[bytes], columns: Sequence[TextColumn | str]) -> None:

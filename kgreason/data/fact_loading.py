@@ -136,11 +136,9 @@ def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
     try:
         yield
     except memory.Exhausted as error:
-        raise DataError(
-            program.file,
-            f"there is not enough memory to read the facts of {predicate}: {error}",
-            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
-        ) from None
+        what = f"there is not enough memory to read the facts of {predicate}: {error}"
+        hint = "allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))"
+        raise DataError(program.file, what, hint=hint) from None
 
 
 def _needed(program: CheckedProgram, goals: Sequence[str]) -> set[str]:
@@ -163,9 +161,8 @@ def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT)
     """
     loader = Loader(program, data, progress)
     if not program.edges:
-        raise DataError(
-            program.file, "the rules name no ground edges", hint='say which predicate they are: @edge("own").'
-        )
+        what = "the rules name no ground edges"
+        raise DataError(program.file, what, hint='say which predicate they are: @edge("own").')
     stated = {fact.predicate for fact in program.facts}
     for edge in program.edges:
         if not loader.sources(edge) and edge not in stated:

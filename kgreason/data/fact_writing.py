@@ -1,4 +1,4 @@
-"""Writing facts to files and databases, all or nothing, and conversion between formats."""
+"""Writing facts to files and databases, all or nothing; checks before a run; conversion between formats."""
 
 from __future__ import annotations
 
@@ -58,7 +58,225 @@ _TABLES = {
     "duckdb": "duckdb_files.write_duckdb",
     "postgresql": "postgresql.write_postgresql",
 }
-"""Connections to databases, of which one writes all the tables of its file or server."""
+"""Context managers, each of which writes all tables of one database."""
+_QUERIES = {
+    "sqlite": "sqlite.check_sqlite",
+    "duckdb": "duckdb_files.check_duckdb",
+    "postgresql": "postgresql.one_select",
+}
+"""Functions that check a query without its database."""
+_COLUMNS = {
+    "csv": "delimited.delimited_columns",
+    "tsv": "delimited.delimited_columns",
+    "parquet": "parquet.parquet_columns",
+    "json": "json_rows.json_columns",
+}
+"""Functions that return the columns of a file that an output would replace."""
+_PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
+
+Plan = Sequence[tuple[str, Target]]
+"""Predicates and where each is written."""
+
+
+def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
+    """Read and check a rule file as `examine_file` does, including its sources and targets."""
+    found = examine_file(path, allow_files=allow_files)
+    if found.program is None:
+        return found
+    checks: list[tuple[Span, Callable[[], object]]] = [
+        *((bind.span, partial(understood, bound(bind))) for bind in found.program.binds),
+        *((bind.span, partial(Target.of, bind)) for bind in found.program.targets),
+        *(
+            (query.span, partial(_check_query, queried(query), allow_files))
+            for query in found.program.queries_bound
+        ),
+    ]
+    wrong = []
+    for span, check in sorted(checks, key=lambda c: (c[0].file, c[0].line, c[0].column)):
+        try:
+            check()
+        except DataError as error:
+            wrong.append(Diagnostic("E302", error.message, span, hint=error.hint))
+    return replace(found, program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
+
+
+def _check_query(source: SourceSpec, allow_files: bool) -> None:
+    understood(source)
+    kind = source.kind()
+    more = {"allow_files": allow_files} if kind == "duckdb" else {}
+    function_of(_QUERIES[kind])(source.query or "", source.place, **more)
+
+
+def check_format(format: str) -> None:
+    """Check that a format can be written.
+
+    Raises
+    ------
+    DataError
+        If the format is unknown, or its package is not installed.
+    """
+    if format not in FORMATS:
+        raise no_format("--format", format)
+    if format in _PACKAGES:
+        extra(_PACKAGES[format], format, Path("--format"))
+
+
+def check_outputs(
+    program: CheckedProgram,
+    outputs: Sequence[str] | None = None,
+    *,
+    folder: Path | None = None,
+    format: str = "csv",
+    read: Mapping[str, Any] | None = None,
+) -> None:
+    """Check before a run that its outputs can be written.
+
+    Parameters
+    ----------
+    outputs
+        Predicates to derive; default: the outputs of the program.
+    folder, format
+        As for `kgreason.data.fact_writing.write_facts`; without a folder, the targets of the ``@bind`` annotations.
+    read
+        Sources of the run by predicate, as for `kgreason.reasoning.api.reason`; they are never overwritten.
+
+    Raises
+    ------
+    DataError, ReleaseError
+        For the first output that cannot be written.
+    """
+    wanted = tuple(program.outputs if outputs is None else outputs)
+    if folder is not None:
+        check_format(format)
+        plan: Plan = [(p, Target.within(folder, p, format)) for p in wanted]
+    else:
+        plan = bound_targets(program, wanted)
+    check_plan(plan, {p: program.arities[p] for p, _ in plan if p in program.arities}, program, read)
+    if folder is None:
+        for predicate, target in plan:
+            _check_known(program, predicate, target)
+
+
+def bound_targets(program: CheckedProgram, predicates: Sequence[str]) -> Plan:
+    """Targets of the ``@bind`` annotations of some outputs."""
+    wanted = [bind for bind in program.targets if bind.predicate in predicates]
+    for bind in wanted:
+        program.permit(bind.span)
+    return [(bind.predicate, Target.of(bind)) for bind in wanted]
+
+
+def check_plan(
+    plan: Plan,
+    arities: Mapping[str, int],
+    program: CheckedProgram | None = None,
+    read: Mapping[str, Any] | None = None,
+) -> None:
+    """Check arities, packages and locations of outputs; sources are never overwritten."""
+    binds = program.binds if program else ()
+    sources = [*((b.predicate, place_of(b, written=False)) for b in binds), *_sources(read or {})]
+    for predicate, target in plan:
+        check_arity(target.file, predicate, arities.get(predicate), target.format)
+        if target.format in _PACKAGES:
+            extra(_PACKAGES[target.format], target.format, target.file)
+        for place in _places(target, predicate, arities.get(predicate, 0)):
+            if name := next((name for name, source in sources if place.meets(source)), None):
+                file, what = (target.file, "table") if target.server else (place.file, "file")
+                raise ReleaseError(
+                    f"{file}: the output {predicate} is not written over the {what} that {name} is read from",
+                    hint="write it to another place",
+                )
+
+
+def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
+    """Files and tables that an output is written to; each file is checked to be writable."""
+    if target.server:
+        yield place_on_server(target.options, target.table or predicate)
+        return
+    _check_writable(target.path)
+    yield Place(target.path.resolve(), (target.table or predicate) if target.format in DATABASES else None)
+    beside = target.beside(arity)
+    if beside is not None:
+        _check_writable(beside)
+        yield Place(beside.resolve())
+
+
+def _check_writable(path: Path) -> None:
+    if path.is_dir():
+        raise ReleaseError(f"{path} is a folder", hint="name a file in it")
+    folder = next(p for p in path.absolute().parents if p.exists())
+    if not folder.is_dir():
+        raise ReleaseError(f"{path} cannot be made: {folder} is a file", hint="name another folder")
+    if not os.access(folder, os.W_OK):
+        what = f"{path} cannot be made: {folder} is not open for writing"
+        raise ReleaseError(what, hint="choose another place")
+
+
+def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:
+    """Check that a format supports the arity of a predicate."""
+    least, most = ARITIES.get(format, (0, None))
+    if arity is None or (least <= arity and (most is None or arity <= most)):
+        return
+    hint = "write another format"
+    if not arity:
+        raise DataError(file, f"{predicate} has no arguments, so it makes no graph", hint=hint)
+    places = f"{least} to {most}" if most else f"{least} and more"
+    count = f"{arity} argument{'s' * (arity != 1)}"
+    raise DataError(file, f"{predicate} has {count}, {format} files have places for {places}", hint=hint)
+
+
+def _sources(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
+    """Files and tables that predicates are read from."""
+    for predicate, given in read.items():
+        for source in given if isinstance(given, (list, tuple)) else (given,):
+            spec = parse_file(source) if isinstance(source, str) else source
+            spec = SourceSpec(spec) if isinstance(spec, Path) else spec
+            if not isinstance(spec, SourceSpec):
+                continue
+            if spec.server:
+                yield predicate, place_on_server(spec.options, normal(spec.options).get("table"))
+            elif spec.kind("csv") == "neo4j":
+                parts = sorted(spec.path.iterdir()) if spec.path.is_dir() else parts_of(spec.path)
+                yield from ((predicate, Place(part.resolve())) for part in parts)
+            elif spec.path.parent.is_file():  # database table written as folder/file
+                yield predicate, Place(spec.path.parent.resolve(), spec.path.name)
+            else:
+                yield predicate, Place(spec.path.resolve(), spec.options.get("table"))
+
+
+def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
+    """Column names of an existing file or table that `target` would replace; `None` if absent or unknown."""
+    if not target.server and not (target.path.is_file() and target.path.stat().st_size):
+        return None
+    if target.format in _COLUMNS:
+        columns: tuple[str, ...] | None = function_of(_COLUMNS[target.format])(target)
+        return columns
+    if target.format not in DATABASES:
+        return None
+    name = target.table or predicate
+    table = dotted(name, target.options.get("schema")) if target.server else quoted(name)
+    try:
+        query = f"SELECT * FROM {table} LIMIT 0"
+        return read_table(SourceSpec(target.path, target.format, target.connection, query)).names
+    except DataError as error:
+        if error.message.startswith("no connection"):
+            raise
+        return None
+
+
+def _check_known(program: CheckedProgram, predicate: str, target: Target) -> None:
+    """Check that an existing file has the columns of the output, if its ``@bind`` may be meant for reading."""
+    # Only if rules read the predicate can the existing file be meant as its source.
+    if all(predicate not in {a.predicate for a in (*r.positives, *r.negatives)} for r in program.rules):
+        return
+    names = column_names(program, predicate, program.arities[predicate]) or ("holds",)
+    found = existing_columns(target, predicate)
+    what = "table" if target.server else "file"
+    if found is not None and found != names:
+        raise ReleaseError(
+            f"{target.file}: this {what} with columns {', '.join(found)} is no output "
+            f"{predicate}({', '.join(names)}) of an earlier run, so it is not replaced",
+            hint=f'if the rules are to read it, say @input("{predicate}"); if nobody needs it, remove it first',
+        )
 
 
 def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[str] | None = None) -> None:
@@ -128,11 +346,6 @@ def write_facts(
     -------
     tuple
         Predicate and target of each file written.
-
-    Raises
-    ------
-    ReleaseError, DataError
-        As `write_targets`.
     """
     plan = [(predicate, Target.within(folder, predicate, format)) for predicate in facts.tables]
     arities = {p: table.arity for p, table in facts.tables.items()}
@@ -142,19 +355,10 @@ def write_facts(
 
 
 def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> None:
-    """Write predicates to their targets; if one cannot be written, none is changed.
+    """Write predicates to their targets, as `write_output`; if one cannot be written, none is changed.
 
     Temporary files are written next to the targets, then database tables, and only then are the targets replaced.
-
-    Parameters
-    ----------
-    names
-        Column names by predicate; default ``c1, c2, ...``
-
-    Raises
-    ------
-    ReleaseError, DataError
-        As `write_output`.
+    The column `names` of a predicate default to ``c1, c2, ...``.
     """
     databases: dict[object, Writer] = {}
     with ExitStack() as stack:
@@ -167,32 +371,30 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
                 holds = np.array([table.length > 0], dtype=np.int64)
                 whole = Facts({predicate: Table((Kind.BOOL,), (holds,), 1)}, facts.symbols)
                 columns = ("holds",)
-            if not target.server:
-                _make_folder(target.path.parent)
             if target.format in _TABLES:
                 database = tuple(target.connection.items()) if target.server else target.path.resolve()
+                if not target.server:
+                    _make_folder(target.path.parent)
                 if database not in databases:
                     databases[database] = stack.enter_context(function_of(_TABLES[target.format])(target))
                 databases[database](whole, predicate, columns, target)
-            else:
-                temporary = stack.enter_context(replacing(target.path))
-                function_of(_FILES[target.format])(temporary, whole, predicate, columns, target)
-                pack(temporary, target.path.name)
-                beside = target.beside(table.arity)
-                if beside is not None:
-                    _make_folder(beside.parent)
-                    second = stack.enter_context(replacing(beside))
-                    function_of(_SECOND[target.format])(second, whole, predicate, target)
-                    pack(second, beside.name)
+                continue
+            writers = {target.path: _FILES[target.format]}
+            if (beside := target.beside(table.arity)) is not None:
+                writers[beside] = _SECOND[target.format]
+            for path, writer in writers.items():
+                _make_folder(path.parent)
+                temporary = stack.enter_context(replacing(path))
+                function_of(writer)(temporary, whole, predicate, columns, target)
+                pack(temporary, path.name)
 
 
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ReleaseError(
-            f"{folder}: cannot be made: {error.strerror or error}", hint="choose another place with --out DIR"
-        ) from error
+        what = f"{folder}: cannot be made: {error.strerror or error}"
+        raise ReleaseError(what, hint="choose another place with --out DIR") from error
 
 
 @dataclass(frozen=True)
@@ -243,9 +445,8 @@ def convert(
         If the target is the source, exists already, or cannot be written.
     """
     if target.server and not (name or target.table):
-        raise DataError(
-            target.file, "it is not said which table is to be written", hint="say table= or --name"
-        )
+        what = "it is not said which table is to be written"
+        raise DataError(target.file, what, hint="say table= or --name")
     predicate = name or target.table or predicate_of(target.path)
     if not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate):
         raise DataError("--name", f"{predicate!r} is no name of a predicate", hint="as in own or heldBy")
@@ -256,9 +457,8 @@ def convert(
         _check_free(target, predicate)
     loaded = loader.load(predicate)
     if loaded is None or not loaded.kinds:
-        raise DataError(
-            source.file, "the file has neither rows nor names of columns", hint="is it the one you mean?"
-        )
+        what = "the file has neither rows nor names of columns"
+        raise DataError(source.file, what, hint="is it the one you mean?")
     alone = _alone(source, loaded)
     if alone and not target.declares:
         what = "1 vertex is" if len(alone) == 1 else f"{len(alone):,} vertices are"
@@ -289,18 +489,16 @@ def predicate_of(path: Path) -> str:
 
 
 def _check_free(target: Target, predicate: str) -> None:
-    there = target.path
+    """Check that a conversion replaces no file and no table."""
     if target.format in DATABASES:
-        if existing_columns(target, predicate) is None:
-            return
-        what = f"the table {target.table or predicate} is there already"
-    else:
-        besides = target.beside(2)
-        there = next((file for file in (target.path, besides) if file is not None and file.exists()), Path())
-        if not there.name:
-            return
-        what = "the file is there already"
-    raise ReleaseError(f"{target.address if target.server else there}: {what}", hint="--force replaces it")
+        if existing_columns(target, predicate) is not None:
+            what = f"the table {target.table or predicate} is there already"
+            hint = "--force replaces it"
+            raise ReleaseError(f"{target.address if target.server else target.path}: {what}", hint=hint)
+        return
+    for file in filter(None, (target.path, target.beside(2))):
+        if file.exists():
+            raise ReleaseError(f"{file}: the file is there already", hint="--force replaces it")
 
 
 def _alone(source: SourceSpec, loaded: Loaded) -> list[str]:
@@ -322,237 +520,3 @@ def _names(loaded: Loaded) -> tuple[str, ...]:
         name = loaded.names[place] if place < len(loaded.names) else f"c{place + 1}"
         names.append(free(name.lstrip(":") or f"c{place + 1}", names))
     return tuple(names)
-
-
-_QUERIES = {
-    "sqlite": "sqlite.check_sqlite",
-    "duckdb": "duckdb_files.check_duckdb",
-    "postgresql": "postgresql.one_select",
-}
-"""Module and function of each check of a query."""
-
-
-def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:
-    """Read and check a rule file as `examine_file` does, including its sources and targets."""
-    found = examine_file(path, allow_files=allow_files)
-    wrong = tuple(_misfits(found.program)) if found.program else ()
-    return replace(found, program=None, diagnostics=(*found.diagnostics, *wrong)) if wrong else found
-
-
-def _misfits(program: CheckedProgram) -> Iterator[Diagnostic]:
-    for span, check in sorted(_checks(program), key=lambda c: (c[0].file, c[0].line, c[0].column)):
-        try:
-            check()
-        except DataError as error:
-            yield Diagnostic("E302", error.message, span, hint=error.hint)
-
-
-def _checks(program: CheckedProgram) -> Iterator[tuple[Span, Callable[[], object]]]:
-    for bind in program.binds:
-        yield bind.span, partial(understood, bound(bind))
-    for bind in program.targets:
-        yield bind.span, partial(Target.of, bind)
-    for query in program.queries_bound:
-        yield query.span, partial(_query, queried(query), program.allow_files)
-
-
-def _query(source: SourceSpec, allow_files: bool) -> None:
-    understood(source)
-    kind = source.kind()
-    more = {"allow_files": allow_files} if kind == "duckdb" else {}
-    function_of(_QUERIES[kind])(source.query or "", source.place, **more)
-
-
-Plan = Sequence[tuple[str, Target]]
-"""Predicates and where each is written."""
-
-
-_COLUMNS = {
-    "csv": "delimited.delimited_columns",
-    "tsv": "delimited.delimited_columns",
-    "parquet": "parquet.parquet_columns",
-    "json": "json_rows.json_columns",
-}
-"""Module and function that tell the columns of what an output would replace."""
-
-
-_PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
-
-
-def check_format(format: str) -> None:
-    """Check that a format can be written.
-
-    Raises
-    ------
-    DataError
-        If the format is unknown, or its package is not installed.
-
-    Examples
-    --------
-    >>> check_format("xlsx")
-    Traceback (most recent call last):
-    kgreason.base.errors.DataError: --format: facts cannot be written as 'xlsx'
-      help: one of csv, tsv, parquet, json, sqlite, duckdb, edges, konect, mtx, gml, graphml, net, neo4j, rdf, bods
-    """
-    if format not in FORMATS:
-        raise no_format("--format", format)
-    if format in _PACKAGES:
-        extra(_PACKAGES[format], format, Path("--format"))
-
-
-def check_outputs(
-    program: CheckedProgram,
-    outputs: Sequence[str] | None = None,
-    *,
-    folder: Path | None = None,
-    format: str = "csv",
-    read: Mapping[str, Any] | None = None,
-) -> None:
-    """Check before a run that its outputs can be written.
-
-    Parameters
-    ----------
-    outputs
-        Predicates to derive; default: the outputs of the program.
-    folder, format
-        As for `kgreason.data.fact_writing.write_facts`; without a folder, the targets of the ``@bind`` annotations.
-    read
-        Sources of the run by predicate, as for `kgreason.reasoning.api.reason`; they are never overwritten.
-
-    Raises
-    ------
-    DataError, ReleaseError
-        For the first output that cannot be written.
-    """
-    wanted = tuple(program.outputs if outputs is None else outputs)
-    if folder is not None:
-        check_format(format)
-        plan: Plan = [(p, Target.within(folder, p, format)) for p in wanted]
-    else:
-        plan = bound_targets(program, wanted)
-    check_plan(plan, {p: program.arities[p] for p, _ in plan if p in program.arities}, program, read)
-    if folder is None:
-        for predicate, target in plan:
-            _check_known(program, predicate, target)
-
-
-def bound_targets(program: CheckedProgram, predicates: Sequence[str]) -> Plan:
-    """Targets of the ``@bind`` annotations of some outputs."""
-    wanted = [bind for bind in program.targets if bind.predicate in predicates]
-    for bind in wanted:
-        program.permit(bind.span)
-    return [(bind.predicate, Target.of(bind)) for bind in wanted]
-
-
-def check_plan(
-    plan: Plan,
-    arities: Mapping[str, int],
-    program: CheckedProgram | None = None,
-    read: Mapping[str, Any] | None = None,
-) -> None:
-    """Check arities, packages and locations of outputs; sources are never overwritten."""
-    binds = program.binds if program else ()
-    sources = [*((b.predicate, place_of(b, written=False)) for b in binds), *_given(read or {})]
-    for predicate, target in plan:
-        check_arity(target.file, predicate, arities.get(predicate), target.format)
-        if target.format in _PACKAGES:
-            extra(_PACKAGES[target.format], target.format, target.file)
-        for place in _places(target, predicate, arities.get(predicate, 0)):
-            if name := next((name for name, source in sources if place.meets(source)), None):
-                file, what = (target.file, "table") if target.server else (place.file, "file")
-                raise ReleaseError(
-                    f"{file}: the output {predicate} is not written over the {what} that {name} is read from",
-                    hint="write it to another place",
-                )
-
-
-def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
-    """Files and tables that an output is written to; each file is checked to be writable."""
-    if target.server:
-        yield place_on_server(target.options, target.table or predicate)
-        return
-    _check_writable(target.path)
-    yield Place(target.path.resolve(), (target.table or predicate) if target.format in DATABASES else None)
-    beside = target.beside(arity)
-    if beside is not None:
-        _check_writable(beside)
-        yield Place(beside.resolve())
-
-
-def _check_writable(path: Path) -> None:
-    if path.is_dir():
-        raise ReleaseError(f"{path} is a folder", hint="name a file in it")
-    folder = next(p for p in path.absolute().parents if p.exists())
-    if not folder.is_dir():
-        raise ReleaseError(f"{path} cannot be made: {folder} is a file", hint="name another folder")
-    if not os.access(folder, os.W_OK):
-        raise ReleaseError(
-            f"{path} cannot be made: {folder} is not open for writing", hint="choose another place"
-        )
-
-
-def check_arity(file: str, predicate: str, arity: int | None, format: str) -> None:
-    """Check that a format supports the arity of a predicate."""
-    least, most = ARITIES.get(format, (0, None))
-    if arity is None or (least <= arity and (most is None or arity <= most)):
-        return
-    hint = "write another format"
-    if not arity:
-        raise DataError(file, f"{predicate} has no arguments, so it makes no graph", hint=hint)
-    places = f"{least} to {most}" if most else f"{least} and more"
-    count = f"{arity} argument{'s' * (arity != 1)}"
-    raise DataError(file, f"{predicate} has {count}, {format} files have places for {places}", hint=hint)
-
-
-def _given(read: Mapping[str, Any]) -> Iterator[tuple[str, Place]]:
-    for predicate, given in read.items():
-        for source in given if isinstance(given, (list, tuple)) else (given,):
-            spec = parse_file(source) if isinstance(source, str) else source
-            if isinstance(spec, SourceSpec) and spec.server:
-                yield predicate, place_on_server(spec.options, normal(spec.options).get("table"))
-            elif isinstance(spec, SourceSpec) and spec.kind("csv") == "neo4j":
-                parts = sorted(spec.path.iterdir()) if spec.path.is_dir() else parts_of(spec.path)
-                yield from ((predicate, Place(part.resolve())) for part in parts)
-            elif isinstance(spec, SourceSpec):
-                path, table = spec.path, spec.options.get("table")
-                if path.parent.is_file():  # database table written as folder/file
-                    path, table = path.parent, path.name
-                yield predicate, Place(path.resolve(), table)
-            elif isinstance(spec, Path):
-                yield predicate, Place(spec.resolve())
-
-
-def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
-    """Column names of an existing file or table that `target` would replace; `None` if absent or unknown."""
-    if not target.server and not (target.path.is_file() and target.path.stat().st_size):
-        return None
-    if target.format in _COLUMNS:
-        columns: tuple[str, ...] | None = function_of(_COLUMNS[target.format])(target)
-        return columns
-    if target.format not in DATABASES:
-        return None
-    name = target.table or predicate
-    table = dotted(name, target.options.get("schema")) if target.server else quoted(name)
-    try:
-        query = f"SELECT * FROM {table} LIMIT 0"
-        return read_table(SourceSpec(target.path, target.format, target.connection, query)).names
-    except DataError as error:
-        if error.message.startswith("no connection"):
-            raise
-        return None
-
-
-def _check_known(program: CheckedProgram, predicate: str, target: Target) -> None:
-    """Check that an existing file has the columns of the output, if its ``@bind`` may be meant for reading."""
-    # Only if rules read the predicate can the existing file be meant as its source.
-    if all(predicate not in {a.predicate for a in (*r.positives, *r.negatives)} for r in program.rules):
-        return
-    names = column_names(program, predicate, program.arities[predicate]) or ("holds",)
-    found = existing_columns(target, predicate)
-    what = "table" if target.server else "file"
-    if found is not None and found != names:
-        raise ReleaseError(
-            f"{target.file}: this {what} with columns {', '.join(found)} is no output "
-            f"{predicate}({', '.join(names)}) of an earlier run, so it is not replaced",
-            hint=f'if the rules are to read it, say @input("{predicate}"); if nobody needs it, remove it first',
-        )

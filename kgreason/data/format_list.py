@@ -156,11 +156,8 @@ def check_content(source: SourceSpec) -> None:
     if source.format is not None or "format" in normal(source.options):
         return
     if kind == "json" and not _CHOSEN.intersection(normal(source.options)) and _STATEMENT.search(start):
-        raise DataError(
-            source.file,
-            "these are statements of BODS, not rows",
-            hint="say format=bods; format=json reads them as they stand",
-        )
+        what = "these are statements of BODS, not rows"
+        raise DataError(source.file, what, hint="say format=bods; format=json reads them as they stand")
     if start.startswith(_PARQUET) and kind != "parquet":
         raise DataError(source.file, "this is a Parquet file", hint="say format=parquet")
     root = _ROOT.search(start) if kind == "gleif" else None

@@ -118,11 +118,9 @@ def edges_of(table: pa.Table, predicate: str) -> Plain:
         If the facts have fewer than two arguments.
     """
     if table.num_columns < 2:
-        raise DataError(
-            f"<{predicate}>",
-            f"facts of {table.num_columns} argument{'s' * (table.num_columns != 1)} are no edges",
-            hint="to_arrow, to_pandas and to_polars take facts of any number of arguments",
-        )
+        what = f"facts of {table.num_columns} argument{'s' * (table.num_columns != 1)} are no edges"
+        hint = "to_arrow, to_pandas and to_polars take facts of any number of arguments"
+        raise DataError(f"<{predicate}>", what, hint=hint)
     names = list(table.column_names)
     kind = table.schema.types[2] if len(names) > 2 else pa.null()
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
@@ -176,11 +174,9 @@ def _only(names: Mapping[str, object], relation: str | None) -> str:
             raise DataError("<graph>", f"there is no relation {relation!r}", hint=hint)
         return relation
     if len(names) != 1:
-        raise DataError(
-            "<graph>",
-            f"choose a relation: {known}" if known else "the graph has no relation",
-            hint=f"say relation={next(iter(names))!r}" if known else "it holds vertices alone",
-        )
+        what = f"choose a relation: {known}" if known else "the graph has no relation"
+        hint = f"say relation={next(iter(names))!r}" if known else "it holds vertices alone"
+        raise DataError("<graph>", what, hint=hint)
     return next(iter(names))
 
 
@@ -253,11 +249,8 @@ def as_networkx(whole: Plain) -> nx.MultiGraph[str]:
         table = whole.edges(name)
         titles = table.column_names[2:]
         if clash := next((title for title in titles if title in ("relation", "key")), None):
-            raise DataError(
-                "<graph>",
-                f"edges of {name!r} carry {clash!r}, which NetworkX has another use for",
-                hint="call the attribute otherwise",
-            )
+            what = f"edges of {name!r} carry {clash!r}, which NetworkX has another use for"
+            raise DataError("<graph>", what, hint="call the attribute otherwise")
         result.add_edges_from(
             (source, target, {"relation": name, **dict(zip(titles, values, strict=True))})
             for source, target, *values in zip(*(c.to_pylist() for c in table.columns), strict=True)
@@ -295,20 +288,14 @@ def as_igraph(whole: Plain) -> igraph.Graph:
     """
     library = needed("igraph", "an igraph graph", "to_igraph", "to_networkx does without")
     if "name" in whole.vertices:
-        raise DataError(
-            "<graph>",
-            "users have the attribute 'name', which igraph has another use for",
-            hint="call the attribute otherwise, or take to_networkx()",
-        )
+        what = "users have the attribute 'name', which igraph has another use for"
+        raise DataError("<graph>", what, hint="call the attribute otherwise, or take to_networkx()")
     number = {label: i for i, label in enumerate(whole.labels)}
     tables = {name: whole.edges(name) for name in whole.relations}
     titles = dict.fromkeys(title for table in tables.values() for title in table.column_names[2:])
     if "relation" in titles:
-        raise DataError(
-            "<graph>",
-            "edges carry 'relation', which stands for their predicate",
-            hint="call the attribute otherwise",
-        )
+        what = "edges carry 'relation', which stands for their predicate"
+        raise DataError("<graph>", what, hint="call the attribute otherwise")
     ends: list[tuple[int, int]] = []
     carried: dict[str, list[Any]] = {title: [] for title in ("relation", *titles)}
     for name, table in tables.items():

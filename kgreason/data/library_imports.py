@@ -78,11 +78,8 @@ def as_raw(obj: object, name: str) -> Raw:
     if isinstance(obj, np.ndarray) and obj.dtype.names:
         return _from_columns({title: obj[title] for title in obj.dtype.names}, name)
     if hasattr(obj, "tocoo"):
-        raise DataError(
-            name,
-            "a matrix of SciPy is no table",
-            hint="networkx.from_scipy_sparse_array(matrix, create_using=networkx.DiGraph) makes a graph of it",
-        )
+        hint = "networkx.from_scipy_sparse_array(matrix, create_using=networkx.DiGraph) makes a graph of it"
+        raise DataError(name, "a matrix of SciPy is no table", hint=hint)
     if isinstance(obj, Mapping):
         return _from_columns(obj, name)
     scalar = isinstance(obj, np.ndarray) and not obj.ndim
@@ -139,12 +136,9 @@ def check_types(name: str, schema: pa.Schema) -> None:
     for field in schema:
         if isinstance(field.type, pa.BaseExtensionType):
             kind = field.type.extension_name.removeprefix("pandas.")
-            raise DataError(
-                name,
-                f"values of the type {kind} are none of the rules",
-                column=field.name,
-                hint=f"df[{field.name!r}].astype(str) makes strings of them",
-            )
+            what = f"values of the type {kind} are none of the rules"
+            hint = f"df[{field.name!r}].astype(str) makes strings of them"
+            raise DataError(name, what, column=field.name, hint=hint)
 
 
 def _taken(obj: Any, name: str) -> pa.Table:
@@ -190,18 +184,14 @@ def _from_rows(rows: Sequence[object], name: str) -> Raw:
     """Table from rows; a value that is not a row is a row with one column."""
     for number, row in enumerate(rows, 1):
         if isinstance(row, Mapping):
-            raise DataError(
-                name, f"row {number} is a mapping", hint="pandas.DataFrame(rows) makes a table of such rows"
-            )
+            what = f"row {number} is a mapping"
+            raise DataError(name, what, hint="pandas.DataFrame(rows) makes a table of such rows")
     tuples = [tuple(row) if isinstance(row, (tuple, list, np.ndarray)) else (row,) for row in rows]
     width = len(tuples[0]) if tuples else 0
     for number, row in enumerate(tuples, 1):
         if len(row) != width:
-            raise DataError(
-                name,
-                f"row {number}: {len(row)} values where the first row has {width}",
-                hint="give each row a value for each column; None is a missing one",
-            )
+            what = f"row {number}: {len(row)} values where the first row has {width}"
+            raise DataError(name, what, hint="give each row a value for each column; None is a missing one")
     columns = [array(name, column) for column in zip(*tuples, strict=True)]
     return in_memory(name, [f"column{i + 1}" for i in range(width)], columns, named=False)
 
@@ -220,12 +210,8 @@ def array(name: str, values: Sequence[object], column: str | None = None) -> Col
         if any(test(found.type) for test in tests):
             return found
     except UnicodeEncodeError as error:
-        raise DataError(
-            name,
-            f"{error.object!a} is no Unicode text",
-            column=column,
-            hint="replace the lone surrogates in it",
-        ) from None
+        what = f"{error.object!a} is no Unicode text"
+        raise DataError(name, what, column=column, hint="replace the lone surrogates in it") from None
     except (pa.ArrowInvalid, TypeError, OverflowError):
         pass  # mixed integers and doubles, or values that `arrow_column` reports
     try:
@@ -247,12 +233,9 @@ def _check_one_type(name: str, values: Sequence[object], column: str | None) -> 
         return
     first = next(family for v in values if (family := families.get(type(v))))
     row, value = next((i, v) for i, v in enumerate(values, 1) if families.get(type(v), first) != first)
-    raise DataError(
-        name,
-        f"row {row}: {reprlib.repr(value)} is {families[type(value)]} where the rows before have {first}",
-        column=column,
-        hint="a column has values of one type; str(...) makes strings of them",
-    )
+    what = f"row {row}: {reprlib.repr(value)} is {families[type(value)]} where the rows before have {first}"
+    hint = "a column has values of one type; str(...) makes strings of them"
+    raise DataError(name, what, column=column, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -291,11 +274,9 @@ class Foreign:
         if wanted in known:
             rows = np.flatnonzero([one in (None, wanted) for one in said])
         elif len(known) > 1:
-            raise DataError(
-                name,
-                f"edges of the graph are of the relations {', '.join(sorted(map(str, known)))}, none of {wanted!r}",
-                hint="the edge attribute relation says which predicate an edge is of: name it as the rules do",
-            )
+            what = f"edges of the graph are of the relations {', '.join(sorted(map(str, known)))}, none of {wanted!r}"
+            hint = "the edge attribute relation says which predicate an edge is of: name it as the rules do"
+            raise DataError(name, what, hint=hint)
         weights = self._weights(rows, name, "of the graph")
         labels = np.array(self.labels, dtype=object)
         columns = [array(name, labels[end[rows]].tolist()) for end in (self.source, self.target)]
@@ -343,11 +324,8 @@ class Foreign:
         if absent == len(weights):
             return None
         if absent:
-            raise DataError(
-                file,
-                f"{absent} of the {len(rows)} edges {of} have no weight",
-                hint="give each edge of a relation a weight, or none",
-            )
+            what = f"{absent} of the {len(rows)} edges {of} have no weight"
+            raise DataError(file, what, hint="give each edge of a relation a weight, or none")
         return weights
 
 
@@ -399,9 +377,8 @@ def _taken_networkx(graph: Any) -> Foreign:
 def _taken_igraph(graph: Any) -> Foreign:
     names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
     if any(name is None for name in names):
-        raise DataError(
-            "<graph>", "some vertices of the graph have no name", hint="name all of them, or none"
-        )
+        what = "some vertices of the graph have no name"
+        raise DataError("<graph>", what, hint="name all of them, or none")
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     carried = {name: graph.es[name] for name in graph.es.attributes()}
     labels = [str(name) for name in names]

@@ -157,11 +157,8 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
         cure = f"columns=source,target,{first} takes one"
         if raw.memory:
             cure = f"name it so: nx.set_edge_attributes(G, nx.get_edge_attributes(G, {first!r}), 'weight')"
-        raise DataError(
-            raw.file,
-            f"edges carry {carried} but no 'weight', and {shape.predicate} has a weight",
-            hint=f"{cure}; or give {shape.predicate} no third argument",
-        )
+        what = f"edges carry {carried} but no 'weight', and {shape.predicate} has a weight"
+        raise DataError(raw.file, what, hint=f"{cure}; or give {shape.predicate} no third argument")
     weight = 1.0 if options.weight is None else options.weight
     column = as_arrow(np.full(len(raw), weight))
     notes = (f"{raw.file}: no weights, so each is 1",) if options.weight is None and len(raw) else ()
@@ -171,19 +168,13 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
 def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int]:
     arguments = f"{shape.predicate} has {shape.arity} argument{'s' * (shape.arity != 1)}"
     if len(wanted) != shape.arity:
-        raise DataError(
-            raw.file,
-            f"{len(wanted)} column{'s' * (len(wanted) != 1)} chosen, but {arguments}",
-            hint="name as many columns as the predicate has arguments",
-        )
+        what = f"{len(wanted)} column{'s' * (len(wanted) != 1)} chosen, but {arguments}"
+        raise DataError(raw.file, what, hint="name as many columns as the predicate has arguments")
     if len(raw.names) != shape.arity and any(name is None for name in wanted):
         have = f"{len(raw.names)} column{'s' * (len(raw.names) != 1)}"
         shown = f"{', '.join(raw.names[:12])}{', ...' if len(raw.names) > 12 else ''}"
-        raise DataError(
-            raw.file,
-            f"the predicate {arguments} in the rules, the {'table' if raw.memory else 'file'} {have} ({shown})",
-            hint=_choice(raw, shape),
-        )
+        what = f"the predicate {arguments} in the rules, the {'table' if raw.memory else 'file'} {have} ({shown})"
+        raise DataError(raw.file, what, hint=_choice(raw, shape))
     mapped = shape.places if wanted is shape.columns else {}
     return [i if name is None else position(raw, name, mapped.get(i)) for i, name in enumerate(wanted)]
 

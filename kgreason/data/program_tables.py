@@ -361,11 +361,9 @@ def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
 def no_data(program: CheckedProgram, predicate: str) -> DataError:
     """Error for a predicate that requires data and has none."""
     if predicate in program.edges and predicate in program.heads:
-        return DataError(
-            program.file,
-            f"@edge says that {predicate!r} is given, but it has no data: rules derive it",
-            hint=f'leave @edge("{predicate}") out: what rules derive from the graph goes by @derived("{predicate}")',
-        )
+        what = f"@edge says that {predicate!r} is given, but it has no data: rules derive it"
+        hint = f'leave @edge("{predicate}") out: what rules derive from the graph goes by @derived("{predicate}")'
+        return DataError(program.file, what, hint=hint)
     return DataError(
         program.file,
         f"the input predicate {predicate!r} has no data",

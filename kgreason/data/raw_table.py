@@ -36,11 +36,9 @@ def damaged(file: str) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise DataError(
-            file,
-            f"there is not enough memory to read it{f': {error}' if str(error) else ''}",
-            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
-        ) from None
+        what = f"there is not enough memory to read it{f': {error}' if str(error) else ''}"
+        hint = "allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))"
+        raise DataError(file, what, hint=hint) from None
     except UNPACKING as error:
         raise DataError(file, f"the gzip file is damaged: {error}", hint="fetch or pack it again") from error
     except UnicodeError as error:
@@ -197,9 +195,8 @@ def _packed(path: Path) -> bool:
         raise no_file(path) from None
     except (OSError, ValueError) as error:  # ValueError: NUL byte in the name
         reason = getattr(error, "strerror", None) or error
-        raise DataError(
-            str(path), f"cannot be read: {reason}", hint="name a file that you may read"
-        ) from error
+        what = f"cannot be read: {reason}"
+        raise DataError(str(path), what, hint="name a file that you may read") from error
 
 
 def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
@@ -309,16 +306,12 @@ def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
                     raise DataError(file, "this is a zip file", hint="unpack it first")
                 parser.Parse(block, False)
                 if stream.tell() - parser.CurrentByteIndex > _LONGEST:
-                    raise DataError(
-                        file,
-                        "no well-formed XML: a tag is longer than 16 MB",
-                        hint="is a quotation mark left open?",
-                    )
+                    what = "no well-formed XML: a tag is longer than 16 MB"
+                    raise DataError(file, what, hint="is a quotation mark left open?")
             parser.Parse(b"", True)
         except expat.ExpatError as error:
-            raise DataError(
-                file, f"no well-formed XML: {expat.ErrorString(error.code)}", error.lineno, hint=hint
-            ) from error
+            what = f"no well-formed XML: {expat.ErrorString(error.code)}"
+            raise DataError(file, what, error.lineno, hint=hint) from error
 
 
 def _check_encoding(file: str, encoding: str | None) -> None:
@@ -330,9 +323,5 @@ def _check_encoding(file: str, encoding: str | None) -> None:
     except (LookupError, ValueError):  # unknown codec, not a text encoding, or invalid name
         letters = 0
     if letters != 256:
-        raise DataError(
-            file,
-            f"the file declares the encoding {encoding!r}, which is not read",
-            1,
-            hint='save it as UTF-8, and declare that: <?xml version="1.0" encoding="UTF-8"?>',
-        )
+        hint = 'save it as UTF-8, and declare that: <?xml version="1.0" encoding="UTF-8"?>'
+        raise DataError(file, f"the file declares the encoding {encoding!r}, which is not read", 1, hint=hint)

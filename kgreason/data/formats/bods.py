@@ -183,12 +183,9 @@ class _Statements:
         (sources, targets, statements), shares = rows[kept].T, shares[kept]
         ranges = np.flatnonzero(np.isinf(shares))
         if len(ranges):
-            raise DataError(
-                path,
-                f"the share is a range, not a number ({len(ranges):,} such interest{'s' * (len(ranges) != 1)})",
-                file.line(place, int(statements[ranges[0]])),
-                hint="share=minimum, maximum or middle takes one; share=exact with missing=skip leaves such rows out",
-            )
+            what = f"the share is a range, not a number ({len(ranges):,} such interest{'s' * (len(ranges) != 1)})"
+            hint = "share=minimum, maximum or middle takes one; share=exact with missing=skip leaves such rows out"
+            raise DataError(path, what, file.line(place, int(statements[ranges[0]])), hint=hint)
         vertices, names = self._vertices(file, place)
         ids = vertices.columns[0]
         columns: list[Column] = [ids.take(as_arrow(names[end])) for end in (sources, targets)]
@@ -309,11 +306,8 @@ def write_bods(path: Path, facts: Facts, predicate: str, names: Sequence[str], t
     """
     arity = facts.tables[predicate].arity
     if not 1 <= arity <= 3:
-        raise DataError(
-            str(target.path),
-            f"{predicate} has {arity} arguments, and statements of ownership have an owner, a company and a share",
-            hint="write another format, for instance csv",
-        )
+        what = f"{predicate} has {arity} arguments, and statements of ownership have an owner, a company and a share"
+        raise DataError(str(target.path), what, hint="write another format, for instance csv")
     statements = _written(facts.rows(predicate), str(target.path), predicate, names)
     write_values(path, statements, array=not target.path.name.lower().endswith(".jsonl"))
 

@@ -97,11 +97,11 @@ def _opened(file: Path, *, allow_files: bool = False) -> Any:
     try:
         return duckdb.connect(":memory:" if folder else str(file), read_only=not folder, config=config)
     except duckdb.Error as error:
-        raise DataError(
-            str(file),
-            f"no DuckDB database that can be read: {_first(error)}",
-            hint="is it of another format, made by a newer DuckDB, or open in another program? format= says which",
-        ) from error
+        what = f"no DuckDB database that can be read: {_first(error)}"
+        hint = (
+            "is it of another format, made by a newer DuckDB, or open in another program? format= says which"
+        )
+        raise DataError(str(file), what, hint=hint) from error
 
 
 def duckdb_tables(path: Path) -> list[str]:

@@ -97,12 +97,8 @@ def _split(
     odd = np.flatnonzero(widths != width)
     if len(odd):
         hint = "if the first line is a title or a count, say skip=1" if number[odd[0]] <= 2 else None
-        raise DataError(
-            file,
-            f"{widths[odd[0]]} field{'s' * int(widths[odd[0]] != 1)} where the lines before have {width}",
-            int(number[odd[0]]),
-            hint=hint,
-        )
+        what = f"{widths[odd[0]]} field{'s' * int(widths[odd[0]] != 1)} where the lines before have {width}"
+        raise DataError(file, what, int(number[odd[0]]), hint=hint)
     columns = [pc.list_element(fields, position) for position in range(width)]
     return columns if delimiter == " " else [pc.ascii_trim(c, " \t") for c in columns]
 
@@ -127,12 +123,8 @@ def check_indices(file: str, column: Column, lines: npt.NDArray[np.int64], limit
     bad = np.flatnonzero((index < 1) | (index > limit))
     if len(bad):
         value = column[int(bad[0])].as_py()
-        raise DataError(
-            file,
-            f"{value!r} is no {what}, expected 1 to {limit}",
-            int(lines[bad[0]]),
-            hint="the head of the file says how many there are: is it of another file?",
-        )
+        hint = "the head of the file says how many there are: is it of another file?"
+        raise DataError(file, f"{value!r} is no {what}, expected 1 to {limit}", int(lines[bad[0]]), hint=hint)
 
 
 _KONECT = re.compile(rb"%\s*(sym|asym|bip)\s+\w+")
@@ -143,12 +135,9 @@ def read_edges(path: Path, options: Options) -> Raw:
     """Read an edge list or a KONECT file; ids are kept as written."""
     form = konect_form(path)
     if form == "bip" and options.prefix is None:
-        raise DataError(
-            str(path),
-            "the file is bipartite: both of its sides count their ids from 1",
-            1,
-            hint="keep them apart with prefix, for instance prefix=left:,right:",
-        )
+        what = "the file is bipartite: both of its sides count their ids from 1"
+        hint = "keep them apart with prefix, for instance prefix=left:,right:"
+        raise DataError(str(path), what, 1, hint=hint)
     fields = read_fields(path, options.encoding, skip=options.skip, delimiter=options.delimiter)
     columns, lines = fields.columns, fields.lines
     titled = bool(options.header and columns)
@@ -218,12 +207,9 @@ def write_konect(path: Path, facts: Facts, predicate: str, names: Sequence[str],
     table, file = facts.tables[predicate], str(target.path)
     check_weight(file, predicate, table, names, "konect")
     if table.arity > 3 and table.kinds[3].name != "INT":
-        raise DataError(
-            file,
-            f"the times of {predicate} are no integers, and konect holds no others",
-            column=names[3],
-            hint="write them as integers, for instance seconds, or choose another format",
-        )
+        what = f"the times of {predicate} are no integers, and konect holds no others"
+        hint = "write them as integers, for instance seconds, or choose another format"
+        raise DataError(file, what, column=names[3], hint=hint)
     found, most = numbered(facts, predicate, target)
     with path.open("wb") as stream:
         form = "weighted" if table.arity > 2 else "unweighted"

@@ -189,9 +189,8 @@ def _inside(file: JsonFile, path: str) -> Raw:
             value = value[key]
         else:
             known = ", ".join(map(repr, value)) if isinstance(value, dict) else "none"
-            raise DataError(
-                str(file.path), f"there is no {key!r} of path={path}", hint=f"the keys there are {known}"
-            )
+            what = f"there is no {key!r} of path={path}"
+            raise DataError(str(file.path), what, hint=f"the keys there are {known}")
     if not isinstance(value, list):
         hint = "name the keys that lead to an array of rows, joined by points, as in path=data.rows"
         raise DataError(str(file.path), f"path={path} leads to no array of rows", hint=hint)

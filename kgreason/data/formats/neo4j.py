@@ -107,12 +107,9 @@ def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
             raise DataError(file, f"two columns :{role}", line, hint="leave one of them out, or say :IGNORE")
     if "ID" in roles or {"START_ID", "END_ID"}.issubset(roles):
         return fields
-    raise DataError(
-        file,
-        "this is no header of Neo4j: it names neither :ID nor :START_ID and :END_ID",
-        line,
-        hint="a header in a file of its own stands first: format=neo4j of nodes-header.csv,nodes.csv",
-    )
+    what = "this is no header of Neo4j: it names neither :ID nor :START_ID and :END_ID"
+    hint = "a header in a file of its own stands first: format=neo4j of nodes-header.csv,nodes.csv"
+    raise DataError(file, what, line, hint=hint)
 
 
 def _field(cell: str) -> Field:
@@ -205,11 +202,9 @@ class _Table:
         for one, two in itertools.combinations(ids, 2):
             both = ids[two].filter(pc.is_in(ids[two], ids[one]))
             if len(both):
-                raise DataError(
-                    self.file,
-                    f"the id {both[0].as_py()!r} stands in the id spaces {one!r} and {two!r}",
-                    hint=f"spaces=true calls it {two}:{both[0].as_py()} there; spaces=false takes both for one",
-                )
+                what = f"the id {both[0].as_py()!r} stands in the id spaces {one!r} and {two!r}"
+                hint = f"spaces=true calls it {two}:{both[0].as_py()} there; spaces=false takes both for one"
+                raise DataError(self.file, what, hint=hint)
 
 
 def read_neo4j(path: Path, options: Options) -> Raw:
@@ -348,7 +343,7 @@ def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
     """
     table = facts.tables[predicate]
     if table.arity == 1:
-        write_nodes(path, facts, predicate, target)
+        write_nodes(path, facts, predicate, names, target)
         return
     properties = [_property(facts, place, names, predicate) for place in range(2, table.arity)]
     header = [":START_ID", ":END_ID", *(head for head, _ in properties), ":TYPE"]
@@ -369,7 +364,7 @@ def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
     _write(path, header, rows())
 
 
-def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> None:
+def write_nodes(path: Path, facts: Facts, predicate: str, _: Sequence[str], target: Target) -> None:
     """Write the vertices of a predicate as nodes with one label."""
     found = vertices_of(facts, predicate, target)
     label = target.options.get("label", predicate if len(found.ends) == 1 else "Vertex")

@@ -108,12 +108,8 @@ def _vertices(file: str, body: str, title: int, count: int) -> Raw:
         found = _VERTEX.match(words)
         number = int64(found[1]) if found is not None else None
         if found is None or number is None or not 1 <= number <= count:
-            raise DataError(
-                file,
-                f"expected a vertex number from 1 to {count} and a label, found {words.strip()[:60]!r}",
-                line,
-                hint='write for instance 1 "Ada"',
-            )
+            what = f"expected a vertex number from 1 to {count} and a label, found {words.strip()[:60]!r}"
+            raise DataError(file, what, line, hint='write for instance 1 "Ada"')
         labels[number - 1], lines[number - 1] = _ENTITY.sub(_letter, found[2] or found[3] or ""), line
     ids = pa.array(np.arange(1, count + 1)).cast(pa.string())
     return Raw(file, ("id", "label"), (ids, pa.array(labels, pa.string())), lambda row: int(lines[row]))

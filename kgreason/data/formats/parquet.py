@@ -40,11 +40,9 @@ def _sound(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(
-            str(path),
-            f"no Parquet file that can be read: {' '.join(str(error).split())}",
-            hint=f"if it is of another format say so, for instance format=csv; else: {AGAIN}",
-        ) from error
+        what = f"no Parquet file that can be read: {' '.join(str(error).split())}"
+        hint = f"if it is of another format say so, for instance format=csv; else: {AGAIN}"
+        raise DataError(str(path), what, hint=hint) from error
 
 
 def _batches(path: Path, file: Any) -> Iterator[Any]:

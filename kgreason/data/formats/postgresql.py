@@ -274,9 +274,8 @@ def _parse(file: str, block: bytes, schema: Any) -> Any:
             ),
         )
     except pa.ArrowInvalid as error:
-        raise DataError(
-            file, f"the server sends what is no UTF-8 text: {error}", hint="is the database SQL_ASCII?"
-        ) from error
+        what = f"the server sends what is no UTF-8 text: {error}"
+        raise DataError(file, what, hint="is the database SQL_ASCII?") from error
 
 
 def _typed_columns(connection: Any, rows: str) -> tuple[tuple[str, ...], list[_Typed]]:

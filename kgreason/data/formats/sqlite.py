@@ -96,11 +96,8 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorname", None) == "SQLITE_TOOBIG":
             raise memory.Exhausted("a row is longer than what is left of it") from error
-        raise DataError(
-            str(file),
-            f"no SQLite database that can be read: {error}",
-            hint="is it of another kind? say format=duckdb, or name the right file",
-        ) from error
+        hint = "is it of another kind? say format=duckdb, or name the right file"
+        raise DataError(str(file), f"no SQLite database that can be read: {error}", hint=hint) from error
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, str]:

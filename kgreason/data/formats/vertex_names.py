@@ -259,11 +259,8 @@ def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -
     if trouble is not None:
         raise vertices.error(*trouble)
     if count is not None and count != len(names):
-        raise DataError(
-            str(file),
-            f"{len(names)} lines for the {count} vertices of {path.name}",
-            hint="write one name a line, that of vertex 1 first",
-        )
+        what = f"{len(names)} lines for the {count} vertices of {path.name}"
+        raise DataError(str(file), what, hint="write one name a line, that of vertex 1 first")
     return _renamed(replace(raw, vertices=vertices), names, "name")
 
 
@@ -302,11 +299,8 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
         number.setdefault(name, len(number) + 1)
     odd = next((name for name in number if not name.strip(whitespace)), None)
     if odd is not None:
-        raise DataError(
-            str(target.path),
-            f"{predicate} holds a vertex with {'a blank' if odd else 'an empty'} name, which readers take for none",
-            hint="csv and parquet hold such names",
-        )
+        what = f"{predicate} holds a vertex with {'a blank' if odd else 'an empty'} name, which readers take for none"
+        raise DataError(str(target.path), what, hint="csv and parquet hold such names")
     counted = [str(i) for i in range(1, len(number) + 1)]
     if number.keys() == set(counted):
         value = np.array([0, *map(int, number)], dtype=np.int64)
@@ -338,7 +332,7 @@ def numbered(facts: Facts, predicate: str, target: Target) -> tuple[Vertices, in
     return replace(found, ends=tuple(value[end] for end in found.ends)), most
 
 
-def write_labels(path: Path, facts: Facts, predicate: str, target: Target) -> None:
+def write_labels(path: Path, facts: Facts, predicate: str, _: Sequence[str], target: Target) -> None:
     """Write the name of each vertex on a line, in order of vertex numbers."""
     found = vertices_of(facts, predicate, target)
     odd = next((name for name in found.names if "\n" in name or "\r" in name or name[0] == "\ufeff"), None)
