@@ -170,7 +170,6 @@ def _collections(column: Column, kind: Kind) -> list[Any]:
 
 
 def _doubles(values: Sequence[Any]) -> list[Any]:
-    """Values with integers as doubles."""
     return [float(v) if type(v) is int else v for v in values]
 
 
@@ -197,7 +196,6 @@ def interned(values: Sequence[Any], symbols: Symbols) -> Codes:
 
 
 def _misfit(table: Selected, shape: Shape, position: int, error: CastError) -> Exception:
-    """Error for a value that does not have the kind of its column, with a hint."""
     raw, name = table.raw, table.names[position]
     row = int(table.rows[table.place(position, error.row)])
     several = f" ({error.count:,} such cells)" if error.count > 1 else ""

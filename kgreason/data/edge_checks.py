@@ -1,11 +1,10 @@
-"""Edges as read: reversal, scaling, self-loop removal, and checks of weights and column names."""
+"""Edges as read: reversal, scaling, and checks of weights and column names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,6 @@ from kgreason.base.errors import DataError
 from kgreason.base.progress import Progress
 from kgreason.data.formats.delimited import NUMBER
 from kgreason.data.raw_table import Raw
-from kgreason.data.source_options import Options
 from kgreason.engine.relations.fact_tables import Codes
 from kgreason.engine.relations.symbols import Symbols
 
@@ -40,19 +38,11 @@ class Rows:
         return Rows(tuple(c[keep] for c in self.columns), self.raw, self.rows[keep])
 
 
-def loopless(rows: Rows) -> Rows:
-    """Remove self-loops."""
-    return rows.take(rows.columns[0] != rows.columns[1])
-
-
-def both_ways(rows: Rows, options: Options) -> Rows:
-    """Append the reverse of undirected edges (of all edges with `symmetric`), except self-loops."""
-    undirected = rows.raw.undirected
-    if options.symmetric is False or (options.symmetric is None and undirected is None):
-        return rows
+def both_ways(rows: Rows, *, every: bool) -> Rows:
+    """Append the reverse of undirected edges (of `every` edge), except self-loops."""
     mark = rows.columns[0] != rows.columns[1]
-    if options.symmetric is None and undirected is not None:
-        mark &= undirected[rows.rows]
+    if not every and rows.raw.undirected is not None:
+        mark &= rows.raw.undirected[rows.rows]
     back = rows.take(mark)
     reverse = (back.columns[1], back.columns[0], *back.columns[2:])
     columns = tuple(np.concatenate(pair) for pair in zip(rows.columns, reverse, strict=True))
@@ -83,31 +73,33 @@ def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float
     return np.ones_like(weights) if low == high else (weights - low) / (high - low)
 
 
-class Written(NamedTuple):
-    """Weights of the edges of one predicate written in the rule file, with their locations."""
-
-    weights: Weights
-    spans: Sequence[str]
-
-
 def check_range(
-    edge: str, parts: Sequence[Rows], written: Written, progress: Progress, *, strict: bool
+    edge: str,
+    parts: Sequence[Rows],
+    stated: Weights,
+    spans: Sequence[str],
+    progress: Progress,
+    *,
+    strict: bool,
 ) -> None:
-    """Check that all weights are in [0,1]; unless `strict`, weights outside are not an error, but reported."""
+    """Check that all weights are in [0,1]; unless `strict`, weights outside are not an error, but reported.
+
+    The weights `stated` in the rule file have the locations `spans`.
+    """
     outside, error, value = 0, None, 0.0
     for rows in (*parts, None):
-        weights = written.weights if rows is None else rows.columns[2].view(np.float64)
+        weights = stated if rows is None else rows.columns[2].view(np.float64)
         odd = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
         outside += len(odd)
         if error is None and len(odd):
             value = float(weights[odd[0]])
             message = f"the weight {value:g} of {edge} is outside [0,1]"
-            error = _error(rows, odd) if rows is not None else DataError(written.spans[odd[0]], message)
+            error = _error(rows, odd) if rows is not None else DataError(spans[odd[0]], message)
     if error is None:
         return
     if strict:
         raise error
-    total = sum(map(len, parts)) + len(written.weights)
+    total = sum(map(len, parts)) + len(stated)
     where = error.file if error.line is None else f"{error.file}:{error.line}"
     help = f" ({error.hint})" if error.hint else ""
     progress.note(
@@ -117,7 +109,6 @@ def check_range(
 
 
 def _error(rows: Rows, odd: npt.NDArray[np.int64]) -> DataError:
-    """Error at the first row with a weight outside [0,1]."""
     raw, weights = rows.raw, rows.columns[2].view(np.float64)
     first = weights[odd[0]]
     shown = f"{first * 100:g} percent" if raw.percent else f"{first:g}"
@@ -148,7 +139,7 @@ def _remedy(weights: Weights, *, memory: bool, percent: bool) -> str:
     return f"shares lie between 0 and 1: correct these rows; if the weights are no shares, {other}"
 
 
-def tell_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> None:
+def note_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> None:
     """Report the number of vertex pairs with several weights; rows of `columns` are distinct."""
     source, target = columns[:2]
     numbers = np.sort(source * (target.max(initial=0) + 1) + target)
@@ -162,7 +153,7 @@ def tell_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> No
     )
 
 
-def tell_sums(
+def note_sums(
     edge: str, bound: float | None, target: Codes, weights: Weights, symbols: Symbols, progress: Progress
 ) -> None:
     """Report vertices whose incoming weights sum to more than ``@incoming_sum`` allows."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kgreason.base.arrays import as_arrow, pa, pc, string_buffers, strings
 from kgreason.base.errors import DataError
@@ -39,24 +40,26 @@ def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = N
     [{'c1': 'a', 'c2': 'b', 'c3': 0.6}]
     """
     table = facts.tables[predicate]
-    columns = [
-        _facts_column(kind, data, facts.symbols)
-        for kind, data in zip(table.kinds, table.columns, strict=True)
-    ]
+    pairs = zip(table.kinds, table.columns, strict=True)
+    columns = [_facts_column(kind, data, facts.symbols) for kind, data in pairs]
     return pa.Table.from_arrays(columns, names=list(names or (f"c{i + 1}" for i in range(table.arity))))
 
 
 def _facts_column(kind: Kind, data: Codes, symbols: Symbols) -> Column:
     if kind is Kind.STRING:
         return symbols.texts(data).cast(pa.string())
-    if kind is Kind.DOUBLE:
-        return as_arrow(np.ascontiguousarray(data).view(np.float64))
-    if kind is Kind.DATE:
-        return as_arrow(np.ascontiguousarray(data).view("datetime64[us]"))
-    if kind in (Kind.INT, Kind.BOOL):
-        return as_arrow(data.astype(bool) if kind is Kind.BOOL else data)
+    if kind in (Kind.INT, Kind.DOUBLE, Kind.DATE, Kind.BOOL):
+        return as_arrow(typed_array(kind, data))
     used, where = np.unique(data, return_inverse=True)
     return _mixed(symbols.values(used.tolist())).take(as_arrow(where))
+
+
+def typed_array(kind: Kind, data: Codes) -> npt.NDArray[Any]:
+    """Integers, doubles, dates (datetime64[us]) or truth values of codes."""
+    if kind is Kind.BOOL:
+        return data.astype(bool)
+    types = {Kind.DOUBLE: "float64", Kind.DATE: "datetime64[us]"}
+    return np.ascontiguousarray(data).view(types.get(kind, "int64"))
 
 
 def _mixed(values: Sequence[Value]) -> Column:
@@ -80,7 +83,7 @@ def _lists(values: Sequence[Any]) -> Column:
     if not inner:
         return pa.array(lists, pa.list_(pa.string()))
     if inner == {int, float}:
-        return pa.array([[float(text(e)) for e in v] for v in lists])
+        return pa.array([list(map(float, v)) for v in lists])
     if len(inner) == 1 and inner <= {int, float, str, bool, datetime}:
         return pa.array(lists)
     return pa.array([text(v) for v in values], pa.string())
@@ -101,19 +104,12 @@ def numbers(kind: Kind, data: Codes) -> TextColumn:
     return pc.replace_substring_regex(shortest, r"^(-?[0-9]+)(e.*)?$", r"\1.0\2")
 
 
-def texts(kind: Kind, data: Codes, facts: Facts, form: Callable[[str], str] | None = None) -> TextColumn:
-    """Values of a column as text.
-
-    Parameters
-    ----------
-    form
-        Format-specific conversion of non-numeric texts.
-    """
+def texts(kind: Kind, data: Codes, facts: Facts, write: Callable[[Value], str] = text) -> TextColumn:
+    """Values of a column as text; `write` formats those that are no integers and doubles."""
     if kind in WEIGHTS:
         return numbers(kind, data)
     used, where = np.unique(data, return_inverse=True)
-    found = [text(v) for v in decode(kind, used, facts.symbols)]
-    return strings(list(map(form, found)) if form else found).take(as_arrow(where.reshape(-1)))
+    return strings(list(map(write, decode(kind, used, facts.symbols)))).take(as_arrow(where.reshape(-1)))
 
 
 def check_weight(file: str, predicate: str, table: Table, names: Sequence[str], format: str) -> None:
@@ -160,9 +156,7 @@ def columns_of(
     columns: list[Any] = list(facts_to_arrow(facts, predicate).columns)
     for place, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
         if kind in written:
-            used, where = np.unique(data, return_inverse=True)
-            texts = [write(value) for value in decode(kind, used, facts.symbols)]
-            columns[place] = strings(texts).take(as_arrow(where))
+            columns[place] = texts(kind, data, facts, write)
     return columns
 
 

@@ -16,12 +16,11 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.data.edge_checks import (
     Rows,
     Titles,
-    Written,
     check_range,
     check_titles,
+    note_parallel,
+    note_sums,
     published,
-    tell_parallel,
-    tell_sums,
 )
 from kgreason.data.formats.vertex_names import spelling_note
 from kgreason.data.program_tables import Data, Loader, no_data
@@ -36,8 +35,6 @@ from kgreason.language.check.checked_program import CheckedProgram, Position
 from kgreason.language.check.genericity import met_by_vertices
 from kgreason.language.check.restriction import restricted
 from kgreason.language.syntax.syntax_tree import Constant
-
-__all__ = ["Data", "load_facts", "load_graph"]
 
 
 def load_facts(
@@ -212,10 +209,10 @@ def _examined(
         keep = first_rows(columns)
         columns = tuple(column[keep] for column in columns)
     if len(columns) == 3:
-        check_range(edge, parts, Written(weights[0], spans), progress, strict=strict)
-        tell_parallel(edge, columns, progress)
+        check_range(edge, parts, weights[0], spans, progress, strict=strict)
+        note_parallel(edge, columns, progress)
         shares = columns[2].view(np.float64)
-        tell_sums(edge, program.incoming_sums.get(edge), columns[1], shares, symbols, progress)
+        note_sums(edge, program.incoming_sums.get(edge), columns[1], shares, symbols, progress)
     return columns
 
 

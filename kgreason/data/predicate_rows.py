@@ -119,7 +119,7 @@ def keyed(vertices: Raw) -> Raw:
     """Table of the vertex names only."""
     if vertices.key is None:
         return replace(vertices, names=vertices.names[:1], columns=vertices.columns[:1])
-    return replace(vertices, names=(vertices.key,), columns=(vertices.key_column,))
+    return replace(vertices, names=vertices.key[:1], columns=vertices.key[1:])
 
 
 def _plain(raw: Raw, position: int, wanted: Kind | None) -> Column:
@@ -208,7 +208,6 @@ def _likely(raw: Raw, shape: Shape) -> Sequence[int]:
 
 
 def _shown_kind(column: Column) -> Kind | None:
-    """Kind inferred from the first values of a column."""
     try:
         values = plain(column[:_SHOWN])
     except CastError:

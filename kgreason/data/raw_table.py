@@ -88,9 +88,7 @@ class Raw:
     typed
         Whether strings stay strings, even if they are empty or look like numbers.
     key
-        For vertices: name of the column with vertex names; `None`: the first.
-    key_column
-        The column named by `key`, where `key` is not `None`.
+        For vertices: the column with vertex names, and its title; `None`: the first column.
     texts
         Names of further columns whose strings stay strings.
     title_line
@@ -118,8 +116,7 @@ class Raw:
     extra: Mapping[str, Column] = field(default_factory=dict)
     typed: bool = False
     texts: frozenset[str] = frozenset()
-    key: str | None = None
-    key_column: Column = None
+    key: tuple[str, Column] | None = None
     title_line: int | None = None
     ordered: bool = True
     percent: bool = False

@@ -6,10 +6,9 @@ The language is a subset of SQL without functions, arithmetic and subqueries; an
 from __future__ import annotations
 
 import math
-import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 from itertools import accumulate
@@ -22,6 +21,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
 from kgreason.base.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.base.errors import DataError
+from kgreason.data.fact_columns import typed_array
 from kgreason.data.formats.sql import quoted
 from kgreason.data.raw_table import Column, Raw
 from kgreason.data.source_options import Options
@@ -65,15 +65,7 @@ _HELP = (
     "write comparisons of columns with texts in '...' or numbers, IN (...), BETWEEN, LIKE, IS NULL, joined by "
     'AND, OR and NOT; names of other letters stand in "..."; @qbind asks a database for more'
 )
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_OF_ARROW = {
+_FUNCTIONS = {
     "=": "equal",
     "<>": "not_equal",
     "<": "less",
@@ -81,6 +73,7 @@ _OF_ARROW = {
     ">": "greater",
     ">=": "greater_equal",
 }
+"""Names of the comparisons in NumPy and Arrow."""
 _PLAIN = {"==": "=", "!=": "<>"}
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SAID = {
@@ -103,8 +96,6 @@ class Name(str):
 
 
 class _Wrong(Exception):
-    """Error in an expression, with a hint."""
-
     def __init__(self, message: str, hint: str = _HELP) -> None:
         super().__init__(message)
         self.hint = hint
@@ -161,7 +152,6 @@ class _Meaning(Transformer[Token, Any], ABC):
         self.columns = columns
 
     def of(self, place: str, expression: str) -> Any:
-        """Evaluate an expression; `DataError` if it is invalid."""
         try:
             return self.transform(parse(place, expression))
         except VisitError as error:
@@ -258,12 +248,8 @@ def condition(
 ) -> str:
     """Translate an expression to SQL, with every name resolved to a column.
 
-    Parameters
-    ----------
-    escaped
-        PostgreSQL syntax, in which a backslash in a string or a pattern may be an escape character.
-    insensitive
-        SQL function applied to both sides of ILIKE, for databases without this operator.
+    `escaped` is for PostgreSQL, where a backslash in a string or pattern may be an escape character. `insensitive` is a
+    function of SQL that is applied to both sides of ILIKE, for databases without this operator.
     """
     written: str = _Sql(names, escaped, insensitive).of(place, expression)
     return written
@@ -320,7 +306,7 @@ def filtered(raw: Raw, options: Options) -> Raw:
         raw,
         columns=tuple(map(taken, raw.columns)),
         extra={name: taken(column) for name, column in raw.extra.items()},
-        key_column=None if raw.key_column is None else taken(raw.key_column),
+        key=None if raw.key is None else (raw.key[0], taken(raw.key[1])),
         undirected=None if raw.undirected is None else raw.undirected[kept],
         line=lambda row: raw.line(int(places[row])),
         notes=(*raw.notes, told),
@@ -339,11 +325,8 @@ class _Rows(_Meaning):
         )
 
     def compared(self, sign: str, left: Name, right: Name | Literal) -> Column:
-        return (
-            self._beside(sign, left, right)
-            if isinstance(right, Name)
-            else self._with_value(sign, left, right)
-        )
+        compared = self._with_column if isinstance(right, Name) else self._with_value
+        return compared(sign, left, right)
 
     def fits(self, name: Name, pattern: str, capitals: bool) -> Column:
         wild = {"%": ".*", "_": "."}
@@ -387,9 +370,7 @@ class _Rows(_Meaning):
             text = _AS_TEXT if error.value.endswith("...") else f"compare with a text: {name} = '{double}'"
             hint = error.hint or (text if kind is not Kind.DATE else None)
             raise self.raw.error(error.row, message, name, hint) from error
-        if kind is Kind.BOOL:
-            return np.not_equal(codes, 0)
-        return codes.view({Kind.DOUBLE: "float64", Kind.DATE: "datetime64[us]"}.get(kind, "int64"))
+        return typed_array(kind, codes)
 
     def _texts(self, name: str) -> Column:
         column = self._plain(name)
@@ -406,7 +387,7 @@ class _Rows(_Meaning):
 
     def _with_value(self, sign: str, name: str, value: Literal) -> Column:
         """Compare a column with a literal; string literals compare as text, except with dates."""
-        column, compare = self._plain(name), _OPERATORS[sign]
+        column, compare = self._plain(name), getattr(np, _FUNCTIONS[sign])
         if isinstance(column, Objects):
             raise _Wrong(f"the column {name!r} holds lists", "compare another column")
         if isinstance(value, bool):
@@ -419,7 +400,9 @@ class _Rows(_Meaning):
                 return self._truths(compare(self._values(name, Kind.DATE), np.datetime64(date, "us")), name)
             if sign in _SWAPPED and not is_text(column):
                 raise _Wrong(f"the column {name!r} is not of texts", "compare with a number, without '...'")
-            return pc.call_function(_OF_ARROW[sign], [self._texts(name), pa.scalar(value, pa.large_string())])
+            return pc.call_function(
+                _FUNCTIONS[sign], [self._texts(name), pa.scalar(value, pa.large_string())]
+            )
         if self._kind(name) is Kind.INT:
             whole = value if value == value // 1 else None
             if whole is None and sign in _SWAPPED:  # of integers: below the next one, or at most the last
@@ -431,12 +414,12 @@ class _Rows(_Meaning):
             raise _Wrong(f"no double equals {value}", _AS_TEXT)
         return self._truths(compare(self._values(name, Kind.DOUBLE), float(value)), name)
 
-    def _beside(self, sign: str, one: str, other: str) -> Column:
+    def _with_column(self, sign: str, one: str, other: str) -> Column:
         kinds = {self._kind(one), self._kind(other)}
         if kinds <= {Kind.INT, Kind.DOUBLE} or (len(kinds) == 1 and kinds <= {Kind.BOOL, Kind.DATE}):
             kind = Kind.DOUBLE if len(kinds) > 1 else kinds.pop()
             left, right = self._values(one, kind), self._values(other, kind)
-            return self._truths(_OPERATORS[sign](left, right), one, other)
+            return self._truths(getattr(np, _FUNCTIONS[sign])(left, right), one, other)
         if sign in _SWAPPED and Kind.STRING not in kinds:
             raise _Wrong(f"the columns {one!r} and {other!r} are of two types")
-        return pc.call_function(_OF_ARROW[sign], [self._texts(one), self._texts(other)])
+        return pc.call_function(_FUNCTIONS[sign], [self._texts(one), self._texts(other)])

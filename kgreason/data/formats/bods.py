@@ -58,8 +58,6 @@ _SHARE = '"exact": "@"'
 
 
 class _Malformed(ValueError):
-    """Error in a statement, with a hint."""
-
     def __init__(self, message: str, hint: str = "mend the statement, or take it out") -> None:
         super().__init__(message)
         self.hint = hint

@@ -118,7 +118,6 @@ def _numeric(cells: Sequence[str]) -> bool:
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    """Column names, with numbers appended to repeated ones."""
     seen: dict[str, int] = {}
     unique = []
     for position, name in enumerate(names):
@@ -219,7 +218,6 @@ def _explained(path: Path, options: Options, delimiter: str, width: int, error: 
 
 
 def _ragged(short: bool, options: Options, delimiter: str) -> str:
-    """Hint for a line with too few or too many fields."""
     mark = {"\t": "tab", " ": "blank"}.get(delimiter, repr(delimiter))
     if short:
         return f"look for a {mark} that is missing in this line, or one inside quotation marks"

@@ -23,7 +23,9 @@ from kgreason.data.formats.vertex_names import named, vertices_of
 from kgreason.data.raw_table import Raw, texts
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target, free
+from kgreason.data.value_conversion import text
 from kgreason.engine.relations.fact_tables import Facts
+from kgreason.language.values import Value
 
 _KEY = r"[A-Za-z][A-Za-z0-9_]*+"
 _VALUE = r'(?:"[^"]*"|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
@@ -87,7 +89,6 @@ def _tokens(file: str, text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def _add(graph: GraphBuilder, kind: str, written: dict[str, str], line: int) -> None:
-    """Add a list if it is a node or an edge."""
     if kind not in ("node", "edge"):
         return
     values = {}
@@ -133,22 +134,26 @@ def write_gml(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
     with path.open("wb") as stream:
         stream.write(b"graph [\n  directed 1\n")
         stream.writelines(
-            f'  node [ id {i} label "{escaped(name)}" ]\n'.encode() for i, name in enumerate(found.names, 1)
+            f'  node [ id {i} label "{_escaped(name)}" ]\n'.encode() for i, name in enumerate(found.names, 1)
         )
         for rows in pieces(facts, predicate) if table.arity > 1 else ():
             source, end = found.columns(rows)
             line: list[TextColumn | str] = ["  edge [ source ", source, " target ", end]
             for key, kind, data in zip(keys, table.kinds[2:], table.columns[2:], strict=True):
                 mark = "" if kind in WEIGHTS else '"'
-                line += [f" {key} {mark}", cells(kind, data[rows], facts, escaped), mark]
+                line += [f" {key} {mark}", cells(kind, data[rows], facts, _written), mark]
             write_lines(stream, [*line, " ]"])
         stream.write(b"]\n")
 
 
-def escaped(words: str) -> str:
-    """Text between quotation marks in GML.
+def _written(value: Value) -> str:
+    return _escaped(text(value))
 
-    >>> escaped('Café "A&B"')
+
+def _escaped(words: str) -> str:
+    """Text between quotation marks.
+
+    >>> _escaped('Café "A&B"')
     'Caf&#233; &quot;A&amp;B&quot;'
     """
     return _SPECIAL.sub(lambda found: _NAMED.get(found[0], f"&#{ord(found[0])};"), words)

@@ -18,7 +18,7 @@ import numpy as np
 
 from kgreason.base.arrays import arrow_csv, as_arrow, as_numpy, pa, pc, strings
 from kgreason.base.errors import DataError
-from kgreason.data.fact_columns import pieces, texts
+from kgreason.data.fact_columns import pieces, texts, typed_array
 from kgreason.data.formats.delimited import line_of, read_columns, records
 from kgreason.data.formats.vertex_names import named, vertices_of
 from kgreason.data.raw_table import Column, Raw, no_file
@@ -26,7 +26,7 @@ from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import coded
 from kgreason.data.value_conversion import CastError, text
-from kgreason.engine.relations.fact_tables import Codes, Facts, decode
+from kgreason.engine.relations.fact_tables import Facts, decode
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.file_access import parts_of
 from kgreason.language.values import Value, ordered
@@ -141,7 +141,6 @@ class _Table:
         self._kept = np.arange(len(self.rows))
 
     def choose(self, column: str, wanted: str, what: str) -> None:
-        """Keep the rows of the requested types or labels."""
         if column not in self.rows.column_names:
             message = f"there is no column {column}, so there are no {what} {wanted!r}"
             raise DataError(self.file, message, hint=f"leave out {column[1:].lower()}=")
@@ -326,14 +325,8 @@ def _values(column: Column, kind: Kind) -> Column:
     except CastError as error:
         error.row = int(present[error.row])
         raise
-    values = _numbers(codes, kind)
+    values = as_arrow(typed_array(kind, codes))
     return pc.if_else(column.is_valid(), values, pa.scalar(None, values.type))
-
-
-def _numbers(codes: Codes, kind: Kind) -> Column:
-    forms = {Kind.DOUBLE: "float64", Kind.DATE: "datetime64[us]"}
-    codes = np.ascontiguousarray(codes)
-    return as_arrow(codes.astype(bool) if kind is Kind.BOOL else codes.view(forms.get(kind, "int64")))
 
 
 def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
@@ -353,12 +346,8 @@ def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
             data = list(zip(table.kinds, (column[some] for column in table.columns), strict=True))
             cells = [texts(kind, codes, facts) for kind, codes in data[:2]]
             for (kind, codes), (_, form) in zip(data[2:], properties, strict=True):
-                if kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL):
-                    cells.append(_numbers(codes, kind))
-                    continue
-                used, where = np.unique(codes, return_inverse=True)
-                words = strings([form(v) for v in decode(kind, used, facts.symbols)])
-                cells.append(words.take(as_arrow(where.reshape(-1))))
+                typed = kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL)
+                cells.append(as_arrow(typed_array(kind, codes)) if typed else texts(kind, codes, facts, form))
             yield [*cells, _same(target.options.get("type", predicate), len(cells[0]))]
 
     _write(path, header, rows())

@@ -135,5 +135,4 @@ def write_pajek(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
 
 
 def _label(name: str) -> str:
-    """Label with quotation marks and line ends escaped."""
     return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", name)

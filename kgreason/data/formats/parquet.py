@@ -36,7 +36,6 @@ def read_parquet(path: Path, _: Options) -> Raw:
 
 @contextmanager
 def _sound(path: Path) -> Iterator[None]:
-    """Convert Arrow errors for damaged or non-Parquet files to `DataError`."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -143,7 +143,6 @@ def _give_up(connection: Any) -> None:
 
 
 def _cause(error: Exception) -> tuple[str, str | None]:
-    """Message of a server or libpq error, and a hint."""
     diag = getattr(error, "diag", None)
     primary = getattr(diag, "message_primary", None)
     lines = [line.strip() for line in hidden(str(error)).splitlines() if line.strip()]
@@ -421,7 +420,6 @@ def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
 
 @contextmanager
 def _writing(target: Target) -> Iterator[None]:
-    """Convert errors of the server to errors of the output."""
     try:
         yield
     except psycopg.Error as error:

@@ -415,8 +415,6 @@ def write_rdf(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
 
 
 class _Written:
-    """Conversion of values to RDF terms."""
-
     def __init__(self, oxigraph: ModuleType, target: Target, names: Sequence[str]) -> None:
         self.rdf, self.base = oxigraph, target.options.get("base", BASE)
         if not _ABSOLUTE.fullmatch(self.base):

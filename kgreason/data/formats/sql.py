@@ -140,7 +140,6 @@ def _file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _writing(path: Path, errors: type[Exception], table: str = "") -> Iterator[None]:
-    """Convert database errors to messages in terms of the user."""
     try:
         yield
     except errors as error:

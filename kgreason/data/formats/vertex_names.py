@@ -194,7 +194,7 @@ def _renamed(raw: Raw, names: Column, attribute: str) -> Raw:
     """Replace ids by names, in the edges and as the key of the vertices."""
     assert raw.vertices is not None
     ends = (names.take(place) for place in ends_of(raw, raw.vertices))
-    vertices = replace(raw.vertices, key=attribute, key_column=names)
+    vertices = replace(raw.vertices, key=(attribute, names))
     return replace(raw, columns=(*ends, *raw.columns[2:]), vertices=vertices)
 
 
