@@ -13,7 +13,7 @@ import numpy.typing as npt
 from kgreason.base.arrays import as_arrow, pa, pc, string_buffers, strings
 from kgreason.base.errors import DataError
 from kgreason.data.raw_table import Column
-from kgreason.data.value_conversion import arrow_column, text
+from kgreason.data.value_conversion import arrow_column, joined, text
 from kgreason.engine.relations.fact_tables import Codes, Facts, Table, decode
 from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.symbols import Symbols
@@ -121,10 +121,7 @@ def check_weight(file: str, predicate: str, table: Table, names: Sequence[str], 
 
 def write_lines(stream: IO[bytes], columns: Sequence[TextColumn | str]) -> None:
     """Write one line per row from columns and constant separators; a line end is appended."""
-    parts = [pa.scalar(c, pa.large_string()) if isinstance(c, str) else c for c in columns]
-    nothing, newline = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
-    rows = pc.binary_join_element_wise(*parts, newline, nothing)
-    offsets, letters = string_buffers(rows)
+    offsets, letters = string_buffers(joined(*columns, "\n"))
     stream.write(letters[int(offsets[0]) : int(offsets[-1])].data)
 
 

@@ -17,7 +17,7 @@ from kgreason.data.raw_table import Column, Raw
 from kgreason.data.row_conditions import filtered
 from kgreason.data.source_options import Options, other_delimiter
 from kgreason.data.text_conversion import infer, missing, plain
-from kgreason.data.value_conversion import UNFIT_HINT, CastError, Unfit, int64, is_text
+from kgreason.data.value_conversion import UNFIT_HINT, CastError, Unfit, int64, is_text, joined
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.vocabulary import suggest
 
@@ -98,11 +98,8 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         if len(columns) < 2:
             what = f"option prefix is for source and target, and {shape.predicate} takes one column"
             raise DataError(raw.file, what, hint="leave prefix out")
-        large = pa.large_string()
-        columns[:2] = [
-            pc.binary_join_element_wise(pa.scalar(p, large), c.cast(large), pa.scalar("", large))
-            for c, p in zip(columns[:2], options.prefix, strict=True)
-        ]
+        pairs = zip(options.prefix, columns[:2], strict=True)
+        columns[:2] = [joined(prefix, column.cast(pa.large_string())) for prefix, column in pairs]
     names = tuple(raw.names[p] for p in positions)
     rows = np.arange(len(raw))
     selected = Selected(

@@ -24,6 +24,7 @@ from kgreason.data.value_conversion import (
     checked,
     int64,
     is_text,
+    joined,
     misplaced,
 )
 from kgreason.data.value_conversion import text as text_of
@@ -290,13 +291,12 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
 def _shifted(text: Column) -> Column:
     """Divide numbers in text form by 100 in decimal arithmetic, so that the result is the nearest double."""
     exponent = pc.match_substring_regex(text, "[eE]")
-    large = pa.large_string()
-    divided = pc.binary_join_element_wise(text, pa.scalar("e-2", large), pa.scalar("", large))
+    divided = joined(text, "e-2")
     if not pc.any(exponent).as_py():
         return divided
     pairs = zip(exponent.to_pylist(), text.to_pylist(), strict=True)
     slow = [repr(float(t) / 100.0) if e else None for e, t in pairs]
-    return pc.coalesce(pa.array(slow, large), divided)
+    return pc.coalesce(pa.array(slow, pa.large_string()), divided)
 
 
 def _integers(column: Column) -> Codes:

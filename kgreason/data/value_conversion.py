@@ -170,6 +170,13 @@ def is_text(column: Column) -> bool:
     return not isinstance(column, Objects) and bool(pa.types.is_large_string(column.type))
 
 
+def joined(*parts: Column | str) -> Column:
+    """Concatenate large strings and constants, row by row."""
+    large = pa.large_string()
+    cells = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*cells, pa.scalar("", large))
+
+
 def _holed(value: object) -> bool:
     return value is None or (isinstance(value, tuple) and any(map(_holed, value)))
 

@@ -26,7 +26,7 @@ from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_byt
 from kgreason.data.source_options import Options, delimiter_of, other_delimiter
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import ABSENT
-from kgreason.data.value_conversion import text
+from kgreason.data.value_conversion import joined, text
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.values import Null, Value
@@ -401,6 +401,4 @@ def _quoted(text: Column, *, alone: bool) -> Column:
         special = pc.or_(special, pc.equal(text, ""))
     if not pc.any(special).as_py():
         return text
-    mark, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
-    doubled = pc.replace_substring(text, '"', '""')
-    return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, nothing), text)
+    return pc.if_else(special, joined('"', pc.replace_substring(text, '"', '""'), '"'), text)

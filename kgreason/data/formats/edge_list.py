@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.arrays import pa, pc
+from kgreason.base.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.base.errors import DataError
 from kgreason.data.fact_columns import TextColumn, check_weight, first_with, pieces, texts, write_lines
 from kgreason.data.formats.vertex_names import labelled, numbered, write_entries
@@ -31,68 +30,59 @@ _ALWAYS = 1_000_000  # vertices that any file may declare, besides one per byte
 _UNPACKED = 20  # maximum compression ratio of gzip for edge files
 
 
-@dataclass(frozen=True)
-class Fields:
-    """Fields of the lines of a file: Arrow string arrays by column, and the line number of each row (int64)."""
-
-    columns: tuple[Column, ...]
-    lines: npt.NDArray[np.int64]
+Lines = npt.NDArray[np.int64]
 
 
 def read_fields(
     path: Path, encoding: str, *, skip: int = 0, delimiter: str | None = None, comments: str = "%#"
-) -> Fields:
-    """Split the lines of a file at `delimiter`, without comments, blank lines and the first `skip` lines.
+) -> tuple[tuple[Column, ...], Lines]:
+    """Fields of the lines of a file as columns, and the line number of each row.
 
-    Without a delimiter: tab or comma if the first line of data has one, else any run of spaces and tabs. All lines must
-    have as many fields as the first.
+    Comments, blank lines and the first `skip` lines are left out. Without a delimiter: tab or comma if the first line
+    of data has one, else any run of spaces and tabs. All lines must have as many fields as the first.
     """
-    blocks = _blocks(str(path), whole_lines(path), encoding)
-    return split_lines(str(path), blocks, skip, delimiter, comments)
 
+    def blocks() -> Iterator[tuple[int, str]]:
+        first = 1
+        for block in whole_lines(path):
+            yield first, decoded(str(path), block, encoding, first)
+            first += block.count(b"\n")
 
-def _blocks(file: str, blocks: Iterator[bytes], encoding: str) -> Iterator[tuple[int, str]]:
-    first = 1
-    for block in blocks:
-        yield first, decoded(file, block, encoding, first)
-        first += block.count(b"\n")
+    return split_lines(str(path), blocks(), skip, delimiter, comments)
 
 
 def split_lines(
     file: str, blocks: Iterator[tuple[int, str]], skip: int, delimiter: str | None, comments: str
-) -> Fields:
+) -> tuple[tuple[Column, ...], Lines]:
     """`read_fields` for blocks of text, each with the number of its first line."""
     parts: list[list[Column]] = []
-    numbers: list[npt.NDArray[np.int64]] = []
+    numbers: list[Lines] = []
     for first, text in blocks:
         lines, number = _data_lines(text, first, skip, comments)
         if not len(lines):
             continue
         delimiter = delimiter or next((mark for mark in "\t," if mark in lines[0].as_py()), " ")
-        width = len(parts[0]) if parts else None
-        parts.append(_split(file, lines, number, delimiter, width))
+        parts.append(_split(file, lines, number, delimiter, len(parts[0]) if parts else None))
         numbers.append(number)
     if not parts:
-        return Fields((), np.empty(0, dtype=np.int64))
+        return (), np.empty(0, dtype=np.int64)
     columns = tuple(pa.chunked_array(chunks) for chunks in zip(*parts, strict=True))
-    return Fields(columns, np.concatenate(numbers))
+    return columns, np.concatenate(numbers)
 
 
-def _data_lines(text: str, first: int, skip: int, comments: str) -> tuple[Column, npt.NDArray[np.int64]]:
+def _data_lines(text: str, first: int, skip: int, comments: str) -> tuple[Column, Lines]:
     lines = pc.list_flatten(pc.split_pattern(pa.array([text], pa.large_string()), "\n"))
     lines = pc.ascii_trim(lines, " \t\r")
     number = np.arange(first, first + len(lines), dtype=np.int64)
-    keep = pc.not_equal(lines, "").to_numpy(zero_copy_only=False) & (number > skip)
+    keep = as_numpy(pc.not_equal(lines, "")) & (number > skip)
     for mark in comments:
-        keep &= ~pc.starts_with(lines, mark).to_numpy(zero_copy_only=False)
-    return lines.filter(pa.array(keep)), number[keep]
+        keep &= ~as_numpy(pc.starts_with(lines, mark))
+    return lines.filter(as_arrow(keep)), number[keep]
 
 
-def _split(
-    file: str, lines: Column, number: npt.NDArray[np.int64], delimiter: str, width: int | None
-) -> list[Column]:
+def _split(file: str, lines: Column, number: Lines, delimiter: str, width: int | None) -> list[Column]:
     fields = pc.ascii_split_whitespace(lines) if delimiter == " " else pc.split_pattern(lines, delimiter)
-    widths = pc.list_value_length(fields).to_numpy(zero_copy_only=False)
+    widths = as_numpy(pc.list_value_length(fields))
     width = int(widths[0]) if width is None else width
     odd = np.flatnonzero(widths != width)
     if len(odd):
@@ -107,16 +97,15 @@ def check_declared(path: Path, count: int, line: int) -> None:
     """Check that the declared number of vertices is plausible for the file size, since each vertex takes memory."""
     size = path.stat().st_size * (_UNPACKED if path.suffix == ".gz" else 1)
     if count > _ALWAYS + size:
-        raise DataError(
-            str(path),
-            f"the file declares {count:,} vertices, and is far too small to have edges for them",
-            line,
-            hint="is the number a slip, or the file cut off? if it is right, write the edges as an edge list: "
-            "format=edges has the vertices on edges alone",
+        what = f"the file declares {count:,} vertices, and is far too small to have edges for them"
+        hint = (
+            "is the number a slip, or the file cut off? if it is right, write the edges as an edge list: "
+            "format=edges has the vertices on edges alone"
         )
+        raise DataError(str(path), what, line, hint=hint)
 
 
-def check_indices(file: str, column: Column, lines: npt.NDArray[np.int64], limit: int, what: str) -> None:
+def check_indices(file: str, column: Column, lines: Lines, limit: int, what: str) -> None:
     """Check that every field is a number from 1 to `limit`, without leading zeros."""
     digits = pc.match_substring_regex(column, r"^[1-9][0-9]{0,17}$")
     index = pc.if_else(digits, column, pa.scalar("0", column.type)).cast(pa.int64()).to_numpy()
@@ -138,8 +127,7 @@ def read_edges(path: Path, options: Options) -> Raw:
         what = "the file is bipartite: both of its sides count their ids from 1"
         hint = "keep them apart with prefix, for instance prefix=left:,right:"
         raise DataError(str(path), what, 1, hint=hint)
-    fields = read_fields(path, options.encoding, skip=options.skip, delimiter=options.delimiter)
-    columns, lines = fields.columns, fields.lines
+    columns, lines = read_fields(path, options.encoding, skip=options.skip, delimiter=options.delimiter)
     titled = bool(options.header and columns)
     known = ("source", "target", "weight", "time") if form else ("source", "target", "weight")
     names = tuple(known[i] if i < len(known) else f"column{i + 1}" for i in range(len(columns)))

@@ -43,9 +43,9 @@ def read_mtx(path: Path, options: Options) -> Raw:
     count = max(height, width)
     check_declared(path, count, size_line)
     memory.claim(_BYTES * count)
-    fields = read_fields(path, options.encoding, skip=size_line, delimiter=" ", comments="%")
+    columns, lines = read_fields(path, options.encoding, skip=size_line, delimiter=" ", comments="%")
     expected = 2 if field == "pattern" else 3
-    columns, lines = fields.columns or (pa.chunked_array([], pa.large_string()),) * expected, fields.lines
+    columns = columns or (pa.chunked_array([], pa.large_string()),) * expected
     if len(columns) != expected:
         message = f"{len(columns)} fields in an entry of a {field} matrix, expected {expected}"
         hint = "the first line says what the matrix is of: pattern has 2 fields, real and integer 3"

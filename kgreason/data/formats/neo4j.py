@@ -25,7 +25,7 @@ from kgreason.data.raw_table import Column, Raw, no_file
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import coded
-from kgreason.data.value_conversion import CastError, text
+from kgreason.data.value_conversion import CastError, joined, text
 from kgreason.engine.relations.fact_tables import Facts, decode
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.file_access import parts_of
@@ -36,14 +36,8 @@ _HEADER = re.compile(r"[-_.]?headers?$", re.IGNORECASE)
 _CELL = re.compile(
     r"(?P<name>.*?)(?::(?P<type>[A-Za-z][A-Za-z_]*)(?P<array>\[\])?(?:\((?P<space>[^)]*)\))?(?P<rest>\{.*\})?)?"
 )
-_ROLES = {
-    "ID": "id",
-    "START_ID": "source",
-    "END_ID": "target",
-    "TYPE": ":TYPE",
-    "LABEL": ":LABEL",
-    "IGNORE": "",
-}
+_ENDS = {"ID": "id", "START_ID": "source", "END_ID": "target"}
+_ROLES = {**_ENDS, "TYPE": ":TYPE", "LABEL": ":LABEL", "IGNORE": ""}
 _KINDS: dict[str, Kind | None] = {
     **dict.fromkeys(("int", "long", "short", "byte"), Kind.INT),
     **dict.fromkeys(("float", "double"), Kind.DOUBLE),
@@ -118,15 +112,12 @@ def _field(cell: str) -> Field:
         return Field(cell, cell)
     type = found["type"] or "string"
     role = type.upper() if type.upper() in _ROLES else ""
-    return Field(
-        cell.strip(), found["name"], role, type.lower(), found["array"] is not None, found["space"] or ""
-    )
+    array, space = found["array"] is not None, found["space"] or ""
+    return Field(cell.strip(), found["name"], role, type.lower(), array, space)
 
 
 class _Table:
-    """Rows of nodes or relationships, from files with one or several headers."""
-
-    # `file` locates rows in messages: their file, if there is only one.
+    """Rows of nodes or relationships, from files with one or several headers; `file` locates them in messages."""
 
     def __init__(self, path: Path, groups: Sequence[Group], options: Options) -> None:
         self._options = options
@@ -166,7 +157,10 @@ class _Table:
         return Raw(self.file, tuple(names), found, self._line, extra=extra, typed=True, **more)
 
     def _line(self, row: int) -> int | None:
-        return _line(*self._files[0], self._options, int(self._kept[row])) if len(self._files) == 1 else None
+        return self._line_in(*self._files[0], int(self._kept[row])) if len(self._files) == 1 else None
+
+    def _line_in(self, path: Path, own: bool, row: int) -> int | None:
+        return line_of(path, self._options, _delimiter(path, self._options), row + own)
 
     def _read(self, path: Path, own: bool, fields: Sequence[Field], spaces: dict[str, list[Column]]) -> Any:
         delimiter = _delimiter(path, self._options)
@@ -177,20 +171,18 @@ class _Table:
                 continue
             column = column.cast(pa.large_string())
             try:
-                if field.role in ("ID", "START_ID", "END_ID"):
+                if field.role in _ENDS:
                     if column.null_count:
                         row = int(np.argmax(as_numpy(column.combine_chunks().is_null())))
                         raise CastError(row, "", "", "give the node an id, or take the line out")
                     spaces.setdefault(field.space, []).extend(column.chunks)
                     if self._options.spaces and field.space:
-                        large = pa.large_string()
-                        mark, nothing = pa.scalar(f"{field.space}:", large), pa.scalar("", large)
-                        column = pc.binary_join_element_wise(mark, column, nothing)
+                        column = joined(f"{field.space}:", column)
                 elif not field.role:
                     column = _typed(column.combine_chunks(), field)
             except CastError as error:
                 what = f"{error.value!r} is not {error.expected}" if error.expected else "the cell is empty"
-                line = _line(path, own, self._options, error.row)
+                line = self._line_in(path, own, error.row)
                 raise DataError(str(path), what, line, field.written, error.hint) from error
             columns[field.column] = column
         return pa.table(columns)
@@ -295,10 +287,6 @@ def _delimiter(path: Path, options: Options) -> str:
     return options.delimiter or ("\t" if tabs else ",")
 
 
-def _line(path: Path, own: bool, options: Options, row: int) -> int | None:
-    return line_of(path, options, _delimiter(path, options), row + own)
-
-
 def _typed(column: Column, field: Field) -> Column:
     """Values of a property; list elements are separated by semicolons."""
     kind = _KINDS[field.type]
@@ -318,14 +306,8 @@ def _typed(column: Column, field: Field) -> Column:
 
 def _values(column: Column, kind: Kind) -> Column:
     """Typed values; empty cells are missing values."""
-    present = np.flatnonzero(as_numpy(column.is_valid()))
-    codes = np.zeros(len(column), dtype=np.int64)
-    try:
-        codes[present] = coded(column.drop_null(), kind) if len(present) else []
-    except CastError as error:
-        error.row = int(present[error.row])
-        raise
-    values = as_arrow(typed_array(kind, codes))
+    empty = {Kind.BOOL: "false", Kind.DATE: "1970-01-01"}.get(kind, "0")
+    values = as_arrow(typed_array(kind, coded(pc.fill_null(column, empty), kind)))
     return pc.if_else(column.is_valid(), values, pa.scalar(None, values.type))
 
 

@@ -62,8 +62,8 @@ def read_pajek(path: Path, options: Options) -> Raw:
             hint = "kgreason reads *vertices, *arcs and *edges"
             raise DataError(file, f"a section {section} is not read", line, hint=hint)
         line += body.count("\n")
-    fields = split_lines(file, iter(bodies), 0, " ", "%")
-    columns, lines = fields.columns or (pa.chunked_array([], pa.large_string()),) * 2, fields.lines
+    columns, lines = split_lines(file, iter(bodies), 0, " ", "%")
+    columns = columns or (pa.chunked_array([], pa.large_string()),) * 2
     if len(columns) not in (2, 3):
         message = f"{len(columns)} fields, expected two vertices and perhaps a weight"
         hint = "a line of *arcs or *edges is for instance 1 2 0.5"
