@@ -50,8 +50,7 @@ _PART = 100  # at most one in so many cells counts as few
 _DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the rule language escapes \$ before a brace, JSON does not
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
-Fresh = Callable[[int], Codes]
-"""Codes of so many labelled nulls that nothing else has."""
+Fresh = Callable[[int], Codes]  # codes of so many labelled nulls that nothing else has
 
 
 def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:

@@ -24,8 +24,7 @@ WHOLE_PIECE = 1 << 20  # rows whose columns stand in memory at once, as many as 
 WEIGHTS = (Kind.INT, Kind.DOUBLE)
 NESTED = frozenset({Kind.LIST, Kind.SET, Kind.ANY})  # kinds of which Arrow may have no type
 
-TextColumn = Any
-"""An Arrow array of large strings."""
+TextColumn = Any  # an Arrow array of large strings
 
 
 def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = None) -> pa.Table:
@@ -78,12 +77,14 @@ def _labelled(value: Value) -> Value:
 
 def _lists(values: Sequence[Any]) -> Column:
     """Arrow column of lists and sets; text if their elements have several types."""
-    lists = [list(map(_labelled, ordered(v) if isinstance(v, frozenset) else v)) for v in values]
+    lists: list[list[Any]] = [
+        list(map(_labelled, ordered(v) if isinstance(v, frozenset) else v)) for v in values
+    ]
     inner = {type(e) for v in lists for e in v}
     if not inner:
         return pa.array(lists, pa.list_(pa.string()))
     if inner == {int, float}:
-        return pa.array([list(map(float, v)) for v in lists])
+        return pa.array([[float(e) for e in v] for v in lists])
     if len(inner) == 1 and inner <= {int, float, str, bool, datetime}:
         return pa.array(lists)
     return pa.array([text(v) for v in values], pa.string())

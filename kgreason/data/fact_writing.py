@@ -74,8 +74,7 @@ _COLUMNS = {
 """Functions that return the columns of a file that an output would replace."""
 _PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
 
-Plan = Sequence[tuple[str, Target]]
-"""Predicates and where each is written."""
+Plan = Sequence[tuple[str, Target]]  # predicates and where each is written
 
 
 def examine_whole(path: str | Path, *, allow_files: bool = False) -> Examined:

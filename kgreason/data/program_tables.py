@@ -79,7 +79,7 @@ class Loader:
     def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
         self.program, self.progress = program, progress
         self.symbols = Symbols()
-        self._bound = [bind.predicate for bind in (*program.binds, *program.queries_bound)]
+        self._bound = [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
         unsure = dict.fromkeys((*program.inputs, *program.outputs, *program.edges, *self._bound))
         # arities of all predicates; `None` if only the data determine it
         known: dict[str, int | None] = {**unsure, **dict.fromkeys(program.nodes, 1), **program.arities}
@@ -402,7 +402,8 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
         assert table is not None
         raw = table.parts[number].raw
         first, last = raw.line(0), raw.line(len(raw) - 1)
-        return first if None not in (first, last) and last - first == len(raw) - 1 else None
+        even = first is not None and last is not None and last - first == len(raw) - 1
+        return first if even else None
 
     def row_with(predicate: str, values: Mapping[int, Value]) -> str | None:
         table = loaded(predicate)

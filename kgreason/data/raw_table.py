@@ -47,8 +47,7 @@ def damaged(file: str) -> Iterator[None]:
         raise DataError(file, f"cannot be read: {error.strerror or error}", hint=AGAIN) from error
 
 
-Column = Any
-"""A pyarrow array or chunked array."""
+Column = Any  # a pyarrow array or chunked array
 
 BLOCK = 1 << 24
 _LISTED = 5  # files of a folder

@@ -325,8 +325,9 @@ class _Rows(_Meaning):
         )
 
     def compared(self, sign: str, left: Name, right: Name | Literal) -> Column:
-        compared = self._with_column if isinstance(right, Name) else self._with_value
-        return compared(sign, left, right)
+        if isinstance(right, Name):
+            return self._with_column(sign, left, right)
+        return self._with_value(sign, left, right)
 
     def fits(self, name: Name, pattern: str, capitals: bool) -> Column:
         wild = {"%": ".*", "_": "."}

@@ -14,8 +14,7 @@ from kgreason.base.printable import HINT, names_password
 from kgreason.language.check import file_access
 from kgreason.language.vocabulary import FILES, READ_ALONE, SERVERS, suggest
 
-FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
-"""All that is read, as `format=` names it."""
+FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))  # all that is read, as `format=` names it
 
 _SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **file_access.SYNONYMS}
 _UNDECODED = re.compile(r"[\ud800-\udfff]")  # surrogate escapes: undecodable bytes of the command line

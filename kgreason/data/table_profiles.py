@@ -25,8 +25,7 @@ from kgreason.data.text_conversion import ABSENT, COMMA_NUMBER, NUMBER, foreign
 from kgreason.data.value_conversion import Objects, Unfit
 from kgreason.language.check.file_access import connection
 
-ROWS = 1_000_000
-"""First rows of a table, which alone are looked at."""
+ROWS = 1_000_000  # first rows of a table, which alone are looked at
 _HEAD = 1 << 16  # bytes of a file from which the delimiter is detected
 _MOST = 0.9  # share of the values that determines the type of a column
 _POINT = re.compile(r"\s*[+-]?(\d+(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?\s*")
@@ -63,8 +62,7 @@ id: id ids key code uid lei isin nr number no nummer entity nome nom name nombre
 time: time timestamp date datetime year day datum zeit jahr data ora anno année fecha año ano since until
 rank: rank ranking ranked rang rangordnung rango classement posizione position place platz pos puesto order index row
 """
-ROLES: dict[str, frozenset[str]] = {}
-"""Words by the role of the columns that are called so."""
+ROLES: dict[str, frozenset[str]] = {}  # words by the role of the columns that are called so
 for _role, _line in (line.split(": ") for line in _WORDS.strip().splitlines()):
     ROLES[_role] = ROLES.get(_role, frozenset()) | set(_line.split())
 _TITLES = frozenset().union(*ROLES.values()) - {"%"}

@@ -31,8 +31,7 @@ EXPECTED = {
     Kind.SET: 'a set, as in {1, "a"}',
 }
 """Description of a valid value of each kind, for messages."""
-_SHOWN = 60
-"""Characters of a value in a message."""
+_SHOWN = 60  # characters of a value in a message
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 LARGE_HINT = "map the column as string, or as double, which rounds"
 UNFIT_HINT = "take other columns by columns=, or write this one as text or numbers where the table is made"
@@ -68,8 +67,7 @@ def int64(text: str) -> int | None:
     return value if SMALLEST <= value <= LARGEST else None
 
 
-PIECE = 1 << 16
-"""Rows that are objects of Python at once where a file is read piece by piece."""
+PIECE = 1 << 16  # rows that are objects of Python at once where a file is read piece by piece
 _ARROW = {
     frozenset[type](): "large_string",
     frozenset({str}): "large_string",
