@@ -257,13 +257,7 @@ def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: S
 
 
 def note_of_spellings(program: CheckedProgram) -> str | None:
-    """`spelling_note` for the vertices in the existing files that a program binds.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be read.
-    """
+    """`spelling_note` for the vertices in the existing files that a program binds."""
     loader = Loader(program, {}, SILENT)
     vertices = dict.fromkeys(program.edges, (0, 1)) | dict.fromkeys(program.nodes, (0,))
     found: list[npt.NDArray[np.int64]] = []

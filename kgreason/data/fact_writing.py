@@ -138,11 +138,6 @@ def check_outputs(
         As for `kgreason.data.fact_writing.write_facts`; without a folder, the targets of the ``@bind`` annotations.
     read
         Sources of the run by predicate, as for `kgreason.reasoning.api.reason`; they are never overwritten.
-
-    Raises
-    ------
-    DataError, ReleaseError
-        For the first output that cannot be written.
     """
     wanted = tuple(program.outputs if outputs is None else outputs)
     if folder is not None:

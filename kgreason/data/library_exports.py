@@ -20,26 +20,14 @@ if TYPE_CHECKING:
 
 
 def as_frame(table: pa.Table) -> pd.DataFrame:
-    """Convert an Arrow table to a pandas DataFrame.
-
-    Raises
-    ------
-    DataError
-        If pandas is not installed; the hint contains the install command.
-    """
+    """Convert an Arrow table to a pandas DataFrame; a `DataError` without pandas."""
     needed("pandas", "a DataFrame", "to_pandas", "to_arrow does without")
     frame: pd.DataFrame = table.to_pandas()
     return frame
 
 
 def as_polars(table: pa.Table) -> pl.DataFrame:
-    """Convert an Arrow table to a Polars DataFrame.
-
-    Raises
-    ------
-    DataError
-        If Polars is not installed; the hint contains the install command.
-    """
+    """Convert an Arrow table to a Polars DataFrame; a `DataError` without Polars."""
     library = needed("polars", "a Polars DataFrame", "to_polars", "to_arrow does without")
     frame: pl.DataFrame = library.from_arrow(table)
     return frame
@@ -110,13 +98,7 @@ def _tables(graph: object) -> GraphTables:
 
 
 def edges_of(table: pa.Table, predicate: str) -> Plain:
-    """Edges from facts: first column to second column; a numeric third column is the weight.
-
-    Raises
-    ------
-    DataError
-        If the facts have fewer than two arguments.
-    """
+    """Edges from facts: first column to second column; a numeric third column is the weight."""
     if table.num_columns < 2:
         what = f"facts of {table.num_columns} argument{'s' * (table.num_columns != 1)} are no edges"
         hint = "to_arrow, to_pandas and to_polars take facts of any number of arguments"
@@ -181,36 +163,12 @@ def _only(names: Mapping[str, object], relation: str | None) -> str:
 
 
 def to_pandas(graph: Tabular, relation: str | None = None) -> pd.DataFrame:
-    """`kgreason.to_arrow` as a pandas DataFrame; requires pandas.
-
-    Raises
-    ------
-    DataError
-        If pandas is not installed.
-
-    Examples
-    --------
-    >>> from kgreason import KnowledgeGraph
-    >>> to_pandas(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).to_dict("records")
-    [{'source': 'A', 'target': 'D', 'weight': 0.6}]
-    """
+    """`kgreason.to_arrow` as a pandas DataFrame; requires pandas."""
     return as_frame(to_arrow(graph, relation))
 
 
 def to_polars(graph: Tabular, relation: str | None = None) -> pl.DataFrame:
-    """`kgreason.to_arrow` as a Polars DataFrame; requires Polars.
-
-    Raises
-    ------
-    DataError
-        If Polars is not installed.
-
-    Examples
-    --------
-    >>> from kgreason import KnowledgeGraph
-    >>> to_polars(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own")).rows()
-    [('A', 'D', 0.6)]
-    """
+    """`kgreason.to_arrow` as a Polars DataFrame; requires Polars."""
     return as_polars(to_arrow(graph, relation))
 
 
@@ -264,11 +222,6 @@ def to_igraph(graph: Tabular) -> igraph.Graph:
     Further attributes and directedness are as for `kgreason.to_networkx`. If only some relations have weights, the
     weights of the others are `None`.
 
-    Raises
-    ------
-    DataError
-        If igraph is not installed.
-
     Examples
     --------
     >>> made = to_igraph(KnowledgeGraph.from_edges([("A", "D", 0.6)], relation="own"))
@@ -279,13 +232,7 @@ def to_igraph(graph: Tabular) -> igraph.Graph:
 
 
 def as_igraph(whole: Plain) -> igraph.Graph:
-    """Convert to a graph of igraph.
-
-    Raises
-    ------
-    DataError
-        If igraph is not installed, or an attribute has a name that igraph reserves.
-    """
+    """Convert to a graph of igraph."""
     library = needed("igraph", "an igraph graph", "to_igraph", "to_networkx does without")
     if "name" in whole.vertices:
         what = "users have the attribute 'name', which igraph has another use for"

@@ -132,13 +132,7 @@ class Raw:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, decompressing gzip (detected by its first bytes, not its name).
-
-    Raises
-    ------
-    DataError
-        If the file cannot be opened.
-    """
+    """Open a file, decompressing gzip (detected by its first bytes, not its name)."""
     return cast(IO[bytes], gzip.open(path, "rb")) if _packed(path) else path.open("rb")
 
 
@@ -220,13 +214,7 @@ def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:
 
 
 def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:
-    """Text of a file, block by block; a block may end within a line.
-
-    Raises
-    ------
-    DataError
-        As `decoded`, or if the file cannot be read.
-    """
+    """Text of a file, block by block; a block may end within a line."""
     decoder = codecs.getincrementaldecoder(encoding)()
     first, begun = 1, False
     with open_bytes(path) as stream:

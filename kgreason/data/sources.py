@@ -104,19 +104,7 @@ class SourceSpec:
 
 
 def parse_source(text: str) -> tuple[str, SourceSpec]:
-    """Parse ``PRED=FILE`` or ``PRED=FILE?option=value&option=value``.
-
-    Raises
-    ------
-    DataError
-        If the text does not have this form.
-
-    Examples
-    --------
-    >>> predicate, source = parse_source("own=shares.csv?percent=true&delimiter=;")
-    >>> predicate, source.path.name, dict(source.options)
-    ('own', 'shares.csv', {'percent': 'true', 'delimiter': ';'})
-    """
+    """Parse ``PRED=FILE`` or ``PRED=FILE?option=value&option=value``."""
     predicate, equals, rest = text.partition("=")
     if not equals or not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate) or not rest:
         raise DataError(

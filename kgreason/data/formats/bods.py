@@ -122,12 +122,12 @@ class _Statements:
         for interest in _list(details, "interests"):
             if not isinstance(interest, dict):
                 raise _Malformed(f"the interest {_shown(interest)} is no object")
-            share = self._share(interest)
-            if (reason := self._reason(interest)) is not None:
+            share, reason = self._share(interest), self._reason(interest)
+            if reason is None:
+                self._rows.extend((*map(self._vertex, ends), number))
+                self._shares.append(share)
+            else:
                 self._left[reason] += 1
-                continue
-            self._rows.extend((*map(self._vertex, ends), number))
-            self._shares.append(share)
 
     def _vertex(self, record: str) -> int:
         return self._number.setdefault(record, len(self._number))
@@ -169,11 +169,8 @@ class _Statements:
     def raw(self, file: JsonFile, place: str) -> Raw:
         """Table of the valid edges, with the table of vertices."""
         path = str(file.path)
-        current = [
-            number
-            for record, (_, number) in self._last.items()
-            if number not in self._closed and record not in self._later
-        ]
+        last = (number for record, (_, number) in self._last.items() if record not in self._later)
+        current = [number for number in last if number not in self._closed]
         rows, shares = np.array(self._rows, dtype=np.int64).reshape(-1, 3), np.array(self._shares)
         kept = np.isin(rows[:, 2], current)
         what = "interests of statements that later ones replace or that end their record"
@@ -200,21 +197,20 @@ class _Statements:
         )
 
     def _vertices(self, file: JsonFile, place: str) -> tuple[Raw, np.ndarray[Any, np.dtype[np.int64]]]:
-        """Valid vertices, and for each vertex seen the index of its replacement, if any."""
+        """Valid vertices, and for each vertex its own index among them, or that of its replacement."""
         kept: dict[str, int] = {}
         number = np.empty(len(self._number), dtype=np.int64)
-        for record, met in self._number.items():
-            seen = {record}
-            while record in self._later and self._later[record] not in seen:
+        for record, vertex in self._number.items():
+            replaced = {record}
+            while record in self._later and self._later[record] not in replaced:
                 record = self._later[record]
-                seen.add(record)
-            number[met] = kept.setdefault(record, len(kept))
+                replaced.add(record)
+            number[vertex] = kept.setdefault(record, len(kept))
         ids = list(kept)
         last = [("", "", -1)] * len(ids)  # name, date and statement
-        for met, named in self._names.items():
-            vertex = number[met]
-            if named[1] >= last[vertex][1]:
-                last[vertex] = named
+        for vertex, named in self._names.items():
+            if named[1] >= last[number[vertex]][1]:
+                last[number[vertex]] = named
         labels = [name or id for id, (name, _, _) in zip(ids, last, strict=True)]
 
         def line(row: int) -> int | None:

@@ -105,13 +105,7 @@ def _opened(file: Path, *, allow_files: bool = False) -> Any:
 
 
 def duckdb_tables(path: Path) -> list[str]:
-    """Names of the tables and views of a database.
-
-    Raises
-    ------
-    DataError
-        If the file is not a database, or the package duckdb is missing.
-    """
+    """Names of the tables and views of a database."""
     sql.extra("duckdb", "duckdb", path)
     with closing(_opened(path)) as connection:
         return [*dict.fromkeys(_tables(connection).values())]

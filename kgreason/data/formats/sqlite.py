@@ -72,13 +72,7 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
 
 
 def sqlite_tables(path: Path) -> list[str]:
-    """Names of the tables and views of a database.
-
-    Raises
-    ------
-    DataError
-        If the file is not a database.
-    """
+    """Names of the tables and views of a database."""
     with _opened(path) as connection:
         return [*_tables(connection)]
 
