@@ -16,7 +16,7 @@ import numpy as np
 from kgreason.base.atomic_files import pack, replacing
 from kgreason.base.errors import DataError, Diagnostic, ReleaseError, Span
 from kgreason.base.progress import SILENT, Progress
-from kgreason.data.format_list import function_of, read_table, understood
+from kgreason.data.format_list import FUNCTIONS, function_of, read_table, understood
 from kgreason.data.formats.sql import Writer, dotted, extra, quoted
 from kgreason.data.predicate_rows import keyed
 from kgreason.data.program_tables import Loaded, Loader, bound, queried
@@ -30,49 +30,6 @@ from kgreason.language.check.file_access import parts_of
 from kgreason.language.check.output_targets import Place, place_of, place_on_server
 from kgreason.language.check.program_checker import Examined, examine_file, load_text
 from kgreason.language.vocabulary import ARITIES
-
-_FILES = {
-    "csv": "delimited.write_delimited",
-    "tsv": "delimited.write_delimited",
-    "parquet": "parquet.write_parquet",
-    "json": "json_rows.write_json",
-    "edges": "edge_list.write_edges",
-    "konect": "edge_list.write_konect",
-    "mtx": "matrix_market.write_mtx",
-    "gml": "gml.write_gml",
-    "graphml": "graphml.write_graphml",
-    "net": "pajek.write_pajek",
-    "neo4j": "neo4j.write_neo4j",
-    "rdf": "rdf.write_rdf",
-    "bods": "bods.write_bods",
-}
-"""Module and function of each writer; only those in use are imported."""
-_SECOND = {
-    "konect": "vertex_names.write_labels",
-    "mtx": "vertex_names.write_labels",
-    "neo4j": "neo4j.write_nodes",
-}
-"""Writers of the file beside that of the facts."""
-_TABLES = {
-    "sqlite": "sqlite.write_sqlite",
-    "duckdb": "duckdb_files.write_duckdb",
-    "postgresql": "postgresql.write_postgresql",
-}
-"""Context managers, each of which writes all tables of one database."""
-_QUERIES = {
-    "sqlite": "sqlite.check_sqlite",
-    "duckdb": "duckdb_files.check_duckdb",
-    "postgresql": "postgresql.one_select",
-}
-"""Functions that check a query without its database."""
-_COLUMNS = {
-    "csv": "delimited.delimited_columns",
-    "tsv": "delimited.delimited_columns",
-    "parquet": "parquet.parquet_columns",
-    "json": "json_rows.json_columns",
-}
-"""Functions that return the columns of a file that an output would replace."""
-_PACKAGES = {"duckdb": "duckdb", "postgresql": "psycopg", "rdf": "pyoxigraph"}
 
 Plan = Sequence[tuple[str, Target]]  # predicates and where each is written
 
@@ -103,7 +60,7 @@ def _check_query(source: SourceSpec, allow_files: bool) -> None:
     understood(source)
     kind = source.kind()
     more = {"allow_files": allow_files} if kind == "duckdb" else {}
-    function_of(_QUERIES[kind])(source.query or "", source.place, **more)
+    function_of(FUNCTIONS[kind].check)(source.query or "", source.place, **more)
 
 
 def check_format(format: str) -> None:
@@ -116,8 +73,12 @@ def check_format(format: str) -> None:
     """
     if format not in FORMATS:
         raise no_format("--format", format)
-    if format in _PACKAGES:
-        extra(_PACKAGES[format], format, Path("--format"))
+    _check_package(format, "--format")
+
+
+def _check_package(format: str, file: str) -> None:
+    if package := FUNCTIONS[format].package:
+        extra(package, format, file)
 
 
 def check_outputs(
@@ -170,8 +131,7 @@ def check_plan(
     sources = [*((b.predicate, place_of(b, written=False)) for b in binds), *_sources(read or {})]
     for predicate, target in plan:
         check_arity(target.file, predicate, arities.get(predicate), target.format)
-        if target.format in _PACKAGES:
-            extra(_PACKAGES[target.format], target.format, target.file)
+        _check_package(target.format, target.file)
         for place in _places(target, predicate, arities.get(predicate, 0)):
             if name := next((name for name, source in sources if place.meets(source)), None):
                 file, what = (target.file, "table") if target.server else (place.file, "file")
@@ -241,8 +201,8 @@ def existing_columns(target: Target, predicate: str) -> tuple[str, ...] | None:
     """Column names of an existing file or table that `target` would replace; `None` if absent or unknown."""
     if not target.server and not (target.path.is_file() and target.path.stat().st_size):
         return None
-    if target.format in _COLUMNS:
-        columns: tuple[str, ...] | None = function_of(_COLUMNS[target.format])(target)
+    if function := FUNCTIONS[target.format].columns:
+        columns: tuple[str, ...] | None = function_of(function)(target)
         return columns
     if target.format not in DATABASES:
         return None
@@ -356,7 +316,7 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
     """
     databases: dict[object, Writer] = {}
     with ExitStack() as stack:
-        for predicate, target in sorted(plan, key=lambda p: p[1].format in _TABLES):
+        for predicate, target in sorted(plan, key=lambda p: p[1].format in DATABASES):
             table = facts.tables[predicate]
             whole = facts
             columns = tuple(names.get(predicate) or (f"c{i + 1}" for i in range(table.arity)))
@@ -365,17 +325,18 @@ def write_plan(facts: Facts, plan: Plan, names: Mapping[str, Sequence[str]]) -> 
                 holds = np.array([table.length > 0], dtype=np.int64)
                 whole = Facts({predicate: Table((Kind.BOOL,), (holds,), 1)}, facts.symbols)
                 columns = ("holds",)
-            if target.format in _TABLES:
+            functions = FUNCTIONS[target.format]
+            if target.format in DATABASES:
                 database = tuple(target.connection.items()) if target.server else target.path.resolve()
                 if not target.server:
                     _make_folder(target.path.parent)
                 if database not in databases:
-                    databases[database] = stack.enter_context(function_of(_TABLES[target.format])(target))
+                    databases[database] = stack.enter_context(function_of(functions.write)(target))
                 databases[database](whole, predicate, columns, target)
                 continue
-            writers = {target.path: _FILES[target.format]}
+            writers = {target.path: functions.write}
             if (beside := target.beside(table.arity)) is not None:
-                writers[beside] = _SECOND[target.format]
+                writers[beside] = functions.beside
             for path, writer in writers.items():
                 _make_folder(path.parent)
                 temporary = stack.enter_context(replacing(path))
@@ -393,22 +354,14 @@ def _make_folder(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Converted:
-    """Result of a conversion.
+    """Result of a conversion."""
 
-    Attributes
-    ----------
-    read, written
-        Numbers of rows of the source and of the target; in the target an undirected edge counts twice, equal rows once.
-    vertices
-        Number of vertices without edges, which are also written.
-    names
-        Column names.
-    """
-
+    # read, written: numbers of rows of the source and of the target; in the target an undirected edge counts twice,
+    # equal rows once
     read: int
     written: int
-    vertices: int
-    names: tuple[str, ...]
+    vertices: int  # number of vertices without edges, which are also written
+    names: tuple[str, ...]  # column names
 
 
 def convert(

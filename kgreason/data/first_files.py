@@ -46,21 +46,13 @@ _STEPS = ("check", "reason --rules", "risk --rules", "anonymize --rules")
 
 @dataclass(frozen=True)
 class Start:
-    """Initial rule file or schema: its path, its content, and the topic of its rules, or ``people``.
-
-    Attributes
-    ----------
-    guesses
-        Assumptions about each table, by table name.
-    next
-        Suggested next commands.
-    """
+    """Initial rule file or schema: its path, its content, and the topic of its rules, or ``people``."""
 
     file: Path
     text: str
     kind: str
-    guesses: dict[str, list[str]]
-    next: list[str]
+    guesses: dict[str, list[str]]  # assumptions about each table, by table name
+    next: list[str]  # suggested next commands
 
 
 def start(files: Sequence[str], out: Path | None = None) -> Start:

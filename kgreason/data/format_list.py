@@ -1,4 +1,4 @@
-"""Readers by format, and detection of files whose content does not match their format."""
+"""Functions of each format, reading of sources, and detection of files whose content does not match their format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgreason.base.errors import DataError
 from kgreason.base.memory import always_limited, claim
@@ -18,26 +18,57 @@ from kgreason.data.row_conditions import filtered, parse
 from kgreason.data.source_options import Options, normal, read_options
 from kgreason.data.sources import DATABASES, SourceSpec
 
-READERS = {
-    "csv": "delimited.read_csv",
-    "tsv": "delimited.read_tsv",
-    "edges": "edge_list.read_edges",
-    "konect": "edge_list.read_edges",
-    "mtx": "matrix_market.read_mtx",
-    "gml": "gml.read_gml",
-    "graphml": "graphml.read_graphml",
-    "net": "pajek.read_pajek",
-    "neo4j": "neo4j.read_neo4j",
-    "parquet": "parquet.read_parquet",
-    "json": "json_rows.read_json",
-    "sqlite": "sqlite.read_sqlite",
-    "duckdb": "duckdb_files.read_duckdb",
-    "postgresql": "postgresql.read_postgresql",
-    "rdf": "rdf.read_rdf",
-    "bods": "bods.read_bods",
-    "gleif": "gleif.read_gleif",
+
+class Functions(NamedTuple):
+    """Functions of a format, each as its module below `kgreason.data.formats` and its name.
+
+    `write` writes a file or, of databases, opens one to write tables; `beside` writes the file beside that of the
+    facts; `columns` returns the column names of an existing file; `check` checks a query without its database; and
+    `package` is an optional package that is needed for writing.
+    """
+
+    read: str
+    write: str = ""
+    beside: str = ""
+    columns: str = ""
+    check: str = ""
+    package: str = ""
+
+
+_LABELS = "vertex_names.write_labels"
+FUNCTIONS = {
+    "csv": Functions(
+        "delimited.read_csv", "delimited.write_delimited", columns="delimited.delimited_columns"
+    ),
+    "tsv": Functions(
+        "delimited.read_tsv", "delimited.write_delimited", columns="delimited.delimited_columns"
+    ),
+    "edges": Functions("edge_list.read_edges", "edge_list.write_edges"),
+    "konect": Functions("edge_list.read_edges", "edge_list.write_konect", _LABELS),
+    "mtx": Functions("matrix_market.read_mtx", "matrix_market.write_mtx", _LABELS),
+    "gml": Functions("gml.read_gml", "gml.write_gml"),
+    "graphml": Functions("graphml.read_graphml", "graphml.write_graphml"),
+    "net": Functions("pajek.read_pajek", "pajek.write_pajek"),
+    "neo4j": Functions("neo4j.read_neo4j", "neo4j.write_neo4j", "neo4j.write_nodes"),
+    "parquet": Functions("parquet.read_parquet", "parquet.write_parquet", columns="parquet.parquet_columns"),
+    "json": Functions("json_rows.read_json", "json_rows.write_json", columns="json_rows.json_columns"),
+    "sqlite": Functions("sqlite.read_sqlite", "sqlite.write_sqlite", check="sqlite.check_sqlite"),
+    "duckdb": Functions(
+        "duckdb_files.read_duckdb",
+        "duckdb_files.write_duckdb",
+        check="duckdb_files.check_duckdb",
+        package="duckdb",
+    ),
+    "postgresql": Functions(
+        "postgresql.read_postgresql",
+        "postgresql.write_postgresql",
+        check="postgresql.one_select",
+        package="psycopg",
+    ),
+    "rdf": Functions("rdf.read_rdf", "rdf.write_rdf", package="pyoxigraph"),
+    "bods": Functions("bods.read_bods", "bods.write_bods"),
+    "gleif": Functions("gleif.read_gleif"),
 }
-"""Module and function of each reader; only those in use are imported."""
 _TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx", "neo4j"})
 _LOOKED_AT = 1 << 16
 _ZIP = b"PK\x03\x04"
@@ -77,7 +108,7 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
         size = source.path.stat().st_size if source.path.is_file() else 0
         claim((1 + (kind in _TEXT)) * size)  # text is temporarily held twice
         neo4j = has_neo4j_header(source, options)
-        read = function_of(READERS["neo4j" if neo4j else kind])
+        read = function_of(FUNCTIONS["neo4j" if neo4j else kind].read)
         if source.query is not None:
             queried: Raw = read(source.path, options, source.query, source.place)
             return queried

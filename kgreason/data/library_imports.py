@@ -240,25 +240,14 @@ def _check_one_type(name: str, values: Sequence[object], column: str | None) -> 
 
 @dataclass(frozen=True)
 class Foreign:
-    """A graph of another library.
+    """A graph of another library."""
 
-    Attributes
-    ----------
-    labels
-        Text of each vertex, unique.
-    source, target
-        int64 vertex numbers, shape (m,).
-    values
-        Edge attributes by name; lists of m values, `None` where an edge lacks it.
-    directed
-        Whether the graph is directed.
-    """
-
-    labels: list[str]
-    source: Vertices
+    labels: list[str]  # text of each vertex, unique
+    source: Vertices  # int64, shape (m,)
     target: Vertices
+    # edge attributes by name; lists of m values, `None` where an edge lacks it
     values: Mapping[str, Sequence[Any]]
-    directed: bool
+    directed: bool  # whether the graph is directed
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels):

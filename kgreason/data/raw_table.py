@@ -56,69 +56,33 @@ _COPIES = 10  # simultaneous copies of a block of lines, as text and as fields
 
 @dataclass(frozen=True)
 class Raw:
-    """Rows of a source.
+    """Rows of a source."""
 
-    Attributes
-    ----------
-    file
-        Name in messages.
-    names
-        Column names; generated where the file has none (`named` is then False).
-    columns
-        Arrow arrays of equal length: strings for text files, any type for others.
-    line
-        Line number of a row in the file, for messages; `None` if the format has no lines.
-    graph
-        Whether the format defines the columns as source, target and possibly more.
-    undirected
-        Whether each row is an undirected edge; `None`: all are directed.
-    vertices
-        Vertices (id, label) declared by a graph file.
-    notes
-        Messages for the user on how the file was read.
-    doubt
-        Note that the first line was taken for column names; dropped if the rules use these names.
-    memory
-        Whether the table was passed in memory, so that file options are not suggested.
-    attributes
-        Edge attributes of an in-memory graph that no column contains.
-    extra
-        Columns that are read only if requested by name.
-    typed
-        Whether strings stay strings, even if they are empty or look like numbers.
-    key
-        For vertices: the column with vertex names, and its title; `None`: the first column.
-    texts
-        Names of further columns whose strings stay strings.
-    title_line
-        Line of the file that was read as column names.
-    ordered
-        Whether row numbers are meaningful; tables of a database server have no order.
-    percent
-        Whether plain numbers in the weights were taken for percentages.
-    repeated
-        Column names that occur more than once in the file; in `names` later ones have a number appended.
-    """
-
-    file: str
-    names: tuple[str, ...]
-    columns: tuple[Column, ...]
+    file: str  # name in messages
+    names: tuple[str, ...]  # column names; generated where the file has none (`named` is then False)
+    columns: tuple[Column, ...]  # Arrow arrays of equal length: strings for text files, any type for others
+    # line number of a row in the file, for messages; `None` if the format has no lines
     line: Callable[[int], int | None]
     named: bool = True
-    graph: bool = False
+    graph: bool = False  # whether the format defines the columns as source, target and possibly more
+    # whether each row is an undirected edge; `None`: all are directed
     undirected: npt.NDArray[np.bool_] | None = None
-    vertices: Raw | None = None
-    notes: tuple[str, ...] = ()
+    vertices: Raw | None = None  # vertices (id, label) declared by a graph file
+    notes: tuple[str, ...] = ()  # messages for the user on how the file was read
+    # note that the first line was taken for column names; dropped if the rules use these names
     doubt: str | None = None
-    memory: bool = False
-    attributes: tuple[str, ...] = ()
+    memory: bool = False  # whether the table was passed in memory, so that file options are not suggested
+    attributes: tuple[str, ...] = ()  # edge attributes of an in-memory graph that no column contains
+    # columns that are read only if requested by name
     extra: Mapping[str, Column] = field(default_factory=dict)
-    typed: bool = False
-    texts: frozenset[str] = frozenset()
+    typed: bool = False  # whether strings stay strings, even if they are empty or look like numbers
+    texts: frozenset[str] = frozenset()  # names of further columns whose strings stay strings
+    # for vertices: the column with vertex names, and its title; `None`: the first column
     key: tuple[str, Column] | None = None
-    title_line: int | None = None
-    ordered: bool = True
-    percent: bool = False
+    title_line: int | None = None  # line of the file that was read as column names
+    ordered: bool = True  # whether row numbers are meaningful; tables of a database server have no order
+    percent: bool = False  # whether plain numbers in the weights were taken for percentages
+    # column names that occur more than once in the file; in `names` later ones have a number appended
     repeated: tuple[str, ...] = ()
 
     def __len__(self) -> int:

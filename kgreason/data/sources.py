@@ -31,28 +31,17 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """A data source and its read options.
+    """A data source and its read options."""
 
-    Attributes
-    ----------
-    path
-        Path of the file; a trailing ``.gz`` denotes gzip. Unused for database servers, whose address is in `options`.
-    format
-        One of `FORMATS`; `None`: inferred from the file name.
-    options
-        Options of ``@bind`` or after the ``?`` of ``--data``; see `Options`.
-    query
-        SQL query whose result is the table; `path` is then the database, or the folder to which file names in the
-        query are relative.
-    span
-        Location in the rule file; `None`: not declared in one.
-    """
-
+    # path of the file; a trailing ``.gz`` denotes gzip. Unused for database servers, whose address is in `options`
     path: Path
-    format: str | None = None
+    format: str | None = None  # one of `FORMATS`; `None`: inferred from the file name
+    # options of ``@bind`` or after the ``?`` of ``--data``; see `Options`
     options: Mapping[str, str] = field(default_factory=dict)
+    # SQL query whose result is the table; `path` is then the database, or the folder to which file names in the query
+    # are relative
     query: str | None = None
-    span: Span | None = None
+    span: Span | None = None  # location in the rule file; `None`: not declared in one
 
     @property
     def place(self) -> str:

@@ -312,10 +312,10 @@ def test_an_interrupt_leaves_all_outputs_as_they_were(tmp_path, monkeypatch, for
         write_facts(tmp_path / "out", Facts.from_rows({"p": [("a", 1)], "q": [("b", 2)]}), format)
     known = folder() if before else {}
     if format == "csv":
-        file = output.function_of(output._FILES[format])
+        file = output.function_of(output.FUNCTIONS[format].write)
         writer = lambda *given: (file(*given), interrupt(*given))  # noqa: E731
     else:
-        database = output.function_of(output._TABLES[format])
+        database = output.function_of(output.FUNCTIONS[format].write)
         writer = tables_then_interrupt
     monkeypatch.setattr(output, "function_of", lambda _: writer)
     with pytest.raises(KeyboardInterrupt):
