@@ -52,12 +52,8 @@ def both_ways(rows: Rows, *, every: bool) -> Rows:
 def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float64]:
     """Scale weights to [0,1]; if all are equal, ``minmax`` maps them to 1.
 
-    Examples
-    --------
-    >>> scaled(np.array([-10.0, 5.0]), "abs").tolist()
-    [1.0, 0.5]
-    >>> scaled(np.array([-10.0, 5.0, -4.0]), "minmax").tolist()
-    [0.0, 1.0, 0.4]
+    >>> scaled(np.array([-10.0, 5.0]), "abs").tolist(), scaled(np.array([-10.0, 5.0, -4.0]), "minmax").tolist()
+    ([1.0, 0.5], [0.0, 1.0, 0.4])
     >>> scaled(np.array([-1e308, 1e308, 0.0]), "minmax").tolist()
     [0.0, 1.0, 0.5]
     """
@@ -185,8 +181,6 @@ class Titles:
 def published(found: Sequence[Titles], arity: int) -> tuple[str, ...]:
     """First undoubted column names; a percentage column of weights is renamed to ``share``.
 
-    Examples
-    --------
     >>> read = Raw("own.csv", ("owner", "company", "percent"), (), lambda row: row)
     >>> published([Titles(read.names, read, False)], 3)
     ('owner', 'company', 'share')

@@ -234,22 +234,11 @@ def _check_known(program: CheckedProgram, predicate: str, target: Target) -> Non
 
 
 def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[str] | None = None) -> None:
-    """Write the facts of a predicate, in their order.
+    """Write the facts of a predicate, in their order, with column names that default to ``c1, c2, ...``.
 
     A file is replaced as a whole; in a database only the table is replaced. A predicate without arguments is written as
-    a column ``holds`` with one truth value.
-
-    Parameters
-    ----------
-    names
-        Column names; default ``c1, c2, ...``
-
-    Raises
-    ------
-    ReleaseError
-        If the file cannot be written.
-    DataError
-        If the format cannot represent a value, or needs a package that is not installed.
+    a column ``holds`` with one truth value. A file that cannot be written is a `ReleaseError`; a value that the format
+    cannot represent, or a package that is not installed, a `DataError`.
     """
     write_plan(facts, [(predicate, target)], {predicate: names} if names else {})
 
@@ -268,11 +257,6 @@ def write_targets(
     -------
     tuple
         Predicate and target of each file written.
-
-    Raises
-    ------
-    ReleaseError, DataError
-        As `write_output`, or if a file would be replaced that is, or may be meant to be, a source.
     """
     check_outputs(program, tuple(facts.tables), read=read)
     plan = bound_targets(program, tuple(facts.tables))
@@ -287,19 +271,12 @@ def write_facts(
     program: CheckedProgram | None = None,
     read: Mapping[str, Any] | None = None,
 ) -> tuple[tuple[str, Target], ...]:
-    """Write ``<predicate>.<extension>`` for every predicate; if one cannot be written, no file is changed.
+    """Write ``<predicate>.<extension>`` for every predicate, as `write_targets`.
 
     Parameters
     ----------
     program
         Supplies column names; without it they are ``c1, c2, ...``
-    read
-        As for `write_targets`.
-
-    Returns
-    -------
-    tuple
-        Predicate and target of each file written.
     """
     plan = [(predicate, Target.within(folder, predicate, format)) for predicate in facts.tables]
     arities = {p: table.arity for p, table in facts.tables.items()}

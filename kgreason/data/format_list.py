@@ -91,15 +91,8 @@ def function_of(name: str) -> Callable[..., Any]:
 def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
     """Read a file of any format as columns, of text or typed according to the format.
 
-    Parameters
-    ----------
-    options
-        Parsed options; `None`: those of `source`.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read in its format, or exceeds the memory limit.
+    The options default to those of `source`. A file that cannot be read in its format, or exceeds the memory limit, is
+    a `DataError`.
     """
     kind = source.kind()
     options = understood(source) if options is None else options
@@ -131,8 +124,6 @@ def has_neo4j_header(source: SourceSpec, options: Options) -> bool:
 def format_of(source: SourceSpec) -> str:
     """Format of a file, or its extension if that is more specific; ``query`` for a query over files.
 
-    Examples
-    --------
     >>> from pathlib import Path
     >>> format_of(SourceSpec(Path("own.csv.gz"))), format_of(SourceSpec(Path("own.ttl")))
     ('csv', 'ttl')
@@ -146,17 +137,9 @@ def format_of(source: SourceSpec) -> str:
 
 
 def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Options:
-    """Parse the options of a source without opening it.
+    """Parse the options of a source without opening it; `more` are options of the ``@bind`` that it replaces.
 
-    Parameters
-    ----------
-    more
-        Options of the ``@bind`` that the source replaces.
-
-    Raises
-    ------
-    DataError
-        If an option is unknown, has an invalid value, or does not apply to the format.
+    An option that is unknown, has an invalid value, or does not apply to the format is a `DataError`.
     """
     kind, place = source.kind(), source.place
     options = read_options(place, {**(more or {}), **source.options}, kind)

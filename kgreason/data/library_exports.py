@@ -33,7 +33,7 @@ def as_polars(table: pa.Table) -> pl.DataFrame:
     return frame
 
 
-def needed(package: str, what: str, asked: str, instead: str = "") -> Any:
+def needed(package: str, what: str, asked: str, instead: str) -> Any:
     """Import an optional package; without it a `DataError` says which result `what` of the function `asked` needs it.
 
     >>> needed("future_graphics", "a hologram", "to_hologram", "to_networkx does without")
@@ -44,9 +44,8 @@ def needed(package: str, what: str, asked: str, instead: str = "") -> Any:
     try:
         return import_module(package)
     except ModuleNotFoundError:
-        hint = f"pip install {package}" + f"; {instead}" * bool(instead)
         message = f"{what} needs the package {package}, which is not installed"
-        raise DataError(asked, message, hint=hint) from None
+        raise DataError(asked, message, hint=f"pip install {package}; {instead}") from None
 
 
 @dataclass(frozen=True)
@@ -90,10 +89,10 @@ def _plain(graph: Tabular) -> Plain:
 
 def _tables(graph: object) -> GraphTables:
     if not callable(getattr(graph, "tables", None)):
-        raise CallError(
-            f"a graph is a KnowledgeGraph, a PeopleGraph or a LinkGraph, not of type {type(graph).__name__}",
-            hint="of a result of anonymize it is result.release.graph",
+        what = (
+            f"a graph is a KnowledgeGraph, a PeopleGraph or a LinkGraph, not of type {type(graph).__name__}"
         )
+        raise CallError(what, hint="of a result of anonymize it is result.release.graph")
     return cast(Tabular, graph).tables()
 
 

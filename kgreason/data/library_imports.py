@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     import igraph
     import networkx as nx
 
+# methods by which libraries export tables: the Arrow PyCapsule interface, and the older one of DataFrames
 INTERFACE = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
-"""By which libraries hand tables over: the Arrow PyCapsule interface, and the older one of DataFrames."""
-
-
 _FAMILIES: tuple[tuple[tuple[type, ...], str], ...] = (
     ((bool, np.bool_), "a truth value"),
     ((int, float, np.number, Decimal), "a number"),
@@ -36,11 +34,11 @@ _FAMILIES: tuple[tuple[tuple[type, ...], str], ...] = (
     ((tuple, list), "a list"),
     ((set, frozenset), "a set"),
 )
-"""Types of Python whose values may stand in one column, and what one of them is."""
+"""Types of Python whose values may share a column, and the word for one of them."""
 
 
 def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
-    """Column names and Arrow columns of a table-like object.
+    """Column names and Arrow columns of a table-like object; a `DataError` if it is none.
 
     Parameters
     ----------
@@ -48,11 +46,6 @@ def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
         A DataFrame of pandas or Polars, an Arrow Table or RecordBatch, an object with the Arrow interface
         ``__arrow_c_stream__``, a mapping from names to columns, an iterable of rows, or a graph of NetworkX or igraph
         (columns source, target and, if its edges have one, weight).
-
-    Raises
-    ------
-    DataError
-        If it is none of these, or its rows differ in length.
 
     Examples
     --------
@@ -108,7 +101,7 @@ def from_arrow(obj: Any, name: str) -> Raw:
     """Table from an Arrow Table or RecordBatch, or an object that exports one."""
     if isinstance(obj, pa.RecordBatch):
         obj = pa.Table.from_batches([obj])
-    table = obj if isinstance(obj, pa.Table) else _taken(obj, name)
+    table = obj if isinstance(obj, pa.Table) else _exported(obj, name)
     check_types(name, table.schema)
     return in_memory(name, table.column_names, map(_without_dictionary, table.columns))
 
@@ -118,12 +111,7 @@ def from_frame(frame: Any, name: str) -> Raw:
     names = [str(c) for c in frame.columns]
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
-    except (
-        TypeError,
-        ValueError,
-        OverflowError,
-        pa.ArrowNotImplementedError,
-    ):  # TypeError: includes sparse columns
+    except (TypeError, ValueError, OverflowError, pa.ArrowNotImplementedError):  # also for sparse columns
         series = [frame.iloc[:, i] for i in range(len(names))]
         cells = [s.astype(object).where(s.notna(), None).tolist() for s in series]
         return in_memory(name, names, [array(name, c, n) for c, n in zip(cells, names, strict=True)])
@@ -141,7 +129,7 @@ def check_types(name: str, schema: pa.Schema) -> None:
             raise DataError(name, what, column=field.name, hint=hint)
 
 
-def _taken(obj: Any, name: str) -> pa.Table:
+def _exported(obj: Any, name: str) -> pa.Table:
     try:
         if not any(hasattr(obj, capsule) for capsule in INTERFACE[:2]):
             from pyarrow.interchange import from_dataframe
@@ -221,14 +209,12 @@ def array(name: str, values: Sequence[object], column: str | None = None) -> Col
         raise DataError(name, message, column=column, hint=error.hint) from error
 
 
-def _family(kind: type) -> str | None:
-    return next((words for kinds, words in _FAMILIES if issubclass(kind, kinds)), None)
-
-
 def _check_one_type(name: str, values: Sequence[object], column: str | None) -> None:
     """Reject values of different types: in a file they may be meant as text, in a Python program not."""
     types = set(map(type, values))
-    families = {kind: family for kind in types if (family := _family(kind)) is not None}
+    families = {
+        kind: words for kind in types for kinds, words in reversed(_FAMILIES) if issubclass(kind, kinds)
+    }
     if len(set(families.values())) < 2 or Null in types:  # next to labelled nulls the rules also mix types
         return
     first = next(family for v in values if (family := families.get(type(v))))
@@ -258,10 +244,10 @@ class Foreign:
     def as_raw(self, name: str) -> Raw:
         """Source table of the edges whose relation is the predicate that `name` names."""
         rows, wanted = np.arange(len(self.source)), name.strip("<>")
-        said = self.values.get("relation", ())
-        known = set(said) - {None}
+        relations = self.values.get("relation", ())
+        known = set(relations) - {None}
         if wanted in known:
-            rows = np.flatnonzero([one in (None, wanted) for one in said])
+            rows = np.flatnonzero([relation in (None, wanted) for relation in relations])
         elif len(known) > 1:
             what = f"edges of the graph are of the relations {', '.join(sorted(map(str, known)))}, none of {wanted!r}"
             hint = "the edge attribute relation says which predicate an edge is of: name it as the rules do"
@@ -307,15 +293,13 @@ class Foreign:
 
     def _weights(self, rows: Vertices, file: str, of: str) -> list[Any] | None:
         """Weights of some edges; `None` if none of them has one."""
-        every = self.values.get("weight")
-        weights = [] if every is None else [every[row] for row in rows.tolist()]
-        absent = sum(w is None for w in weights)
-        if absent == len(weights):
-            return None
-        if absent:
+        every = self.values.get("weight") or [None] * len(self.source)
+        weights = [every[row] for row in rows.tolist()]
+        absent = sum(weight is None for weight in weights)
+        if 0 < absent < len(weights):
             what = f"{absent} of the {len(rows)} edges {of} have no weight"
             raise DataError(file, what, hint="give each edge of a relation a weight, or none")
-        return weights
+        return None if absent == len(weights) else weights
 
 
 def _numbers(values: Sequence[Any]) -> Weights:
@@ -346,11 +330,11 @@ def as_foreign(obj: Any) -> Foreign | None:
     if isinstance(obj, KnowledgeGraph):
         obj = to_networkx(obj)
     if is_networkx(obj):
-        return _taken_networkx(obj)
-    return _taken_igraph(obj) if is_igraph(obj) else None
+        return _of_networkx(obj)
+    return _of_igraph(obj) if is_igraph(obj) else None
 
 
-def _taken_networkx(graph: Any) -> Foreign:
+def _of_networkx(graph: Any) -> Foreign:
     number = {v: i for i, v in enumerate(graph.nodes)}
     edges = list(graph.edges(data=True))
     names = dict.fromkeys(str(name) for _, _, data in edges for name in data)
@@ -363,7 +347,7 @@ def _taken_networkx(graph: Any) -> Foreign:
     )
 
 
-def _taken_igraph(graph: Any) -> Foreign:
+def _of_igraph(graph: Any) -> Foreign:
     names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
     if any(name is None for name in names):
         what = "some vertices of the graph have no name"
@@ -390,7 +374,7 @@ def from_networkx(graph: nx.Graph[Any], relation: str = "edge") -> KnowledgeGrap
     DataError
         If two nodes have the same text, or only some edges of a relation have a weight.
     """
-    return _taken_networkx(graph).as_graph(relation)
+    return _of_networkx(graph).as_graph(relation)
 
 
 def from_igraph(graph: igraph.Graph, relation: str = "edge") -> KnowledgeGraph:
@@ -415,4 +399,4 @@ def from_igraph(graph: igraph.Graph, relation: str = "edge") -> KnowledgeGraph:
     >>> from_igraph(igraph.Graph([(0, 1), (1, 2)], directed=True), relation="own")
     <KnowledgeGraph with 3 vertices; own: 2 edges>
     """
-    return _taken_igraph(graph).as_graph(relation)
+    return _of_igraph(graph).as_graph(relation)

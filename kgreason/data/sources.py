@@ -109,11 +109,6 @@ def parse_source(text: str) -> tuple[str, SourceSpec]:
 def parse_file(text: str) -> SourceSpec:
     """Parse ``FILE`` or ``FILE?option=value&option=value``, where ``FILE`` may be the address of a database server.
 
-    Raises
-    ------
-    DataError
-        If an option has no value, or an address contains a password.
-
     Examples
     --------
     >>> source = parse_file("postgresql://reader@db1:5433/register?table=own")

@@ -17,15 +17,7 @@ from kgreason.language.vocabulary import FILES, SERVERS, suggest
 
 
 def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[str, ...]:
-    """Column names from ``@mapping``, else from the first rule head with a new variable there, else numbered.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> program = load_text("r(X, Y) :- e(X, Y). r(X, Z) :- r(X, Y), e(Y, Z).")
-    >>> column_names(program, "r", 2)
-    ('X', 'Y')
-    """
+    """Column names from ``@mapping``, else from the first rule head with a new variable there, else numbered."""
     mapped = {m.position: m.column for m in program.mappings if m.predicate == predicate}
     heads = [rule.head for rule in program.rules if rule.head.predicate == predicate]
     names: list[str] = []
@@ -133,13 +125,8 @@ class Target:
     def parse(cls, text: str) -> Target:
         """Parse ``FILE`` or ``FILE?option=value&option=value``; the format is inferred from the extension.
 
-        Raises
-        ------
-        DataError
-            If the format cannot be written, or an option is unknown.
+        A format that cannot be written, or an unknown option, is a `DataError`.
 
-        Examples
-        --------
         >>> Target.parse("control.jsonl").format, Target.parse("out.db?table=t").table
         ('json', 't')
         """

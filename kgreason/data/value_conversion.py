@@ -57,8 +57,6 @@ def int64(text: str) -> int | None:
 
     Python's `int` raises an error beyond 4,300 digits, leading zeros included.
 
-    Examples
-    --------
     >>> int64("-34"), int64("0" * 5000 + "7"), int64("9" * 5000), int64("1.5")
     (-34, 7, None, None)
     """
@@ -182,8 +180,6 @@ def _holed(value: object) -> bool:
 def text(value: Value) -> str:
     """Format a value as cell text: strings and nulls unquoted, others in the syntax of the language.
 
-    Examples
-    --------
     >>> text("a"), text(True), text((1, "x")), text(0.5)
     ('a', 'true', '[1, "x"]', '0.5')
     """
