@@ -44,9 +44,8 @@ from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.symbols import Symbols, whole
 from kgreason.language.values import EXACT
 
-_FEW = 3
+_FEW, _PART = 3, 100  # cells that count as few: so many, or one in so many
 _LONG = re.compile(r"^[+-]?[1-9][0-9]{18,}$")
-_PART = 100  # at most one in so many cells counts as few
 _DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the rule language escapes \$ before a brace, JSON does not
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
@@ -61,9 +60,7 @@ def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
     """
     found = []
     for position, kind in enumerate(shape.kinds):
-        inferred = (
-            {k for t in tables if (k := _inferred(t, position)) is not None} if kind is None else {kind}
-        )
+        inferred = {_inferred(table, position) for table in tables} - {None} if kind is None else {kind}
         if Kind.ANY in inferred:
             inferred = {Kind.ANY}
         elif kind is None and inferred and inferred <= {Kind.INT, Kind.DOUBLE}:
@@ -83,9 +80,8 @@ def _inferred(table: Selected, position: int) -> Kind | None:
 
 def nullable(tables: Sequence[Selected], shape: Shape) -> frozenset[int]:
     """Positions at which some source has a labelled null."""
-    return frozenset(
-        p for p in range(shape.arity) for t in tables if t.holes is not None and t.holes[p].any()
-    )
+    holes = [table.holes for table in tables if table.holes is not None]
+    return frozenset(p for p in range(shape.arity) for cells in holes if cells[p].any())
 
 
 def typed(
@@ -150,10 +146,9 @@ def _check_exact(column: Column, found: npt.NDArray[np.float64]) -> None:
 
 def _strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
     """Encode text columns together, since the vertices of two columns mostly coincide."""
-    texts = []
+    texts, large = [], pa.large_string()
     for column in columns:
         bare = not isinstance(column, Objects) and not pa.types.is_timestamp(column.type)
-        large = pa.large_string()
         texts.append(column.cast(large) if bare else pa.array(list(map(text, column.to_pylist())), large))
     return np.split(symbols.load(texts), np.cumsum(list(map(len, texts)))[:-1])
 
@@ -165,11 +160,11 @@ def _collections(column: Column, kind: Kind) -> list[Any]:
     values = [_collection(v, row, kind) for row, v in enumerate(column.to_pylist())]
     if kind is Kind.LIST:
         return [tuple(v) for v in values]
-    return [frozenset(_doubles(v) if {int, float} <= set(map(type, v)) else v) for v in values]
-
-
-def _doubles(values: Sequence[Any]) -> list[Any]:
-    return [float(v) if type(v) is int else v for v in values]
+    mixed = ({int, float} <= set(map(type, v)) for v in values)  # all integers and doubles become doubles
+    return [
+        frozenset(float(e) if doubles and type(e) is int else e for e in v)
+        for v, doubles in zip(values, mixed, strict=True)
+    ]
 
 
 def _collection(value: Any, row: int, kind: Kind) -> Any:

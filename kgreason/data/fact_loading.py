@@ -73,10 +73,10 @@ def load_facts(
     loader = Loader(program, data, progress)
     tables: dict[str, Table] = {}
     parts: dict[str, Sequence[Rows]] = {}
-    met: frozenset[Position] | None = None
+    compared: frozenset[Position] | None = None
     if numbered is None:
-        met = met_by_vertices(program)
-        numbered = met is not None
+        compared = met_by_vertices(program)
+        numbered = compared is not None
     named = tables
     waiting = loader.predicates()
     needed = {*waiting} if goals is None else _needed(program, goals)
@@ -95,7 +95,7 @@ def load_facts(
         if numbered and not {*program.edges, *program.nodes}.intersection(waiting):
             named, numbered = tables, False
             beside = [
-                (p, i) for p, i in met or () if p in tables and p not in (*program.edges, *program.nodes)
+                (p, i) for p, i in compared or () if p in tables and p not in (*program.edges, *program.nodes)
             ]
             if all(tables[p].kinds[i] is Kind.INT for p, i in beside):
                 tables = _integers(program, tables, loader.symbols)

@@ -383,22 +383,22 @@ def convert(
     if loaded is None or not loaded.kinds:
         what = "the file has neither rows nor names of columns"
         raise DataError(source.file, what, hint="is it the one you mean?")
-    alone = _alone(source, loaded)
-    if alone and not target.declares:
-        what = "1 vertex is" if len(alone) == 1 else f"{len(alone):,} vertices are"
+    isolated = _isolated(source, loaded)
+    if isolated and not target.declares:
+        what = "1 vertex is" if len(isolated) == 1 else f"{len(isolated):,} vertices are"
         progress.note(
             f"{what} on no edge and left out: {target.format} holds edges only, {', '.join(sorted(DECLARING))} hold "
             "vertices, too"
         )
-        alone = []
+        isolated = []
     columns = loader.unique(predicate, loaded.joined())
     facts = Facts({predicate: Table(loaded.kinds, columns, len(columns[0]))}, loader.symbols)
     progress.step(f"Writing {target.file if target.server else target.path.name}")
     names = _names(loaded)
-    write_output(facts, predicate, replace(target, vertices=alone), names)
+    write_output(facts, predicate, replace(target, vertices=isolated), names)
     single = len(loaded.kinds) == 1
     read = sum(len(part.raw.vertices or part.raw if single else part.raw) for part in loaded.parts)
-    return Converted(read, facts.count(predicate), len(alone), names)
+    return Converted(read, facts.count(predicate), len(isolated), names)
 
 
 def predicate_of(path: Path) -> str:
@@ -425,7 +425,7 @@ def _check_free(target: Target, predicate: str) -> None:
             raise ReleaseError(f"{file}: the file is there already", hint="--force replaces it")
 
 
-def _alone(source: SourceSpec, loaded: Loaded) -> list[str]:
+def _isolated(source: SourceSpec, loaded: Loaded) -> list[str]:
     """Vertices without edges that the source declares."""
     if len(loaded.kinds) < 2 or {"prefix", "columns", "table"}.intersection(normal(source.options)):
         return []

@@ -317,7 +317,8 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
         table.note("its numbers have decimal commas", decimal=",")
     for text in weight.others[:1]:
         table.note(f"{text!r} in the weight is taken for a missing value", nullString=text, missing="skip")
-    shares, slips, said = table.shares or weight.percent, max(1, _SLIPS * rows), table.options.get("percent")
+    shares, slips = table.shares or weight.percent, max(1, _SLIPS * rows)
+    stated = table.options.get("percent")
     marked, few = weight.percent or unmarked < rows, over <= slips and (shares or rows >= 10)
     above = f"{over:,} of {rows:,} numbers are above 1"
     percent, divided = {"percent": "true"}, {"scale": "abs"}
@@ -325,7 +326,7 @@ def _read_weights(table: Table, target: Column, weight: Column) -> None:
     # condition, option, value of a full share (0: weights are not shares), reason, alternative option
     readings: tuple[tuple[object, dict[str, str], int, str, dict[str, str]], ...] = (
         ("scale" in table.options, {}, 0, "", {}),
-        (said, {}, 100 if said == "true" else 1, "", {}),
+        (stated, {}, 100 if stated == "true" else 1, "", {}),
         (not unmarked, {}, 100, "", {}),
         (not over and marked, {}, 1, "numbers up to 1 may be percentages", percent),
         (not over, {}, 1, "", {}),
@@ -406,20 +407,20 @@ def _rules(edges: list[Table], vertices: list[Table], file: Path) -> tuple[str, 
         own = table.shares and not any(_overlap(table, other) for other in groups.get(_OWN, ()))
         for group in [("", kind) for kind in table.kinds] or [_OWN if own else like]:
             groups.setdefault(group, []).append(table)
-    told, relations = [], dict[str, bool]()
+    merged, relations = [], dict[str, bool]()
     binds: dict[Table, list[str]] = {table: [] for table in edges}
     for (stem, what), alike in groups.items():
         usual = "own" if (stem, what) == _OWN else "edge" if stem and len(groups) == 1 else ""
         name = usual or _predicate(stem or what, relations)
         relations[name] = all("weight" in table.roles for table in alike)
-        told += [f"{name} is {', '.join(table.path.name for table in alike)}"] if stem else []
+        merged += [f"{name} is {', '.join(table.path.name for table in alike)}"] if stem else []
         for table in alike:
             source, target, *weight = table.taken[: 2 + relations[name]]
             where = {} if stem else {"where": f"{table.roles['kind'].name} = '{what.replace(*_QUOTES)}'"}
             ways = ([source, target, *weight], [target, source, *weight])
             binds[table] += [_bind(name, table, way, file, **where) for way in ways[: 1 + bool(stem)]]
-    if len(told) > 1:
-        note = f"the tables are relations of their own: {'; '.join(told)}"
+    if len(merged) > 1:
+        note = f"the tables are relations of their own: {'; '.join(merged)}"
         edges[0].note(f"{note}. To join two, give their binds one name")
     sides = [side for table in edges for side in table.ends]
     # topic, derived predicates, and whether they apply

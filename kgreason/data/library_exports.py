@@ -33,8 +33,8 @@ def as_polars(table: pa.Table) -> pl.DataFrame:
     return frame
 
 
-def needed(package: str, what: str, asked: str, instead: str) -> Any:
-    """Import an optional package; without it a `DataError` says which result `what` of the function `asked` needs it.
+def needed(package: str, what: str, function: str, instead: str) -> Any:
+    """Import an optional package; without it a `DataError` says which result `what` of which `function` needs it.
 
     >>> needed("future_graphics", "a hologram", "to_hologram", "to_networkx does without")
     Traceback (most recent call last):
@@ -45,7 +45,7 @@ def needed(package: str, what: str, asked: str, instead: str) -> Any:
         return import_module(package)
     except ModuleNotFoundError:
         message = f"{what} needs the package {package}, which is not installed"
-        raise DataError(asked, message, hint=f"pip install {package}; {instead}") from None
+        raise DataError(function, message, hint=f"pip install {package}; {instead}") from None
 
 
 @dataclass(frozen=True)

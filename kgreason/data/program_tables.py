@@ -221,11 +221,11 @@ class Loader:
         if predicate not in self.program.edges or rows.raw.vertices is None:
             return
         ends = np.count_nonzero(np.bincount(np.concatenate(rows.columns[:2])))
-        alone = len(rows.raw.vertices) - ends
-        if alone > 0 and not any(self.sources(node) for node in self.program.nodes):
-            verb = "vertex is" if alone == 1 else "vertices are"
+        isolated = len(rows.raw.vertices) - ends
+        if isolated > 0 and not any(self.sources(node) for node in self.program.nodes):
+            verb = "vertex is" if isolated == 1 else "vertices are"
             self.progress.note(
-                f"{rows.raw.file}: {alone} declared {verb} on no edge and left out; "
+                f"{rows.raw.file}: {isolated} declared {verb} on no edge and left out; "
                 "give the file for a @node predicate as well to keep them"
             )
 

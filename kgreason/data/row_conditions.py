@@ -76,7 +76,7 @@ _FUNCTIONS = {
 """Names of the comparisons in NumPy and Arrow."""
 _PLAIN = {"==": "=", "!=": "<>"}
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_SAID = {
+_TOKENS = {
     "WORD": "a column",
     "TEXT": "a text in '...'",
     "NUMBER": "a number",
@@ -134,8 +134,8 @@ def _expected(error: Any) -> str:
     if error.token == "(" and error.token_history and error.token_history[-1].type == "WORD":
         return f"{error.token_history[-1]}(...) is a function, and there are none"
     names = [name for name in error.accepts or error.expected if name not in ("QUOTED", "_DATE", "TRUTH")]
-    said = sorted({_SAID.get(name, name) for name in names})
-    *others, last = said or ["the end"]
+    allowed = sorted({_TOKENS.get(name, name) for name in names})
+    *others, last = allowed or ["the end"]
     return f"expected {', '.join(others)}{' or ' if others else ''}{last}, found {shown}"
 
 
@@ -301,7 +301,7 @@ def filtered(raw: Raw, options: Options) -> Raw:
     def taken(column: Column) -> Column:
         return column.filter(mask) if hasattr(column, "filter") else column  # else `Unfit`: an error on use
 
-    told = f"{raw.file}: {len(places):,} of {len(kept):,} rows meet where={options.where}"
+    note = f"{raw.file}: {len(places):,} of {len(kept):,} rows meet where={options.where}"
     return replace(
         raw,
         columns=tuple(map(taken, raw.columns)),
@@ -309,7 +309,7 @@ def filtered(raw: Raw, options: Options) -> Raw:
         key=None if raw.key is None else (raw.key[0], taken(raw.key[1])),
         undirected=None if raw.undirected is None else raw.undirected[kept],
         line=lambda row: raw.line(int(places[row])),
-        notes=(*raw.notes, told),
+        notes=(*raw.notes, note),
     )
 
 

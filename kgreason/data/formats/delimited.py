@@ -118,12 +118,12 @@ def _numeric(cells: Sequence[str]) -> bool:
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     unique = []
     for position, name in enumerate(names):
         bare = name.strip() or f"column{position + 1}"
-        seen[bare] = seen.get(bare, 0) + 1
-        unique.append(bare if seen[bare] == 1 else f"{bare}_{seen[bare]}")
+        counts[bare] = counts.get(bare, 0) + 1
+        unique.append(bare if counts[bare] == 1 else f"{bare}_{counts[bare]}")
     return tuple(unique)
 
 
@@ -187,7 +187,7 @@ def _quotation(path: Path, options: Options, delimiter: str) -> tuple[bool, bool
         return False, False
     mark = ord(options.quote)
     beside = np.isin(np.arange(256), [mark, ord(delimiter), *b"\r\n"])
-    seen = 0
+    count = 0
     text = b"\n"
     with open_bytes(path) as stream:
         start = read_block(path, stream, _QUOTES).removeprefix(codecs.BOM_UTF8)
@@ -197,11 +197,11 @@ def _quotation(path: Path, options: Options, delimiter: str) -> tuple[bool, bool
                 continue
             letters = np.frombuffer(text, dtype=np.uint8)
             marks = np.flatnonzero(letters[1:-1] == mark) + 1
-            opens = (seen + np.arange(len(marks))) % 2 == 0
+            opens = (count + np.arange(len(marks))) % 2 == 0
             if not beside[letters[np.where(opens, marks - 1, marks + 1)]].all():
                 return True, True
-            seen += len(marks)
-    return seen > 0, seen % 2 == 1
+            count += len(marks)
+    return count > 0, count % 2 == 1
 
 
 def _explained(path: Path, options: Options, delimiter: str, width: int, error: Exception) -> DataError:
@@ -369,11 +369,11 @@ def write_csv(
     parts = ([a[start : start + _ROWS] for a in arrays] for start in range(0, length, _ROWS))
     with path.open("wb") as stream:
         for some in itertools.chain([title], parts):
-            fields = [part for array in some for part in (delimiter, _fields(array, alone=len(some) == 1))]
+            fields = [part for array in some for part in (delimiter, _fields(array, single=len(some) == 1))]
             write_lines(stream, fields[1:])
 
 
-def _fields(array: npt.NDArray[Any], *, alone: bool) -> Column:
+def _fields(array: npt.NDArray[Any], *, single: bool) -> Column:
     large = pa.large_string()
     if array.dtype.kind == "f":
         return _decimals(array)
@@ -383,7 +383,7 @@ def _fields(array: npt.NDArray[Any], *, alone: bool) -> Column:
     if pa.types.is_floating(values.type):
         return _decimals(np.array(array, dtype=np.float64))
     text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    return _quoted(values.cast(large), alone=alone) if text else values.cast(large)
+    return _quoted(values.cast(large), single=single) if text else values.cast(large)
 
 
 def _decimals(values: npt.NDArray[np.floating]) -> Column:
@@ -395,9 +395,9 @@ def _decimals(values: npt.NDArray[np.floating]) -> Column:
     return pc.ascii_rtrim(pc.ascii_rtrim(decimals, "0"), ".")
 
 
-def _quoted(text: Column, *, alone: bool) -> Column:
+def _quoted(text: Column, *, single: bool) -> Column:
     special = pc.match_substring_regex(text, r'[",\t\r\n]|^\s|\s$|^\x{FEFF}')
-    if alone:  # an empty line would not be read as a row
+    if single:  # an empty line would not be read as a row
         special = pc.or_(special, pc.equal(text, ""))
     if not pc.any(special).as_py():
         return text

@@ -152,8 +152,8 @@ def _tables(connection: Any) -> dict[str, str]:
 def _first(error: Exception) -> str:
     """First line of a DuckDB message, with the candidate names it lists."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines[1:] if line.startswith(("Did you mean", "Candidate"))]
-    return " ".join([*lines[:1], *told])
+    candidates = [line for line in lines[1:] if line.startswith(("Did you mean", "Candidate"))]
+    return " ".join([*lines[:1], *candidates])
 
 
 def write_duckdb(database: Target) -> AbstractContextManager[sql.Writer]:

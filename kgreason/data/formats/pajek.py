@@ -73,8 +73,8 @@ def read_pajek(path: Path, options: Options) -> Raw:
     undirected = np.array(both)[np.searchsorted([first for first, _ in bodies], lines, "right") - 1]
     both_ways = undirected if undirected.any() else None
     raw = named(edges(file, columns, lines.item, undirected=both_ways, vertices=vertices), options)
-    asked = options.vertices or options.columns is not None or options.names not in (None, "id")
-    if wrong is not None and (asked or (raw.vertices is not None and raw.vertices.key is not None)):
+    labelled = options.vertices or options.columns is not None or options.names not in (None, "id")
+    if wrong is not None and (labelled or (raw.vertices is not None and raw.vertices.key is not None)):
         raise wrong
     return raw
 

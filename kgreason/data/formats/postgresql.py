@@ -147,13 +147,13 @@ def _cause(error: Exception) -> tuple[str, str | None]:
     primary = getattr(diag, "message_primary", None)
     lines = [line.strip() for line in hidden(str(error)).splitlines() if line.strip()]
     telling = [line for line in lines if "failed:" in line or "FATAL" in line]
-    said = hidden(primary or _STARTS.sub("", (telling or lines or [type(error).__name__])[-1]))
+    reason = hidden(primary or _STARTS.sub("", (telling or lines or [type(error).__name__])[-1]))
     state = getattr(error, "sqlstate", None)
-    hint = _STATES.get(state or "") or next((h for words, h in _HINTS if words in said.lower()), None)
-    if hint is None and "does not exist" in said:
-        hint = _STATES["3D000"] if "database" in said else _STATES["28000"]
+    hint = _STATES.get(state or "") or next((h for words, h in _HINTS if words in reason.lower()), None)
+    if hint is None and "does not exist" in reason:
+        hint = _STATES["3D000"] if "database" in reason else _STATES["28000"]
     detail = getattr(diag, "message_detail", None)
-    return said + (f" ({hidden(detail)})" if detail else ""), hint
+    return reason + (f" ({hidden(detail)})" if detail else ""), hint
 
 
 def read_postgresql(_: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:

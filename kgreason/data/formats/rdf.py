@@ -80,11 +80,11 @@ def read_rdf(path: Path, options: Options) -> Raw:
     the members of a class, or its facts. Neither is needed for a file with one relation written by kgreason. IRIs are
     strings, shortened by `base` and `strip`; blank nodes are strings such as ``_:x``; literals are typed.
     """
-    asked = (options.predicate, options.category, options.base, options.strip) != (None, None, None, False)
-    own = None if asked else _own(path, options)
+    chosen = (options.predicate, options.category, options.base, options.strip) != (None, None, None, False)
+    own = None if chosen else _own(path, options)
     if own is not None:
         reader = _Reader(path, own)
-        if reader.alone():
+        if reader.single():
             name = (own.predicate or own.category or "").removeprefix(BASE)
             what = f"predicate={name}" if own.predicate else f"class={name}"
             note = (
@@ -230,7 +230,7 @@ class _Reader:
         mask = np.isin(codes, [classes[iri] for iri in found])
         return rows[mask], [iri for iri in classes if iri not in found]
 
-    def alone(self) -> bool:
+    def single(self) -> bool:
         """Whether the file holds only one relation and vertex names."""
         others = [iri for iri in self._predicates if not self._counts(iri) and iri != _LABEL]
         return not others and not self._typed()[1]
