@@ -224,10 +224,8 @@ class Loader:
         isolated = len(rows.raw.vertices) - ends
         if isolated > 0 and not any(self.sources(node) for node in self.program.nodes):
             verb = "vertex is" if isolated == 1 else "vertices are"
-            self.progress.note(
-                f"{rows.raw.file}: {isolated} declared {verb} on no edge and left out; "
-                "give the file for a @node predicate as well to keep them"
-            )
+            cure = "give the file for a @node predicate as well to keep them"
+            self.progress.note(f"{rows.raw.file}: {isolated} declared {verb} on no edge and left out; {cure}")
 
     def _shape(self, predicate: str, read: Sequence[tuple[Raw, Options]]) -> Shape:
         program = self.program
@@ -352,12 +350,11 @@ def no_data(program: CheckedProgram, predicate: str) -> DataError:
         what = f"@edge says that {predicate!r} is given, but it has no data: rules derive it"
         hint = f'leave @edge("{predicate}") out: what rules derive from the graph goes by @derived("{predicate}")'
         return DataError(program.file, what, hint=hint)
-    return DataError(
-        program.file,
-        f"the input predicate {predicate!r} has no data",
-        hint=f"say --data {predicate}=FILE (in Python data={{{predicate!r}: table or file}}), "
-        f'or in the rules @bind("{predicate}","csv","dir","file.csv")',
+    hint = (
+        f"say --data {predicate}=FILE (in Python data={{{predicate!r}: table or file}}), "
+        f'or in the rules @bind("{predicate}","csv","dir","file.csv")'
     )
+    return DataError(program.file, f"the input predicate {predicate!r} has no data", hint=hint)
 
 
 def first_files(program: CheckedProgram, data: Data) -> dict[str, SourceSpec | None]:

@@ -148,8 +148,7 @@ def _packed(path: Path) -> bool:
     except FileNotFoundError:
         raise no_file(path) from None
     except (OSError, ValueError) as error:  # ValueError: NUL byte in the name
-        reason = getattr(error, "strerror", None) or error
-        what = f"cannot be read: {reason}"
+        what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         raise DataError(str(path), what, hint="name a file that you may read") from error
 
 
@@ -187,7 +186,7 @@ def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:
             try:
                 text = decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
-                raise _undecodable(str(path), bytes(error.object), encoding, error, first) from error
+                raise _undecodable(str(path), encoding, error, first) from error
             if text:
                 yield text if begun else text.removeprefix("\ufeff")
                 begun = True
@@ -197,35 +196,24 @@ def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:
 
 
 def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
-    """Decode a block that begins on `first_line`; a byte-order mark is dropped.
-
-    Raises
-    ------
-    DataError
-        If a byte is invalid in the encoding; the hint explains how to choose another.
-    """
+    """Decode a block that begins on `first_line`, without a byte-order mark; an invalid byte is a `DataError`."""
     try:
         text = block.decode(encoding)
     except UnicodeDecodeError as error:
-        raise _undecodable(file, block, encoding, error, first_line) from error
+        raise _undecodable(file, encoding, error, first_line) from error
     return text.removeprefix("\ufeff") if first_line == 1 else text
 
 
-def _undecodable(
-    file: str, block: bytes, encoding: str, error: UnicodeDecodeError, first_line: int
-) -> DataError:
-    """Error at the invalid byte of a block that begins on `first_line`."""
+def _undecodable(file: str, encoding: str, error: UnicodeDecodeError, first_line: int) -> DataError:
+    block = bytes(error.object)
     line = first_line + block.count(b"\n", 0, error.start)
-    byte = f"0x{block[error.start]:02X}"
-    wide = first_line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff"))
-    hint = (
-        "it looks like UTF-16: save it as UTF-8"
-        if wide
-        else "the file ends within a letter: is it cut off?"
-        if error.reason == "unexpected end of data"
-        else "if the file is Latin-1, say encoding=latin-1"
-    )
-    return DataError(file, f"byte {byte} is not {encoding.upper()} text", line, hint=hint)
+    what = f"byte 0x{block[error.start]:02X} is not {encoding.upper()} text"
+    hint = "if the file is Latin-1, say encoding=latin-1"
+    if first_line == 1 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        hint = "it looks like UTF-16: save it as UTF-8"
+    elif error.reason == "unexpected end of data":
+        hint = "the file ends within a letter: is it cut off?"
+    return DataError(file, what, line, hint=hint)
 
 
 _BLOCK = 1 << 20  # bytes; expat keeps unparsed input

@@ -20,8 +20,6 @@ from kgreason.language.vocabulary import EXTENSIONS, SERVERS
 TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql", "neo4j"})
 DATABASES = frozenset({"sqlite", "duckdb", "postgresql"})
 
-_SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
-_SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
 _PART = re.compile(r"""(where=(?:[^&'"]|'[^']*'|"[^"]*"|['"](?!.*['"]))*|[^&]+)(?:&|$)""", re.IGNORECASE)
 """An option; within the quotation marks of a condition & is a letter."""
 _ADDRESS = re.compile(
@@ -54,8 +52,7 @@ class SourceSpec:
         if not self.server:
             return str(self.path)
         table = normal(self.options).get("table")
-        named = f" table {table_of(self.options, table)}" if table else ""
-        return address(self.options) + named
+        return address(self.options) + (f" table {table_of(self.options, table)}" if table else "")
 
     @property
     def server(self) -> bool:
@@ -72,8 +69,13 @@ class SourceSpec:
         """
         name = self.path.name.lower().removesuffix(".gz")
         given = self.format or normal(self.options).get("format")
-        if given is None and self.query is None and name.endswith(_SHEETS):
-            raise DataError(self.place, "spreadsheets are not read", hint=_SAVE)
+        if (
+            given is None
+            and self.query is None
+            and name.endswith((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"))
+        ):
+            hint = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
+            raise DataError(self.place, "spreadsheets are not read", hint=hint)
         if given is not None:
             if given not in FORMATS:
                 hint = f"one of {', '.join(FORMATS)}"
@@ -96,13 +98,10 @@ def parse_source(text: str) -> tuple[str, SourceSpec]:
     """Parse ``PRED=FILE`` or ``PRED=FILE?option=value&option=value``."""
     predicate, equals, rest = text.partition("=")
     if not equals or not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate) or not rest:
-        raise DataError(
-            hidden(text),
-            "expected PRED=FILE or PRED=FILE?option=value&option=value",
-            hint="write for instance own=register.csv, or 'own=register.csv?delimiter=;'"
-            if equals
-            else f"write which predicate the facts are of, as in own={hidden(text)}",
-        )
+        hint = f"write which predicate the facts are of, as in own={hidden(text)}"
+        if equals:
+            hint = "write for instance own=register.csv, or 'own=register.csv?delimiter=;'"
+        raise DataError(hidden(text), "expected PRED=FILE or PRED=FILE?option=value&option=value", hint=hint)
     return predicate, parse_file(rest)
 
 
@@ -165,9 +164,9 @@ def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec
         hint = f"put it into a list: [{shown}]"
         raise DataError(f"<{predicate}>", f"{shown} is one row, not a table", hint=hint)
     values = arity == 1 and several and any(isinstance(g, str) for g in given)
-    sources = all(isinstance(g, (str, Path, SourceSpec)) or is_table(g) for g in given) if several else False
-    files = sources and not values
-    return [_source(predicate, g) for g in (given if files else (given,))]
+    if several and not values and all(isinstance(g, (str, Path, SourceSpec)) or is_table(g) for g in given):
+        return [_source(predicate, g) for g in given]
+    return [_source(predicate, given)]
 
 
 def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool:

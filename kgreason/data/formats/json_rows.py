@@ -212,10 +212,10 @@ def _table(file: JsonFile, rows: Iterator[Any], prefix: str | None, *, single: b
             column.add(cells)
         count += len(batch)
     if single and count == 1 and isinstance(first, dict) and (arrays := _arrays_of_rows(first)):
-        hint = (
-            f"say which of its arrays holds them: path={arrays[0]}; if it is a row itself, put [ ] around it"
+        which = f"say which of its arrays holds them: path={arrays[0]}"
+        raise DataError(
+            name, "one object, not rows", hint=f"{which}; if it is a row itself, put [ ] around it"
         )
-        raise DataError(name, "one object, not rows", hint=hint)
     found: list[Column] = []
     for column in columns.values():
         column.pad(count)
@@ -260,9 +260,8 @@ def _arrays_of_rows(value: Mapping[str, Any]) -> list[str]:
     """Paths of arrays of rows, keys joined by points; empty arrays count only if there are no others."""
     flat = _flat(value)
     empty = all(v == [] for v in flat.values())
-    return [
-        k for k, v in flat.items() if empty or (isinstance(v, list) and v and isinstance(v[0], (dict, list)))
-    ]
+    rows = (k for k, v in flat.items() if isinstance(v, list) and v and isinstance(v[0], (dict, list)))
+    return list(flat if empty else rows)
 
 
 def _shown(row: object) -> str:

@@ -169,9 +169,8 @@ class _Reader:
             if len(kinds) % PIECE == 0:
                 flush()
         flush()
-        self._subjects, self._objects = (
-            pa.chunked_array(c).unify_dictionaries().combine_chunks() for c in chunks
-        )
+        whole = (pa.chunked_array(column).unify_dictionaries().combine_chunks() for column in chunks)
+        self._subjects, self._objects = whole
         self._predicate, self._kind = np.array(predicates), np.array(kinds)
 
     def _term(self, term: Any) -> tuple[str, int]:
@@ -318,13 +317,10 @@ class _Reader:
         self, columns: Mapping[str, tuple[Column, Rows]], ends: Sequence[str] = ("subject", "object")
     ) -> Raw:
         labels = self._vertex_names([columns[title] for title in ends if title in columns])
-        found = [
-            self._column(title, *cells, labels if title in ends else {}) for title, cells in columns.items()
-        ]
-        graph = tuple(columns)[:2] == _ENDS[:2]
-        return Raw(
-            self._file, tuple(columns), tuple(found), lambda _: None, named=False, typed=True, graph=graph
-        )
+        names = tuple(columns)
+        found = tuple(self._column(name, *columns[name], labels if name in ends else {}) for name in names)
+        graph = names[:2] == _ENDS[:2]
+        return Raw(self._file, names, found, lambda _: None, named=False, typed=True, graph=graph)
 
     def _column(self, title: str, words: Column, kinds: Rows, labels: Mapping[str, str]) -> Column:
         """Column of values; each distinct term is converted once."""
