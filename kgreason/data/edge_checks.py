@@ -202,13 +202,10 @@ def check_titles(titles: Titles, labels: frozenset[str]) -> None:
     for name in titles.names:
         number = not titles.raw.memory and NUMBER.fullmatch(name)  # default names of columns in memory
         what = "a vertex" if name in labels else "a number" if number else None
-        if what and titles.raw.title_line is None:
-            hint = "rename the column"
-            raise DataError(titles.raw.file, f"the column {name!r} has the name of {what}", hint=hint)
+        file, line = titles.raw.file, titles.raw.title_line
+        if what and line is None:
+            raise DataError(file, f"the column {name!r} has the name of {what}", hint="rename the column")
         if what:
-            raise DataError(
-                titles.raw.file,
-                f"this line was read as the names of the columns, but {name!r} is {what}",
-                titles.raw.title_line,
-                hint="say useHeaders=false if the line is data; if it is not, rename the column",
-            )
+            what = f"this line was read as the names of the columns, but {name!r} is {what}"
+            hint = "say useHeaders=false if the line is data; if it is not, rename the column"
+            raise DataError(file, what, line, hint=hint)

@@ -94,10 +94,8 @@ def load_facts(
         waiting = [p for p in waiting if p not in here]
         if numbered and not {*program.edges, *program.nodes}.intersection(waiting):
             named, numbered = tables, False
-            beside = [
-                (p, i) for p, i in compared or () if p in tables and p not in (*program.edges, *program.nodes)
-            ]
-            if all(tables[p].kinds[i] is Kind.INT for p, i in beside):
+            others = tables.keys() - {*program.edges, *program.nodes}
+            if all(tables[p].kinds[i] is Kind.INT for p, i in compared or () if p in others):
                 tables = _integers(program, tables, loader.symbols)
         if waiting:
             chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)

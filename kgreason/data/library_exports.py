@@ -89,9 +89,8 @@ def _plain(graph: Tabular) -> Plain:
 
 def _tables(graph: object) -> GraphTables:
     if not callable(getattr(graph, "tables", None)):
-        what = (
-            f"a graph is a KnowledgeGraph, a PeopleGraph or a LinkGraph, not of type {type(graph).__name__}"
-        )
+        kind = type(graph).__name__
+        what = f"a graph is a KnowledgeGraph, a PeopleGraph or a LinkGraph, not of type {kind}"
         raise CallError(what, hint="of a result of anonymize it is result.release.graph")
     return cast(Tabular, graph).tables()
 

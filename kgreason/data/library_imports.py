@@ -78,12 +78,9 @@ def as_raw(obj: object, name: str) -> Raw:
     scalar = isinstance(obj, np.ndarray) and not obj.ndim
     if isinstance(obj, Iterable) and not isinstance(obj, (str, bytes)) and not scalar:
         return _from_rows(list(obj), name)
-    raise DataError(
-        name,
-        f"a value of type {type(obj).__name__} is no table",
-        hint="give a file, a DataFrame of pandas or Polars, an Arrow Table, a graph of NetworkX or igraph, "
-        "or a list of tuples",
-    )
+    hint = "give a file, a DataFrame of pandas or Polars, an Arrow Table, a graph of NetworkX or igraph"
+    what = f"a value of type {type(obj).__name__} is no table"
+    raise DataError(name, what, hint=f"{hint}, or a list of tuples")
 
 
 def is_table(obj: object) -> bool:

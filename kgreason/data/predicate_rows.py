@@ -25,6 +25,9 @@ _WEIGHT = re.compile("share|weight|percent|stake|amount|value|ratio", re.I)
 _SHOWN = 1000  # rows used for guesses
 
 
+Mask = npt.NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class Shape:
     """Columns that a predicate requires of a table.
@@ -61,7 +64,7 @@ class Selected:
     decimal: str = "."
     ones: bool = False
     percent: bool = False
-    holes: tuple[npt.NDArray[np.bool_], ...] | None = None
+    holes: tuple[Mask, ...] | None = None
 
     def present(self, position: int) -> Column:
         """Non-missing cells of a column."""
@@ -245,12 +248,8 @@ def _others(raw: Raw, name: str, *, mapped: bool) -> str:
         return f"{means}the table has {names}; df.rename(columns={{...}}) names them as @mapping does"
     if not (named or raw.typed or raw.graph):
         return f"{means}the file has {names}; useHeaders=true takes the first line for their names"
-    others = (
-        "name one of them in the @mapping, or columns=a,b takes others"
-        if mapped
-        else "columns=a,b takes others"
-    )
-    return f"{means}the file has {names}; {others}"
+    cure = "name one of them in the @mapping, or " if mapped else ""
+    return f"{means}the file has {names}; {cure}columns=a,b takes others"
 
 
 def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
@@ -267,31 +266,24 @@ def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
     if options.missing == "null" and not (shape.edge or shape.node):
         return replace(selected, holes=tuple(empty))
     if options.missing != "skip":
-        raise _empty(selected, shape, options, empty)
+        raise _empty(selected, shape, options, empty, holes)
     kept = tuple(c.filter(as_arrow(~holes)) for c in selected.columns)
     return replace(selected, columns=kept, rows=selected.rows[~holes], skipped=int(holes.sum()))
 
 
 def _empty(
-    selected: Selected, shape: Shape, options: Options, empty: Sequence[npt.NDArray[np.bool_]]
+    selected: Selected, shape: Shape, options: Options, empty: Sequence[Mask], holes: Mask
 ) -> DataError:
-    holes = np.logical_or.reduce(list(empty))
-    first, count = int(np.argmax(holes)), int(holes.sum())
-    hint = (
-        "df.dropna() leaves such rows out, in Polars df.drop_nulls()"
-        if selected.raw.memory
-        else "missing=skip leaves such rows out and counts them"
-    )
+    raw, first, count = selected.raw, int(np.argmax(holes)), int(holes.sum())
+    hint = "missing=skip leaves such rows out and counts them"
+    if raw.memory:
+        hint = "df.dropna() leaves such rows out, in Polars df.drop_nulls()"
     if options.missing == "null":
         hint = f"vertices and weights cannot be labelled nulls; {hint}"
-    elif not (selected.raw.memory or shape.edge or shape.node):
+    elif not (raw.memory or shape.edge or shape.node):
         hint += "; missing=null takes the cells for labelled nulls"
-    raw = selected.raw
     if first == 0 and not (raw.named or raw.memory or raw.typed):
         hint = f"if the first line holds names, say useHeaders=true; {hint}"
-    return selected.raw.error(
-        int(selected.rows[first]),
-        f"the cell is empty ({count} such row{'s' * (count != 1)})",
-        next(name for name, cells in zip(selected.names, empty, strict=True) if cells[first]),
-        hint,
-    )
+    what = f"the cell is empty ({count} such row{'s' * (count != 1)})"
+    column = next(name for name, cells in zip(selected.names, empty, strict=True) if cells[first])
+    return raw.error(int(selected.rows[first]), what, column, hint)

@@ -19,6 +19,7 @@ from kgreason.language.vocabulary import EXTENSIONS, SERVERS
 
 TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql", "neo4j"})
 DATABASES = frozenset({"sqlite", "duckdb", "postgresql"})
+_SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 
 _PART = re.compile(r"""(where=(?:[^&'"]|'[^']*'|"[^"]*"|['"](?!.*['"]))*|[^&]+)(?:&|$)""", re.IGNORECASE)
 """An option; within the quotation marks of a condition & is a letter."""
@@ -69,11 +70,7 @@ class SourceSpec:
         """
         name = self.path.name.lower().removesuffix(".gz")
         given = self.format or normal(self.options).get("format")
-        if (
-            given is None
-            and self.query is None
-            and name.endswith((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"))
-        ):
+        if given is None and self.query is None and name.endswith(_SHEETS):
             hint = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
             raise DataError(self.place, "spreadsheets are not read", hint=hint)
         if given is not None:

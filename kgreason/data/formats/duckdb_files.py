@@ -98,10 +98,8 @@ def _opened(file: Path, *, allow_files: bool = False) -> Any:
         return duckdb.connect(":memory:" if folder else str(file), read_only=not folder, config=config)
     except duckdb.Error as error:
         what = f"no DuckDB database that can be read: {_first(error)}"
-        hint = (
-            "is it of another format, made by a newer DuckDB, or open in another program? format= says which"
-        )
-        raise DataError(str(file), what, hint=hint) from error
+        hint = "is it of another format, made by a newer DuckDB, or open in another program?"
+        raise DataError(str(file), what, hint=f"{hint} format= says which") from error
 
 
 def duckdb_tables(path: Path) -> list[str]:

@@ -36,9 +36,8 @@ from kgreason.language.values import Value
 # Non-attribute columns; names in GML and XML cannot contain a NUL character.
 ID, LABEL, SOURCE, TARGET, WEIGHT = "\0id", "\0label", "\0source", "\0target", "\0weight"
 UNDIRECTED, LINE = "\0undirected", "\0line"
-PIECE = (
-    1 << 15
-)  # nodes or edges that are Python objects at a time: as dictionaries, 10,000,000 edges take 4 GB
+# nodes or edges that are Python objects at a time: as dictionaries, 10,000,000 edges take 4 GB
+PIECE = 1 << 15
 _DECLARED = {
     **dict.fromkeys(("int", "long"), "int64"),
     **dict.fromkeys(("float", "double"), "double"),

@@ -212,10 +212,9 @@ def _table(file: JsonFile, rows: Iterator[Any], prefix: str | None, *, single: b
             column.add(cells)
         count += len(batch)
     if single and count == 1 and isinstance(first, dict) and (arrays := _arrays_of_rows(first)):
-        which = f"say which of its arrays holds them: path={arrays[0]}"
-        raise DataError(
-            name, "one object, not rows", hint=f"{which}; if it is a row itself, put [ ] around it"
-        )
+        hint = f"say which of its arrays holds them: path={arrays[0]}"
+        hint += "; if it is a row itself, put [ ] around it"
+        raise DataError(name, "one object, not rows", hint=hint)
     found: list[Column] = []
     for column in columns.values():
         column.pad(count)

@@ -122,9 +122,8 @@ def _check_pairs(file: str, found: Vertices) -> None:
     same = (np.diff(source[order]) == 0) & (np.diff(end[order]) == 0)
     if same.any():
         first = order[int(np.argmax(same))]
-        raise DataError(
-            file,
-            f"a matrix has one entry for a pair, but {int(same.sum())} more than one, as that of rows "
-            f"{int(source[first])} and {int(end[first])}",
-            hint="add the weights up by a rule (msum), or write konect, gml or net",
+        pair = f"{int(source[first])} and {int(end[first])}"
+        what = (
+            f"a matrix has one entry for a pair, but {int(same.sum())} more than one, as that of rows {pair}"
         )
+        raise DataError(file, what, hint="add the weights up by a rule (msum), or write konect, gml or net")

@@ -302,13 +302,11 @@ def _numeric(column: Column) -> Column:
         return column.cast(pa.int64())
     if not pc.any(pc.match_substring_regex(column, "^-?[0-9]{16,}$")).as_py():
         return column.cast(pa.float64())
-    values = [
-        None if c is None else int(c) if c.lstrip("-").isdecimal() else float(c) for c in column.to_pylist()
-    ]
+    cells = column.to_pylist()
     try:
-        return arrow_column(values)
+        return arrow_column([c and (int(c) if c.lstrip("-").isdecimal() else float(c)) for c in cells])
     except CastError as error:
-        return Unfit(len(values), error)
+        return Unfit(len(cells), error)
 
 
 def _dates(kind: str, column: Column) -> Column:
@@ -425,8 +423,6 @@ def _writing(target: Target) -> Iterator[None]:
     except psycopg.Error as error:
         reason, hint = _cause(error)
         if hint and hint.startswith("ask the owner"):
-            hint = (
-                "ask for the right, as in GRANT CREATE ON SCHEMA results TO writer; "
-                "a table is replaced by its owner"
-            )
+            hint = "ask for the right, as in GRANT CREATE ON SCHEMA results TO writer"
+            hint += "; a table is replaced by its owner"
         raise ReleaseError(f"{target.file}: cannot be written: {reason}", hint=hint) from None

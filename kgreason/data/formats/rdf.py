@@ -86,10 +86,8 @@ def read_rdf(path: Path, options: Options) -> Raw:
         reader = _Reader(path, own)
         if reader.single():
             name = (own.predicate or own.category or "").removeprefix(BASE)
-            what = f"predicate={name}" if own.predicate else f"class={name}"
-            note = (
-                f"{path}: read as kgreason writes {name} (base={BASE}&{what}); base= alone reads all triples"
-            )
+            given = f"base={BASE}&{'predicate' if own.predicate else 'class'}={name}"
+            note = f"{path}: read as kgreason writes {name} ({given}); base= alone reads all triples"
             return replace(reader.relation(), notes=(note,))
     reader = _Reader(path, options)
     return reader.everything() if reader.all else reader.relation()

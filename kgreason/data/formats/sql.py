@@ -89,12 +89,9 @@ def extra(package: str, name: str, file: Path | str) -> ModuleType:
     try:
         return importlib.import_module(package)
     except ImportError:  # the package, or a system library that it needs, is missing
-        what = "servers" if name in SERVERS else "files"
-        raise DataError(
-            str(file),
-            f"{name} {what} need the package {package}, which is not installed",
-            hint=f"pip install '.[{name}]' in a checkout of kgreason",
-        ) from None
+        places = "servers" if name in SERVERS else "files"
+        what = f"{name} {places} need the package {package}, which is not installed"
+        raise DataError(str(file), what, hint=f"pip install '.[{name}]' in a checkout of kgreason") from None
 
 
 @contextmanager

@@ -104,9 +104,8 @@ def _tables(connection: sqlite3.Connection) -> dict[str, str]:
 
 def _table(connection: sqlite3.Connection, file: str, table: str, where: str | None) -> Raw:
     name = sql.quoted(table)
-    declared = [
-        str(row[2]).upper() for row in connection.execute(f"PRAGMA table_xinfo({name})") if row[6] != 1
-    ]
+    columns = connection.execute(f"PRAGMA table_xinfo({name})")
+    declared = [str(type).upper() for _, _, type, *_, hidden in columns if hidden != 1]
     rows = f"SELECT * FROM {name}"
     if where is not None:
         names = [d[0] for d in connection.execute(f"{rows} LIMIT 0").description]

@@ -205,9 +205,8 @@ def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
         places.append(pc.index_in(end.cast(ids.type), value_set=ids))
         row = pc.index(places[-1].is_null(), True).as_py()
         if row >= 0:
-            message = (
-                f"the edge ends at {end[row].as_py()!r}, which is no vertex of {Path(vertices.file).name}"
-            )
+            file = Path(vertices.file).name
+            message = f"the edge ends at {end[row].as_py()!r}, which is no vertex of {file}"
             raise raw.error(row, message, hint="declare the vertex, or take the edge out")
     return places
 
@@ -222,10 +221,10 @@ def called(raw: Raw, options: Options) -> Raw:
         raise DataError(raw.file, f"option label cannot be {options.label!r}", hint=hint)
     ids, labels = (column.to_pylist() for column in vertices.columns[:2])
     if ids and ids == labels:
-        hint = (
-            "label=id calls vertices by their ids; labels=FILE of GLEIF names the file of level 1 with names"
+        hint = "labels=FILE of GLEIF names the file of level 1 with names"
+        raise DataError(
+            raw.file, "no vertex has a name", hint=f"label=id calls vertices by their ids; {hint}"
         )
-        raise DataError(raw.file, "no vertex has a name", hint=hint)
     if options.normalize:  # before the comparison: labels that become equal need their ids
         labels = normal_spelling(pa.array(labels, pa.large_string())).to_pylist()
     labels = [label if label.strip() else id for id, label in zip(ids, labels, strict=True)]
