@@ -257,11 +257,9 @@ def _almost_number(table: Selected, shape: Shape, position: int) -> str | None:
     once = sum(column[int(cell)].as_py().strip() == mark for cell in odd) == 1
     word = any(c.isalpha() for c in mark) and not ABSENT.fullmatch(mark)
     if word and once and int(fits(column, INTEGER).sum()) == len(column) - len(odd):
-        return (
-            f"{raw.file}: the whole column {name!r} is read as text because of {value!r} in {where}{others}; "
-            f'@mapping("{shape.predicate}", {position}, "{name}", "string") says that it is meant, '
-            '"int" makes that an error'
-        )
+        mapping = f'@mapping("{shape.predicate}", {position}, "{name}", "string")'
+        why = f"the whole column {name!r} is read as text because of {value!r} in {where}{others}"
+        return f'{raw.file}: {why}; {mapping} says that it is meant, "int" makes that an error'
     mapped, does = "double", "makes that an error"
     if _LONG.fullmatch(mark):
         where += ", a number of more than 18 digits"

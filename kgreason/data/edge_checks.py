@@ -108,12 +108,10 @@ def _error(rows: Rows, odd: npt.NDArray[np.int64]) -> DataError:
     raw, weights = rows.raw, rows.columns[2].view(np.float64)
     first = weights[odd[0]]
     shown = f"{first * 100:g} percent" if raw.percent else f"{first:g}"
-    return raw.error(
-        int(rows.rows[odd[0]]),
-        f"the weight {shown} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})",
-        raw.names[2] if len(raw.names) == 3 else None,
-        _remedy(weights, memory=raw.memory, percent=raw.percent),
-    )
+    what = f"the weight {shown} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})"
+    column = raw.names[2] if len(raw.names) == 3 else None
+    hint = _remedy(weights, memory=raw.memory, percent=raw.percent)
+    return raw.error(int(rows.rows[odd[0]]), what, column, hint)
 
 
 def _remedy(weights: Weights, *, memory: bool, percent: bool) -> str:

@@ -32,11 +32,6 @@ def facts_to_arrow(facts: Facts, predicate: str, names: Sequence[str] | None = N
 
     Dates are microsecond timestamps; lists and (sorted) sets are lists if their elements have one type. Labelled nulls
     are strings such as ``_:n1``; a column with values of several types is text.
-
-    Examples
-    --------
-    >>> facts_to_arrow(Facts.from_rows({"own": [("a", "b", 0.6)]}), "own").to_pylist()
-    [{'c1': 'a', 'c2': 'b', 'c3': 0.6}]
     """
     table = facts.tables[predicate]
     pairs = zip(table.kinds, table.columns, strict=True)

@@ -134,11 +134,9 @@ def check_plan(
         _check_package(target.format, target.file)
         for place in _places(target, predicate, arities.get(predicate, 0)):
             if name := next((name for name, source in sources if place.meets(source)), None):
-                file, what = (target.file, "table") if target.server else (place.file, "file")
-                raise ReleaseError(
-                    f"{file}: the output {predicate} is not written over the {what} that {name} is read from",
-                    hint="write it to another place",
-                )
+                file, kind = (target.file, "table") if target.server else (place.file, "file")
+                what = f"the output {predicate} is not written over the {kind} that {name} is read from"
+                raise ReleaseError(f"{file}: {what}", hint="write it to another place")
 
 
 def _places(target: Target, predicate: str, arity: int) -> Iterator[Place]:
@@ -224,13 +222,11 @@ def _check_known(program: CheckedProgram, predicate: str, target: Target) -> Non
         return
     names = column_names(program, predicate, program.arities[predicate]) or ("holds",)
     found = existing_columns(target, predicate)
-    what = "table" if target.server else "file"
     if found is not None and found != names:
-        raise ReleaseError(
-            f"{target.file}: this {what} with columns {', '.join(found)} is no output "
-            f"{predicate}({', '.join(names)}) of an earlier run, so it is not replaced",
-            hint=f'if the rules are to read it, say @input("{predicate}"); if nobody needs it, remove it first',
-        )
+        what = f"this {'table' if target.server else 'file'} with columns {', '.join(found)}"
+        why = f"is no output {predicate}({', '.join(names)}) of an earlier run, so it is not replaced"
+        hint = f'if the rules are to read it, say @input("{predicate}"); if nobody needs it, remove it first'
+        raise ReleaseError(f"{target.file}: {what} {why}", hint=hint)
 
 
 def write_output(facts: Facts, predicate: str, target: Target, names: Sequence[str] | None = None) -> None:

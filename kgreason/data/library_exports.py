@@ -34,13 +34,7 @@ def as_polars(table: pa.Table) -> pl.DataFrame:
 
 
 def needed(package: str, what: str, function: str, instead: str) -> Any:
-    """Import an optional package; without it a `DataError` says which result `what` of which `function` needs it.
-
-    >>> needed("future_graphics", "a hologram", "to_hologram", "to_networkx does without")
-    Traceback (most recent call last):
-    kgreason.base.errors.DataError: to_hologram: a hologram needs the package future_graphics, which is not installed
-      help: pip install future_graphics; to_networkx does without
-    """
+    """Import an optional package; without it a `DataError` says which result `what` of which `function` needs it."""
     try:
         return import_module(package)
     except ModuleNotFoundError:

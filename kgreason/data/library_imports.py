@@ -46,12 +46,6 @@ def as_table(obj: object) -> tuple[tuple[str, ...], tuple[Column, ...]]:
         A DataFrame of pandas or Polars, an Arrow Table or RecordBatch, an object with the Arrow interface
         ``__arrow_c_stream__``, a mapping from names to columns, an iterable of rows, or a graph of NetworkX or igraph
         (columns source, target and, if its edges have one, weight).
-
-    Examples
-    --------
-    >>> names, columns = as_table([("a", "b", 0.5), ("b", "c", 0.25)])
-    >>> names, columns[2].to_pylist()
-    (('column1', 'column2', 'column3'), [0.5, 0.25])
     """
     raw = as_raw(obj, "<table>")
     return raw.names, raw.columns

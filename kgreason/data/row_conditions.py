@@ -102,14 +102,7 @@ class _Wrong(Exception):
 
 
 def parse(place: str, expression: str) -> Tree[Token]:
-    """Parse an expression.
-
-    >>> print(parse("own.csv", "type = 'owner'").pretty().expandtabs(1).strip())
-    comparison
-      name type
-      =
-      text 'owner'
-    """
+    """Parse an expression; invalid syntax is a `DataError` with the position."""
     try:
         depths = accumulate({"(": 1, ")": -1}.get(token, 0) for token in _parser().lex(expression))
         if max(depths, default=0) > _DEEP:

@@ -51,9 +51,6 @@ _FIRST = 1000  # cells that usually show whether a column holds numbers
 
 DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
 DECIMAL_POINT = "with decimal=, points group thousands; if the point is the decimal point, leave it out"
-FORMS = (
-    "write dates as 2024-01-15, times as 2024-01-15T10:30:00, with up to 6 more digits and a zone as +01:00"
-)
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -376,12 +373,11 @@ def _form(text: str) -> str | None:
     if not re.search("[0-9]", text) or re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return None
     if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]", text):
-        return FORMS
+        digits = "with up to 6 more digits and a zone as +01:00"
+        return f"write dates as 2024-01-15, times as 2024-01-15T10:30:00, {digits}"
     parts = re.fullmatch(r"[0-9]{2}([./-])[0-9]{2}\1[0-9]{4}", text)
     if parts is None:
         return "write dates as 2024-01-15, or map the column as string"
-    iso = 'concat(substring(D, 6, 10), "-", substring(D, 3, 5), "-", substring(D, 0, 2))'
-    return (
-        "write dates as 2024-01-15; or map the column as string and let a rule make dates of day, month and year: "
-        f"as_date({iso})"
-    )
+    rule = 'as_date(concat(substring(D, 6, 10), "-", substring(D, 3, 5), "-", substring(D, 0, 2)))'
+    cure = f"map the column as string and let a rule make dates of day, month and year: {rule}"
+    return f"write dates as 2024-01-15; or {cure}"

@@ -98,10 +98,8 @@ def check_declared(path: Path, count: int, line: int) -> None:
     size = path.stat().st_size * (_UNPACKED if path.suffix == ".gz" else 1)
     if count > _ALWAYS + size:
         what = f"the file declares {count:,} vertices, and is far too small to have edges for them"
-        hint = (
-            "is the number a slip, or the file cut off? if it is right, write the edges as an edge list: "
-            "format=edges has the vertices on edges alone"
-        )
+        hint = "is the number a slip, or the file cut off? if it is right, write the edges as an edge list"
+        hint += ": format=edges has the vertices on edges alone"
         raise DataError(str(path), what, line, hint=hint)
 
 
