@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 from itertools import accumulate
@@ -137,8 +136,14 @@ def _parser() -> Lark:
     return Lark(_GRAMMAR, start="either", parser="lalr", maybe_placeholders=True)
 
 
-class _Meaning(Transformer[Token, Any], ABC):
+class _Meaning(Transformer[Token, Any]):
     """Evaluation of a syntax tree, bottom up; methods are named after the grammar rules."""
+
+    compared: Callable[[str, Name, Name | Literal], Any]
+    fits: Callable[[Name, str, bool], Any]
+    missing: Callable[[Name], Any]
+    inverted: Callable[[Any], Any]
+    joined: Callable[[bool, Sequence[Any]], Any]
 
     def __init__(self, columns: Sequence[str]) -> None:
         super().__init__()
@@ -151,21 +156,6 @@ class _Meaning(Transformer[Token, Any], ABC):
             if isinstance(error.orig_exc, _Wrong):
                 raise _misread(place, expression, error.orig_exc) from None
             raise error.orig_exc from None
-
-    @abstractmethod
-    def compared(self, sign: str, left: Name, right: Name | Literal) -> Any: ...
-
-    @abstractmethod
-    def fits(self, name: Name, pattern: str, capitals: bool) -> Any: ...
-
-    @abstractmethod
-    def missing(self, name: Name) -> Any: ...
-
-    @abstractmethod
-    def inverted(self, part: Any) -> Any: ...
-
-    @abstractmethod
-    def joined(self, all: bool, parts: Sequence[Any]) -> Any: ...
 
     def either(self, parts: list[Any]) -> Any:
         return self.joined(False, parts)

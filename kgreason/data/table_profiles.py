@@ -16,6 +16,7 @@ from typing import Any
 from kgreason.base.arrays import pa
 from kgreason.base.errors import DataError
 from kgreason.data.format_list import check_content, read_table
+from kgreason.data.formats.delimited import DELIMITERS
 from kgreason.data.formats.sql import dotted
 from kgreason.data.predicate_rows import position
 from kgreason.data.raw_table import Raw, no_file, open_bytes, read_block
@@ -344,13 +345,12 @@ def _form(path: Path, kind: str, given: Mapping[str, str], notes: list[str]) -> 
     if "skip" not in given and first.isdecimal() and lines[1:] and len(lines[1].split(delimiter)) > 1:
         options["skip"] = "1"
         notes.append(f"its first line ({first}) is a count, so it is passed over")
-    usual = {"csv": ",", "tsv": "\t"}
     listed = delimiter is None or text[:1] == "%" or (kind == "edges" and delimiter == ",")
-    if kind not in usual and listed:
+    if kind not in DELIMITERS and listed:
         numbers = [any(re.match(NUMBER, cell) for cell in line.split(delimiter)) for line in lines[:20]]
         return "edges", options | ({"useHeaders": "true"} if any(numbers) and not numbers[0] else {})
-    kind = kind if kind in usual else "tsv" if delimiter == "\t" else "csv"
-    if delimiter not in (None, usual[kind]):
+    kind = kind if kind in DELIMITERS else "tsv" if delimiter == "\t" else "csv"
+    if delimiter not in (None, DELIMITERS[kind]):
         options["delimiter"] = "tab" if delimiter == "\t" else str(delimiter)
         notes.append(f"its fields are separated by {options['delimiter']!r}")
     return kind, options
