@@ -35,14 +35,11 @@ class Functions(NamedTuple):
     package: str = ""
 
 
+_DELIMITED = ("delimited.write_delimited", "", "delimited.delimited_columns")
 _LABELS = "vertex_names.write_labels"
 FUNCTIONS = {
-    "csv": Functions(
-        "delimited.read_csv", "delimited.write_delimited", columns="delimited.delimited_columns"
-    ),
-    "tsv": Functions(
-        "delimited.read_tsv", "delimited.write_delimited", columns="delimited.delimited_columns"
-    ),
+    "csv": Functions("delimited.read_csv", *_DELIMITED),
+    "tsv": Functions("delimited.read_tsv", *_DELIMITED),
     "edges": Functions("edge_list.read_edges", "edge_list.write_edges"),
     "konect": Functions("edge_list.read_edges", "edge_list.write_konect", _LABELS),
     "mtx": Functions("matrix_market.read_mtx", "matrix_market.write_mtx", _LABELS),
@@ -70,7 +67,7 @@ FUNCTIONS = {
     "gleif": Functions("gleif.read_gleif"),
 }
 _TEXT = frozenset({"csv", "tsv", "edges", "konect", "mtx", "neo4j"})
-_LOOKED_AT = 1 << 16
+_START = 1 << 16  # bytes that show the format of a file
 _ZIP = b"PK\x03\x04"
 _PARQUET = b"PAR1"
 _STATEMENT = re.compile(rb'"(?:statementType|recordDetails)"\s*:')
@@ -164,7 +161,7 @@ def check_content(source: SourceSpec) -> None:
         return
     start = b""
     with suppress(OSError, *UNPACKING), open_bytes(path) as stream:  # the reader reports these errors
-        start = stream.read(_LOOKED_AT)
+        start = stream.read(_START)
     if start.startswith(_ZIP):
         raise DataError(source.file, "this is a zip file", hint="unpack it first, and name the file in it")
     if source.format is not None or "format" in normal(source.options):
