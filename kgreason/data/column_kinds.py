@@ -75,7 +75,7 @@ def _inferred(table: Selected, position: int) -> Kind | None:
     if not len(column):
         return None
     strings = table.raw.typed or table.names[position] in table.raw.texts
-    return Kind.STRING if strings and is_text(column) else infer(column, table.decimal)
+    return Kind.STRING if strings and is_text(column) else infer(column, table.options.decimal)
 
 
 def nullable(tables: Sequence[Selected], shape: Shape) -> frozenset[int]:
@@ -127,8 +127,8 @@ def _coded(table: Selected, position: int, kind: Kind, shape: Shape, symbols: Sy
             return interned([whole(v) for v in column], symbols)
         return any_codes(_coded(table, position, own, shape, symbols), own, symbols)
     last = position == shape.arity - 1
-    share = (position in shape.percent or (table.percent and last)) and not (table.ones and last)
-    codes = coded(column, kind, percent=share, decimal=table.decimal)
+    share = (position in shape.percent or (table.options.percent and last)) and not (table.ones and last)
+    codes = coded(column, kind, percent=share, decimal=table.options.decimal)
     if kind is Kind.DOUBLE and shape.kinds[position] is None and not share:
         _check_exact(column, codes.view(np.float64))
     return codes
@@ -241,10 +241,10 @@ def _almost_number(table: Selected, shape: Shape, position: int) -> str | None:
     raw, name = table.raw, table.names[position]
     if name in raw.texts:
         return None
-    if (value := _other_point(column, table.decimal)) is not None:
-        cure = DECIMAL_POINT if table.decimal == "," else DECIMAL_COMMA
+    if (value := _other_point(column, table.options.decimal)) is not None:
+        cure = DECIMAL_POINT if table.options.decimal == "," else DECIMAL_COMMA
         return f"{raw.file}: column {name!r} is text, as {value!r} is; {cure}"
-    odd = _odd_cells(column, table.decimal)
+    odd = _odd_cells(column, table.options.decimal)
     if not len(odd):
         return None
     value = column[int(odd[0])].as_py()
@@ -268,10 +268,10 @@ def _almost_number(table: Selected, shape: Shape, position: int) -> str | None:
     mapping = f'@mapping("{shape.predicate}", {position}, "{name}", "{mapped}") {does}'
     marks = not raw.memory and MARK.fullmatch(mark)
     marked = f"nullString={mark} makes such cells missing; " if marks else ""
-    if table.decimal != "," and "," in mark and re.match(COMMA_NUMBER, mark):
+    if table.options.decimal != "," and "," in mark and re.match(COMMA_NUMBER, mark):
         no_points = (fits(column, NUMBER) <= fits(column, COMMA_NUMBER)).all()
         marked = f"{DECIMAL_COMMA}; " if no_points else ""
-    elif table.decimal == "," and re.match(NUMBER, mark) and not _LONG.fullmatch(mark):
+    elif table.options.decimal == "," and re.match(NUMBER, mark) and not _LONG.fullmatch(mark):
         marked = "with decimal=, points group thousands; "
     return f"{raw.file}: column {name!r} is text because of {value!r} in {where}{others}; {marked}{mapping}"
 
@@ -336,7 +336,7 @@ def _padded(table: Selected, position: int, _: Shape) -> str | None:
 def _percentages(table: Selected, position: int, shape: Shape) -> str | None:
     """Note about a column that mixes percentages and plain numbers without the option ``percent``."""
     column = table.present(position)
-    stated = position in shape.percent or (table.percent and position == shape.arity - 1)
+    stated = position in shape.percent or (table.options.percent and position == shape.arity - 1)
     if stated or not is_text(column):
         return None
     marked = pc.sum(pc.ends_with(pc.ascii_rtrim_whitespace(column), "%")).as_py() or 0

@@ -51,19 +51,18 @@ class Shape:
 class Selected:
     """Columns of a predicate without rows that are skipped for missing cells; `rows` are row numbers in `raw`.
 
-    If `ones`, the last column is not in the source but consists of weights 1; if `percent`, its plain numbers are
-    percentages. `holes` are the missing cells of each column that become labelled nulls, if any.
+    If `ones`, the last column is not in the source but consists of weights 1. `holes` are the missing cells of each
+    column that become labelled nulls, if any.
     """
 
     raw: Raw
     names: tuple[str, ...]
     columns: tuple[Column, ...]
     rows: npt.NDArray[np.int64]
-    skipped: int = 0
+    options: Options
     notes: tuple[str, ...] = ()
-    decimal: str = "."
     ones: bool = False
-    percent: bool = False
+    skipped: int = 0
     holes: tuple[Mask, ...] | None = None
 
     def present(self, position: int) -> Column:
@@ -86,7 +85,7 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         if wanted and shape.arity == 1 and options.columns is None:
             raw = keyed(raw)
     if not raw.columns:
-        return Selected(raw, (), (), np.empty(0, dtype=np.int64))
+        return Selected(raw, (), (), np.empty(0, dtype=np.int64), options)
     for name in (*(options.columns or ()), *filter(None, shape.columns)):
         if name not in raw.names and name in raw.extra:
             raw = replace(raw, names=(*raw.names, name), columns=(*raw.columns, raw.extra[name]))
@@ -104,15 +103,8 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         pairs = zip(options.prefix, columns[:2], strict=True)
         columns[:2] = [joined(prefix, column.cast(pa.large_string())) for prefix, column in pairs]
     names = tuple(raw.names[p] for p in positions)
-    rows = np.arange(len(raw))
-    selected = Selected(
-        *(raw, names, tuple(columns), rows),
-        notes=notes,
-        decimal=options.decimal,
-        ones=ones,
-        percent=options.percent,
-    )
-    return _present(selected, shape, options)
+    selected = Selected(raw, names, tuple(columns), np.arange(len(raw)), options, notes, ones)
+    return _present(selected, shape)
 
 
 def keyed(vertices: Raw) -> Raw:
@@ -252,7 +244,8 @@ def _others(raw: Raw, name: str, *, mapped: bool) -> str:
     return f"{means}the file has {names}; {cure}columns=a,b takes others"
 
 
-def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
+def _present(selected: Selected, shape: Shape) -> Selected:
+    options = selected.options
     if options.missing == "keep":
         filled = tuple(pc.fill_null(c, "") if is_text(c) else c for c in selected.columns)
         selected = replace(selected, columns=filled)
@@ -266,19 +259,17 @@ def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
     if options.missing == "null" and not (shape.edge or shape.node):
         return replace(selected, holes=tuple(empty))
     if options.missing != "skip":
-        raise _empty(selected, shape, options, empty, holes)
+        raise _empty(selected, shape, empty, holes)
     kept = tuple(c.filter(as_arrow(~holes)) for c in selected.columns)
     return replace(selected, columns=kept, rows=selected.rows[~holes], skipped=int(holes.sum()))
 
 
-def _empty(
-    selected: Selected, shape: Shape, options: Options, empty: Sequence[Mask], holes: Mask
-) -> DataError:
+def _empty(selected: Selected, shape: Shape, empty: Sequence[Mask], holes: Mask) -> DataError:
     raw, first, count = selected.raw, int(np.argmax(holes)), int(holes.sum())
     hint = "missing=skip leaves such rows out and counts them"
     if raw.memory:
         hint = "df.dropna() leaves such rows out, in Polars df.drop_nulls()"
-    if options.missing == "null":
+    if selected.options.missing == "null":
         hint = f"vertices and weights cannot be labelled nulls; {hint}"
     elif not (raw.memory or shape.edge or shape.node):
         hint += "; missing=null takes the cells for labelled nulls"

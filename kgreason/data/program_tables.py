@@ -136,7 +136,7 @@ class Loader:
         """Read all sources of a predicate; `None` if they have no rows and do not determine the kinds."""
         read = [(self._read(predicate, s, o), o, mapped, s) for s, o, mapped in self.sources(predicate)]
         shape = self._shape(predicate, [(raw, options) for raw, options, _, _ in read])
-        tables: list[tuple[Selected, Options]] = []
+        tables: list[Selected] = []
         for raw, options, mapped, source in read:
             fit = shape
             if raw.graph:  # vertices of graph files are strings unless the mapping states a type
@@ -153,24 +153,23 @@ class Loader:
             shape = replace(shape, kinds=fit.kinds)
             if (options.percent or options.scale) and shape.arity and shape.kinds[-1] in (None, Kind.INT):
                 shape = replace(shape, kinds=(*shape.kinds[:-1], Kind.DOUBLE))
-            tables.append((table, options))
-        selected = [t for t, _ in tables]
-        found, nulls = kinds(selected, shape), nullable(selected, shape)
+            tables.append(table)
+        found, nulls = kinds(tables, shape), nullable(tables, shape)
         # without rows, only typed sources determine the kinds of a predicate that is not in the rules
         uncertain = [p for p, kind in enumerate(found) if kind is None and p not in nulls]
         if uncertain and predicate in self.program.arities:
             return None
         known = tuple(Kind.STRING if k is None else k for k in found)
-        parts = tuple(self._rows(t, o, known, nulls, shape) for t, o in tables)
-        for table in selected:
+        parts = tuple(self._rows(table, known, nulls, shape) for table in tables)
+        for table in tables:
             self._notes(remarks(table, known, shape))
         for part in parts:
             self._note_isolated(predicate, part)
-        named = [t for t in selected if t.raw.named and t.names]
+        named = [t for t in tables if t.raw.named and t.names]
         titles = tuple(Titles(t.names, t.raw, self._doubtful(t.raw, shape)) for t in named)
-        names = selected[0].names if selected else ()
+        names = tables[0].names if tables else ()
         coded = tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known))
-        return Loaded(coded, parts, titles, names, _numbered(selected, shape))
+        return Loaded(coded, parts, titles, names, _numbered(tables, shape))
 
     def _fresh(self, count: int) -> Codes:
         first = self._nulls + 1
@@ -255,13 +254,11 @@ class Loader:
             {i: f"{m.span.file}:{m.span.line}" for i, m in mapped.items()},
         )
 
-    def _rows(
-        self, table: Selected, options: Options, kinds: Sequence[Kind], nulls: frozenset[int], shape: Shape
-    ) -> Rows:
+    def _rows(self, table: Selected, kinds: Sequence[Kind], nulls: frozenset[int], shape: Shape) -> Rows:
         if not table.columns:
             return Rows(tuple(np.empty(0, dtype=np.int64) for _ in kinds), table.raw, table.rows)
-        percent = table.percent or len(kinds) - 1 in shape.percent
-        raw = replace(table.raw, percent=percent)
+        options = table.options
+        raw = replace(table.raw, percent=options.percent or len(kinds) - 1 in shape.percent)
         rows = Rows(typed(table, kinds, nulls, shape, self.symbols, self._fresh), raw, table.rows)
         if options.scale and shape.arity > 2 and kinds[-1] is Kind.DOUBLE:
             weights = doubles(scaled(rows.columns[-1].view(np.float64), options.scale))
