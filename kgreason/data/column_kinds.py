@@ -191,7 +191,7 @@ def interned(values: Sequence[Any], symbols: Symbols) -> Codes:
 
 def _misfit(table: Selected, shape: Shape, position: int, error: CastError) -> Exception:
     raw, name = table.raw, table.names[position]
-    row = int(table.rows[table.place(position, error.row)])
+    row = int(table.rows[table.row_of(position, error.row)])
     several = f" ({error.count:,} such cells)" if error.count > 1 else ""
     hint, mark = error.hint, error.value.strip()
     headed = not raw.graph or not (raw.memory or raw.typed or raw.vertices is not None)
@@ -248,7 +248,7 @@ def _almost_number(table: Selected, shape: Shape, position: int) -> str | None:
     if not len(odd):
         return None
     value = column[int(odd[0])].as_py()
-    row = int(table.rows[table.place(position, int(odd[0]))])
+    row = int(table.rows[table.row_of(position, int(odd[0]))])
     line = raw.line(row)
     where = f"row {row + 1}" if line is None else f"line {line}"
     others = f" (and {len(odd) - 1:,} other{'s' * (len(odd) > 2)})" if len(odd) > 1 else ""

@@ -19,8 +19,8 @@ from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.symbols import Symbols
 from kgreason.language.values import Null, Value, ordered, plain
 
-PIECE = 1 << 18  # rows whose text stands in memory at once
-WHOLE_PIECE = 1 << 20  # rows whose columns stand in memory at once, as many as Parquet keeps in one group
+TEXT_ROWS = 1 << 18  # rows whose text is in memory at once
+COLUMN_ROWS = 1 << 20  # rows whose columns are in memory at once, as many as Parquet keeps in one group
 WEIGHTS = (Kind.INT, Kind.DOUBLE)
 NESTED = frozenset({Kind.LIST, Kind.SET, Kind.ANY})  # kinds of which Arrow may have no type
 
@@ -85,10 +85,10 @@ def _lists(values: Sequence[Any]) -> Column:
     return pa.array([text(v) for v in values], pa.string())
 
 
-def pieces(facts: Facts, predicate: str) -> Iterator[slice]:
+def row_ranges(facts: Facts, predicate: str) -> Iterator[slice]:
     """Consecutive ranges of rows."""
-    for start in range(0, facts.tables[predicate].length, PIECE):
-        yield slice(start, start + PIECE)
+    for start in range(0, facts.tables[predicate].length, TEXT_ROWS):
+        yield slice(start, start + TEXT_ROWS)
 
 
 def numbers(kind: Kind, data: Codes) -> TextColumn:
@@ -130,14 +130,14 @@ def first_with(column: TextColumn, pattern: str) -> str | None:
     return value
 
 
-def whole_pieces(facts: Facts, predicate: str) -> Iterator[Facts]:
-    """Facts in pieces, so that no whole column is held as text; a single piece if types depend on values."""
+def fact_chunks(facts: Facts, predicate: str) -> Iterator[Facts]:
+    """Facts in chunks, so that no whole column is held as text; a single one if types depend on values."""
     table = facts.tables[predicate]
-    if not NESTED.isdisjoint(table.kinds) or table.length <= WHOLE_PIECE:
+    if not NESTED.isdisjoint(table.kinds) or table.length <= COLUMN_ROWS:
         yield facts
         return
-    for start in range(0, table.length, WHOLE_PIECE):
-        columns = tuple(column[start : start + WHOLE_PIECE] for column in table.columns)
+    for start in range(0, table.length, COLUMN_ROWS):
+        columns = tuple(column[start : start + COLUMN_ROWS] for column in table.columns)
         yield Facts({predicate: Table(table.kinds, columns, len(columns[0]))}, facts.symbols)
 
 
@@ -147,9 +147,9 @@ def columns_of(
     """Arrow columns of facts; columns of the kinds `written` are strings formatted by `write`."""
     table = facts.tables[predicate]
     columns: list[Any] = list(facts_to_arrow(facts, predicate).columns)
-    for place, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
+    for position, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
         if kind in written:
-            columns[place] = texts(kind, data, facts, write)
+            columns[position] = texts(kind, data, facts, write)
     return columns
 
 

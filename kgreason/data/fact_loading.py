@@ -224,9 +224,9 @@ def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[l
 
 def _numbered(codes: Codes, relations: Mapping[str, Relation], symbols: Symbols) -> KnowledgeGraph:
     """Number the vertices in order of first appearance in `codes`."""
-    place = np.full(len(symbols), len(codes), dtype=np.int64)
-    place[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write is the first occurrence
-    order = np.argsort(place, kind="stable")[: np.count_nonzero(place < len(codes))]
+    first = np.full(len(symbols), len(codes), dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write is the first occurrence
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
     number = np.full(len(symbols), -1, dtype=np.int64)
     number[order] = np.arange(len(order))
     labels = np.array(symbols.decode(order.tolist()), dtype=object)
@@ -259,12 +259,12 @@ def note_of_spellings(program: CheckedProgram) -> str | None:
     loader = Loader(program, {}, SILENT)
     vertices = dict.fromkeys(program.edges, (0, 1)) | dict.fromkeys(program.nodes, (0,))
     found: list[npt.NDArray[np.int64]] = []
-    for predicate, places in vertices.items():
+    for predicate, positions in vertices.items():
         given = [source for source, _, _ in loader.sources(predicate)]
         if given and all(isinstance(s, SourceSpec) and s.query is None and s.path.is_file() for s in given):
             loaded = loader.load(predicate)
             columns = loaded.joined() if loaded else ()
-            found += [columns[place] for place in places if place < len(columns)]
+            found += [columns[position] for position in positions if position < len(columns)]
     if not found:
         return None
     return spelling_note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))

@@ -60,7 +60,7 @@ def _check_query(source: SourceSpec, allow_files: bool) -> None:
     understood(source)
     kind = source.kind()
     more = {"allow_files": allow_files} if kind == "duckdb" else {}
-    function_of(FUNCTIONS[kind].check)(source.query or "", source.place, **more)
+    function_of(FUNCTIONS[kind].check)(source.query or "", source.location, **more)
 
 
 def check_format(format: str) -> None:

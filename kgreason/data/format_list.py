@@ -100,7 +100,7 @@ def read_table(source: SourceSpec, options: Options | None = None) -> Raw:
         neo4j = has_neo4j_header(source, options)
         read = function_of(FUNCTIONS["neo4j" if neo4j else kind].read)
         if source.query is not None:
-            queried: Raw = read(source.path, options, source.query, source.place)
+            queried: Raw = read(source.path, options, source.query, source.location)
             return queried
         raw: Raw = read(source.path, options)
         if neo4j:
@@ -138,16 +138,16 @@ def understood(source: SourceSpec, more: Mapping[str, str] | None = None) -> Opt
 
     An option that is unknown, has an invalid value, or does not apply to the format is a `DataError`.
     """
-    kind, place = source.kind(), source.place
-    options = read_options(place, {**(more or {}), **source.options}, kind)
+    kind, location = source.kind(), source.location
+    options = read_options(location, {**(more or {}), **source.options}, kind)
     if options.where is not None:
-        parse(place, options.where)
+        parse(location, options.where)
         if source.query is not None:
-            raise DataError(place, "a query has no option where", hint="write WHERE into the query")
+            raise DataError(location, "a query has no option where", hint="write WHERE into the query")
     if source.query is not None and kind not in DATABASES:
-        raise DataError(place, f"{kind} files take no queries", hint="duckdb queries tables and files")
+        raise DataError(location, f"{kind} files take no queries", hint="duckdb queries tables and files")
     if kind not in DATABASES and options.table not in (None, "edges", "vertices"):
-        raise DataError(place, f"option table cannot be {options.table!r}", hint="one of edges, vertices")
+        raise DataError(location, f"option table cannot be {options.table!r}", hint="one of edges, vertices")
     return options
 
 

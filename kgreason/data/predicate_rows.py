@@ -33,7 +33,7 @@ class Shape:
     """Columns that a predicate requires of a table.
 
     By position: `kinds` (`None`: inferred from the values); `columns` by name or 1-based number (`None`: the column at
-    that position); `places`, where an ``@mapping`` stands. Values at the positions `percent` are percentages.
+    that position); `locations`, where an ``@mapping`` stands. Values at the positions `percent` are percentages.
     Positions 0 and 1 of an `edge` are vertices and position 2 is a weight; position 0 of a `node` is a vertex.
     """
 
@@ -44,7 +44,7 @@ class Shape:
     percent: frozenset[int] = frozenset()
     edge: bool = False
     node: bool = False
-    places: Mapping[int, str] = field(default_factory=dict)
+    locations: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Selected:
             return column
         return column.filter(as_arrow(~self.holes[position]))
 
-    def place(self, position: int, number: int) -> int:
+    def row_of(self, position: int, number: int) -> int:
         """Row of a cell of `present`."""
         return number if self.holes is None else int(np.flatnonzero(~self.holes[position])[number])
 
@@ -167,7 +167,7 @@ def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int
         shown = f"{', '.join(raw.names[:12])}{', ...' if len(raw.names) > 12 else ''}"
         what = f"the predicate {arguments} in the rules, the {'table' if raw.memory else 'file'} {have} ({shown})"
         raise DataError(raw.file, what, hint=_choice(raw, shape))
-    mapped = shape.places if wanted is shape.columns else {}
+    mapped = shape.locations if wanted is shape.columns else {}
     return [i if name is None else position(raw, name, mapped.get(i)) for i, name in enumerate(wanted)]
 
 

@@ -405,7 +405,7 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
         if table is None or not codes or None in codes.values():
             return None
         for number, part in enumerate(table.parts):
-            same = np.logical_and.reduce([part.columns[place] == code for place, code in codes.items()])
+            same = np.logical_and.reduce([part.columns[position] == code for position, code in codes.items()])
             if not same.any():
                 continue
             raw, row = part.raw, int(part.rows[np.argmax(same)])
@@ -421,7 +421,7 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
         if found is not None or len(values) != 1 or predicate not in program.nodes:
             return found
         ends = ((edge, row_with(edge, {end: values[0]})) for edge in program.edges for end in (0, 1))
-        return next((f"{place} (end of {edge})" for edge, place in ends if place is not None), None)
+        return next((f"{location} (end of {edge})" for edge, location in ends if location is not None), None)
 
     return find
 

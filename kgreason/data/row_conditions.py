@@ -100,7 +100,7 @@ class _Wrong(Exception):
         self.hint = hint
 
 
-def parse(place: str, expression: str) -> Tree[Token]:
+def parse(location: str, expression: str) -> Tree[Token]:
     """Parse an expression; invalid syntax is a `DataError` with the position."""
     try:
         depths = accumulate({"(": 1, ")": -1}.get(token, 0) for token in _parser().lex(expression))
@@ -113,11 +113,11 @@ def parse(place: str, expression: str) -> Tree[Token]:
         wrong = _Wrong(_expected(error))
     except _Wrong as error:
         wrong = error
-    raise _misread(place, expression, wrong)
+    raise _misread(location, expression, wrong)
 
 
-def _misread(place: str, expression: str, wrong: _Wrong) -> DataError:
-    return DataError(place, f"where={expression}: {wrong}", hint=wrong.hint)
+def _misread(location: str, expression: str, wrong: _Wrong) -> DataError:
+    return DataError(location, f"where={expression}: {wrong}", hint=wrong.hint)
 
 
 def _expected(error: Any) -> str:
@@ -149,12 +149,12 @@ class _Meaning(Transformer[Token, Any]):
         super().__init__()
         self.columns = columns
 
-    def of(self, place: str, expression: str) -> Any:
+    def of(self, location: str, expression: str) -> Any:
         try:
-            return self.transform(parse(place, expression))
+            return self.transform(parse(location, expression))
         except VisitError as error:
             if isinstance(error.orig_exc, _Wrong):
-                raise _misread(place, expression, error.orig_exc) from None
+                raise _misread(location, expression, error.orig_exc) from None
             raise error.orig_exc from None
 
     def either(self, parts: list[Any]) -> Any:
@@ -222,7 +222,7 @@ class _Meaning(Transformer[Token, Any]):
 
 
 def condition(
-    place: str,
+    location: str,
     expression: str,
     names: Sequence[str],
     *,
@@ -234,7 +234,7 @@ def condition(
     `escaped` is for PostgreSQL, where a backslash in a string or pattern may be an escape character. `insensitive` is a
     function of SQL that is applied to both sides of ILIKE, for databases without this operator.
     """
-    written: str = _Sql(names, escaped, insensitive).of(place, expression)
+    written: str = _Sql(names, escaped, insensitive).of(location, expression)
     return written
 
 
@@ -279,19 +279,19 @@ def filtered(raw: Raw, options: Options) -> Raw:
     columns = {**raw.extra, **dict(zip(raw.names, raw.columns, strict=True))}
     found = _Rows(raw, columns, options).of(raw.file, options.where)
     kept = as_numpy(found.fill_null(False))
-    mask, places = as_arrow(kept), np.flatnonzero(kept)
+    mask, rows = as_arrow(kept), np.flatnonzero(kept)
 
     def taken(column: Column) -> Column:
         return column.filter(mask) if hasattr(column, "filter") else column  # else `Unfit`: an error on use
 
-    note = f"{raw.file}: {len(places):,} of {len(kept):,} rows meet where={options.where}"
+    note = f"{raw.file}: {len(rows):,} of {len(kept):,} rows meet where={options.where}"
     return replace(
         raw,
         columns=tuple(map(taken, raw.columns)),
         extra={name: taken(column) for name, column in raw.extra.items()},
         key=None if raw.key is None else (raw.key[0], taken(raw.key[1])),
         undirected=None if raw.undirected is None else raw.undirected[kept],
-        line=lambda row: raw.line(int(places[row])),
+        line=lambda row: raw.line(int(rows[row])),
         notes=(*raw.notes, note),
     )
 

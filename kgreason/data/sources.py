@@ -43,7 +43,7 @@ class SourceSpec:
     span: Span | None = None  # location in the rule file; `None`: not declared in one
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Location of the options or the query, for error messages."""
         return self.file if self.span is None else str(self.span)
 
@@ -72,11 +72,11 @@ class SourceSpec:
         given = self.format or normal(self.options).get("format")
         if given is None and self.query is None and name.endswith(_SHEETS):
             hint = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
-            raise DataError(self.place, "spreadsheets are not read", hint=hint)
+            raise DataError(self.location, "spreadsheets are not read", hint=hint)
         if given is not None:
             if given not in FORMATS:
                 hint = f"one of {', '.join(FORMATS)}"
-                raise DataError(self.place, f"{given!r} is not a format kgreason reads", hint=hint)
+                raise DataError(self.location, f"{given!r} is not a format kgreason reads", hint=hint)
             return given
         if name.endswith((".bods.json", ".bods.jsonl")):
             return "bods"
@@ -87,7 +87,7 @@ class SourceSpec:
             raise no_file(self.path)
         if known is None:
             hint = f"say format=, one of {', '.join(FORMATS)}"
-            raise DataError(self.place, "the name does not tell the format", hint=hint)
+            raise DataError(self.location, "the name does not tell the format", hint=hint)
         return known
 
 

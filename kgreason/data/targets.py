@@ -137,24 +137,26 @@ class Target:
         """Target with the path and options of a source; errors as in `parse`."""
         format = spec.kind()
         if format not in FORMATS and not spec.server:
-            raise no_format(spec.place, format)
+            raise no_format(spec.location, format)
         options = {name: value for name, value in normal(spec.options).items() if name != "format"}
         known = {name.lower(): name for name in _OPTIONS.get(format, ())}
         for name in options:
             if name not in known:
                 if names_password(name):
-                    raise DataError(spec.place, f"option {name} would hold a password", hint=HINT)
+                    raise DataError(spec.location, f"option {name} would hold a password", hint=HINT)
                 near = suggest(name, known)
                 means = f"did you mean {known[near]}? " if near else ""
                 there = f"there are {', '.join(known.values())}" if known else "it has none"
                 what = f"unknown option {name!r} of a {format} output"
-                raise DataError(spec.place, what, hint=means + there)
-            check_value(spec.place, name, options[name])
+                raise DataError(spec.location, what, hint=means + there)
+            check_value(spec.location, name, options[name])
         if format in _UNPACKED and spec.path.name.lower().endswith(".gz"):
             message = f"a file of the format {format} is not packed with gzip"
-            raise DataError(spec.place, message, hint=f"write {spec.path.name[:-3]}, or say another format")
+            raise DataError(
+                spec.location, message, hint=f"write {spec.path.name[:-3]}, or say another format"
+            )
         if "delimiter" in options:
-            delimiter_of(spec.place, options["delimiter"])
+            delimiter_of(spec.location, options["delimiter"])
         return cls(spec.path, format, options, options.get("table"))
 
     @classmethod

@@ -146,10 +146,10 @@ def as_texts(column: Column) -> Column:
         raise CastError(row, "[...]", "one value", UNFIT_HINT) from None
 
 
-def claim_texts(texts: Column, places: Column) -> None:
+def claim_texts(texts: Column, indices: Column) -> None:
     """Claim the memory that a dictionary column takes as plain text."""
     if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
-        memory.claim(pc.sum(pc.binary_length(texts).cast(pa.int64()).take(places)).as_py() or 0)
+        memory.claim(pc.sum(pc.binary_length(texts).cast(pa.int64()).take(indices)).as_py() or 0)
 
 
 def foreign(kind: Any) -> bool:

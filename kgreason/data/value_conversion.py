@@ -65,7 +65,7 @@ def int64(text: str) -> int | None:
     return value if SMALLEST <= value <= LARGEST else None
 
 
-PIECE = 1 << 16  # rows that are objects of Python at once where a file is read piece by piece
+BATCH = 1 << 16  # rows of a file that are Python objects at the same time
 _ARROW = {
     frozenset[type](): "large_string",
     frozenset({str}): "large_string",
@@ -235,10 +235,10 @@ def _large(values: Sequence[Any]) -> bool:
 
 
 class Gathered:
-    """A column collected piece by piece while a file is read; pieces are Arrow arrays where types permit."""
+    """A column collected in batches while a file is read; batches are Arrow arrays where types permit."""
 
     def __init__(self) -> None:
-        self._pieces: list[tuple[Column, Sequence[Any] | None]] = []
+        self._batches: list[tuple[Column, Sequence[Any] | None]] = []
         self._rows = 0
 
     def __len__(self) -> int:
@@ -247,35 +247,35 @@ class Gathered:
     def pad(self, rows: int) -> None:
         """Append missing cells up to a number of rows."""
         if rows > self._rows:
-            self._pieces.append((pa.nulls(rows - self._rows), None))
+            self._batches.append((pa.nulls(rows - self._rows), None))
             self._rows = rows
 
     def add(self, values: Sequence[Any]) -> None:
-        """Append a piece."""
+        """Append a batch."""
         memory.look()
         memory.claim(2 * sum(len(v) for v in values if isinstance(v, str)))
         types = set(map(type, values)) - {type(None)}
         try:
             made = arrow_column(values) if types else pa.nulls(len(values))
-        except CastError:  # possibly unsupported values, which `whole` counts over all pieces
+        except CastError:  # possibly unsupported values, which `whole` counts over all batches
             made = Objects(values)
-        self._pieces.append((made, values if len(types) > 1 or isinstance(made, Objects) else None))
+        self._batches.append((made, values if len(types) > 1 or isinstance(made, Objects) else None))
         self._rows += len(values)
 
     def whole(self) -> Column:
         """The column, as `arrow_column` would return it for all values at once."""
-        whole = not any(isinstance(made, Objects) for made, _ in self._pieces)
-        types = {made.type for made, _ in self._pieces if made.type != pa.null()} if whole else set()
+        whole = not any(isinstance(made, Objects) for made, _ in self._batches)
+        types = {made.type for made, _ in self._batches if made.type != pa.null()} if whole else set()
         if not types and whole:
             return pa.nulls(self._rows, pa.large_string())
         if types == {pa.int64(), pa.float64()}:
             types.remove(pa.int64())
         if len(types) == 1:
             try:
-                return pa.chunked_array([made.cast(*types) for made, _ in self._pieces])
+                return pa.chunked_array([made.cast(*types) for made, _ in self._batches])
             except pa.ArrowInvalid:
                 pass  # integers that may not be exact as doubles
-        return arrow_column([v for made, kept in self._pieces for v in (kept or made.to_pylist())])
+        return arrow_column([v for made, kept in self._batches for v in (kept or made.to_pylist())])
 
 
 def checked(value: Any, row: int, level: int = 0) -> Any:

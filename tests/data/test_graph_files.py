@@ -215,7 +215,7 @@ def test_pieces_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
 
     rows: list[Row] = [(f"a{i}", f"b{i % 3}", i / 4) for i in range(8)]
     whole = written(tmp_path, rows, name).read_bytes()
-    monkeypatch.setattr(fact_columns, "PIECE", 3)
+    monkeypatch.setattr(fact_columns, "TEXT_ROWS", 3)
     assert written(tmp_path, rows, name).read_bytes() == whole
 
 

@@ -110,7 +110,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         for module in (json_rows, raw_table):
             monkeypatch.setattr(module, "_BLOCK", size)
         for module in (graphml, json_rows, sqlite):
-            monkeypatch.setattr(module, "PIECE", size)
+            monkeypatch.setattr(module, "BATCH", size)
 
     return cut
 

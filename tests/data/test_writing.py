@@ -199,7 +199,7 @@ def test_pieces_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
         facts = Facts({"p": Table(table.kinds, tuple(c[:0] for c in table.columns), 0)}, facts.symbols)
     found = []
     for rows_of_a_piece in (100, 3):
-        monkeypatch.setattr(tables, "WHOLE_PIECE", rows_of_a_piece)
+        monkeypatch.setattr(tables, "COLUMN_ROWS", rows_of_a_piece)
         target = Target.parse(f"{tmp_path}/{rows_of_a_piece}{name}")
         write_output(facts, "p", target)
         found.append(

@@ -70,14 +70,14 @@ def read_bods(path: Path, options: Options) -> Raw:
     of entities and persons, with their names as labels.
     """
     file = JsonFile(path, options.encoding)
-    place = "item" if file.array else ""
+    prefix = "item" if file.array else ""
     statements = _Statements(options)
-    for number, given in enumerate(file.values(place, exact=True)):
+    for number, given in enumerate(file.values(prefix, exact=True)):
         try:
             statements.add(given, number)
         except _Malformed as error:
-            raise DataError(str(path), str(error), file.line(place, number), hint=error.hint) from error
-    return called(statements.raw(file, place), options)
+            raise DataError(str(path), str(error), file.line(prefix, number), hint=error.hint) from error
+    return called(statements.raw(file, prefix), options)
 
 
 class _Statements:
@@ -166,7 +166,7 @@ class _Statements:
         chosen = {"minimum": low, "maximum": high, "middle": (low + high) / 2}
         return chosen.get(self._options.share, math.nan)
 
-    def raw(self, file: JsonFile, place: str) -> Raw:
+    def raw(self, file: JsonFile, prefix: str) -> Raw:
         """Table of the valid edges, with the table of vertices."""
         path = str(file.path)
         last = (number for record, (_, number) in self._last.items() if record not in self._later)
@@ -180,8 +180,8 @@ class _Statements:
         if len(ranges):
             what = f"the share is a range, not a number ({len(ranges):,} such interest{'s' * (len(ranges) != 1)})"
             hint = "share=minimum, maximum or middle takes one; share=exact with missing=skip leaves such rows out"
-            raise DataError(path, what, file.line(place, int(statements[ranges[0]])), hint=hint)
-        vertices, names = self._vertices(file, place)
+            raise DataError(path, what, file.line(prefix, int(statements[ranges[0]])), hint=hint)
+        vertices, names = self._vertices(file, prefix)
         ids = vertices.columns[0]
         columns: list[Column] = [ids.take(as_arrow(names[end])) for end in (sources, targets)]
         without = np.isnan(shares)
@@ -190,13 +190,13 @@ class _Statements:
         return edges(
             path,
             columns,
-            lambda row: file.line(place, int(statements[row])),
+            lambda row: file.line(prefix, int(statements[row])),
             typed=True,
             vertices=vertices,
             notes=tuple(f"{path}: left out {what}: {n:,}" for what, n in self._left.items() if n),
         )
 
-    def _vertices(self, file: JsonFile, place: str) -> tuple[Raw, np.ndarray[Any, np.dtype[np.int64]]]:
+    def _vertices(self, file: JsonFile, prefix: str) -> tuple[Raw, np.ndarray[Any, np.dtype[np.int64]]]:
         """Valid vertices, and for each vertex its own index among them, or that of its replacement."""
         kept: dict[str, int] = {}
         number = np.empty(len(self._number), dtype=np.int64)
@@ -214,7 +214,7 @@ class _Statements:
         labels = [name or id for id, (name, _, _) in zip(ids, last, strict=True)]
 
         def line(row: int) -> int | None:
-            return file.line(place, last[row][2]) if last[row][2] >= 0 else None
+            return file.line(prefix, last[row][2]) if last[row][2] >= 0 else None
 
         columns = pa.array(ids, pa.large_string()), pa.array(labels, pa.large_string())
         return Raw(str(file.path), ("id", "label"), columns, line, typed=True), number
@@ -313,8 +313,8 @@ def _written(
     today = datetime.now(UTC).date().isoformat()
     known = set[str]()
 
-    def wrong(number: int, place: int, message: str) -> DataError:
-        where = f"fact {number:,} of {predicate}, {names[place]}"
+    def wrong(number: int, position: int, message: str) -> DataError:
+        where = f"fact {number:,} of {predicate}, {names[position]}"
         return DataError(file, f"{where}: {message}", hint="write another format, for instance csv")
 
     def statement(kind: str, subject: str, record: str, details: dict[str, Any]) -> str:
@@ -336,9 +336,9 @@ def _written(
 
     for number, row in enumerate(rows, 1):
         ends = [text(value) for value in row[:2]]
-        for place, name in enumerate(ends):
+        for position, name in enumerate(ends):
             if not name:
-                raise wrong(number, place, "a record needs a name that is not empty")
+                raise wrong(number, position, "a record needs a name that is not empty")
             if name not in known:
                 known.add(name)
                 details = {

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from kgreason.base import memory
 from kgreason.base.arrays import arrow_csv, pa, pc
 from kgreason.base.errors import DataError
-from kgreason.data.fact_columns import NESTED, columns_of, whole_pieces, write_lines
+from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, write_lines
 from kgreason.data.raw_table import Column, Raw, arrow_stream, decoded, open_bytes, read_block, texts
 from kgreason.data.source_options import Options, delimiter_of, other_delimiter
 from kgreason.data.targets import Target
@@ -95,7 +95,7 @@ def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[
         return known, False
     values = {cell for record in rest for cell in record}
     again = not values.isdisjoint(cell for cell in first if cell.strip())
-    absent = [_absent(cell, place, options) for place, cell in enumerate(first)]
+    absent = [_absent(cell, position, options) for position, cell in enumerate(first)]
     numeric = [_numeric([r[i] for r in rest if i < len(r)]) for i in range(len(first))]
     if any(numeric):  # above numbers, only a known title distinguishes names from data
         title = any(n and not a for n, a in zip(numeric, absent, strict=True))
@@ -104,10 +104,10 @@ def _header(sample: Sequence[tuple[int, list[str]]], options: Options) -> tuple[
     return titles and not again, True  # no further lines: a table without rows
 
 
-def _absent(cell: str, place: int, options: Options) -> bool:
+def _absent(cell: str, position: int, options: Options) -> bool:
     """Whether a cell is a missing value; the first column name may be empty, as for row numbers."""
     if not cell.strip():
-        return place > 0
+        return position > 0
     return cell == options.null_string or ABSENT.fullmatch(cell.strip()) is not None
 
 
@@ -284,17 +284,17 @@ def _misquoted(file: str, record: str, line: int, delimiter: str, quote: str) ->
     q, d = re.escape(quote), re.escape(delimiter)
     quoted = re.compile(f"{q}([^{q}]++|{q}{q})*+{q}")
     good = re.compile(f"({quoted.pattern}|(?!{q})[^{d}\r\n]*+){d}")
-    place = 0
+    position = 0
     column = 1
-    while match := good.match(record, place):
-        place, column = match.end(), column + 1
-    if not record.startswith(quote, place):
+    while match := good.match(record, position):
+        position, column = match.end(), column + 1
+    if not record.startswith(quote, position):
         return None
-    line += len(re.findall("\r\n?|\n", record[:place]))
+    line += len(re.findall("\r\n?|\n", record[:position]))
     hint = f"inside quotation marks write {2 * quote} for {quote}; quote=none takes them as they are"
-    closed = quoted.match(record, place)
+    closed = quoted.match(record, position)
     if closed is None:
-        shown = _start(record[place + 1 :])
+        shown = _start(record[position + 1 :])
         return DataError(file, f"the quotation mark before {shown} is never closed", line, column, hint)
     line += len(re.findall("\r\n?|\n", closed[0]))
     after = _start(re.split(f"[{d}\r\n]", record[closed.end() :], maxsplit=1)[0])
@@ -316,7 +316,7 @@ def write_delimited(path: Path, facts: Facts, predicate: str, names: Sequence[st
     def write(value: Value) -> str:
         return null_string if null_string is not None and isinstance(value, Null) else text(value)
 
-    columns = (columns_of(p, predicate, {Kind.DATE, *NESTED}, write) for p in whole_pieces(facts, predicate))
+    columns = (columns_of(p, predicate, {Kind.DATE, *NESTED}, write) for p in fact_chunks(facts, predicate))
     tables = (pa.Table.from_arrays(some, names=list(names)) for some in columns)
     first = next(tables)
     bare = header and quoting == "none"  # Arrow always quotes column names

@@ -39,8 +39,8 @@ _ROWS = 1 << 16  # rows per batch
 _LEAST = 16_000_000  # minimum memory limit of DuckDB in bytes
 
 
-def read_duckdb(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query written at `place`.
+def read_duckdb(path: Path, options: Options, query: str | None = None, location: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query written at `location`.
 
     If `path` is a folder, file names in the query (``FROM 'own.parquet'``) are relative to it.
     """
@@ -48,7 +48,7 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
     file, table = (path, None) if query else sql.located(path, options.table)
     if not file.exists():
         raise no_file(file)
-    place = place or str(file)
+    location = location or str(file)
     with closing(_opened(file, allow_files=options.allow_files)) as connection:
         tables = _tables(connection)
         whole = query is None
@@ -56,17 +56,17 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
         try:
             if whole and options.where is not None:
                 names = connection.sql(f"{query} LIMIT 0").columns
-                query += f" WHERE {condition(place, options.where, names)}"
+                query += f" WHERE {condition(location, options.where, names)}"
             if not _reads(connection, query):
-                raise sql.refused(place, query, sql.ONLY_READS, {*tables.values()})
+                raise sql.refused(location, query, sql.ONLY_READS, {*tables.values()})
             found = stoppable(partial(_fetched, connection, query), connection.interrupt)
         except duckdb.OutOfMemoryException as error:
             raise memory.Exhausted(_first(error)) from error
         except duckdb.PermissionException as error:
-            raise _confined(place, query, error) from error
+            raise _confined(location, query, error) from error
         except duckdb.Error as error:
-            raise sql.refused(place, query, _first(error), {*tables.values()}) from error
-    return Raw(place, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
+            raise sql.refused(location, query, _first(error), {*tables.values()}) from error
+    return Raw(location, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
 
 
 def _fetched(connection: Any, query: str) -> Any:
@@ -109,10 +109,10 @@ def duckdb_tables(path: Path) -> list[str]:
         return [*dict.fromkeys(_tables(connection).values())]
 
 
-def _confined(place: str, query: str, error: Exception) -> DataError:
+def _confined(location: str, query: str, error: Exception) -> DataError:
     """Error for a query, or a view in it, that reads other files."""
     what = _first(error).removeprefix("Permission Error: ").partition(" - ")[0]
-    return replace(sql.refused(place, query, f"it reaches beyond its database: {what}"), hint=ALLOW)
+    return replace(sql.refused(location, query, f"it reaches beyond its database: {what}"), hint=ALLOW)
 
 
 def _reads(connection: Any, query: str) -> bool:
@@ -120,7 +120,7 @@ def _reads(connection: Any, query: str) -> bool:
     return len(statements) == 1 and bool(statements[0].type == duckdb.StatementType.SELECT)
 
 
-def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
+def check_duckdb(query: str, location: str, *, allow_files: bool = False) -> None:
     """Parse a query; without the package duckdb nothing is checked."""
     if find_spec("duckdb") is None:
         return
@@ -131,11 +131,11 @@ def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
                 with suppress(duckdb.CatalogException, duckdb.BinderException):  # its tables are missing
                     connection.execute(f"EXPLAIN {query}")
     except duckdb.PermissionException as error:
-        raise _confined(place, query, error) from error
+        raise _confined(location, query, error) from error
     except duckdb.Error as error:
-        raise sql.refused(place, query, _first(error)) from error
+        raise sql.refused(location, query, _first(error)) from error
     if not reads:
-        raise sql.refused(place, query, sql.ONLY_READS)
+        raise sql.refused(location, query, sql.ONLY_READS)
 
 
 def _tables(connection: Any) -> dict[str, str]:

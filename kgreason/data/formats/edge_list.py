@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from kgreason.base.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.base.errors import DataError
-from kgreason.data.fact_columns import TextColumn, check_weight, first_with, pieces, texts, write_lines
+from kgreason.data.fact_columns import TextColumn, check_weight, first_with, row_ranges, texts, write_lines
 from kgreason.data.formats.vertex_names import labelled, numbered, write_entries
 from kgreason.data.raw_table import Column, Raw, decoded, open_bytes, read_block, whole_lines
 from kgreason.data.source_options import Options, delimiter_of
@@ -158,11 +158,11 @@ def write_edges(path: Path, facts: Facts, predicate: str, _: Sequence[str], targ
     if delimiter in "\r\n%#\"'\\":
         raise DataError(file, f"option delimiter cannot be {delimiter!r}", hint="for instance delimiter=tab")
     with path.open("wb") as stream:
-        for rows in pieces(facts, predicate):
+        for rows in row_ranges(facts, predicate):
             columns: list[TextColumn | str] = []
-            for place, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
+            for position, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
                 column = texts(kind, data[rows], facts)
-                _check(file, column, delimiter, first=place == 0)
+                _check(file, column, delimiter, first=position == 0)
                 columns += [column, delimiter]
             write_lines(stream, columns[:-1])
 

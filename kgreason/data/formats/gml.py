@@ -16,7 +16,7 @@ from html.entities import html5
 from pathlib import Path
 
 from kgreason.base.errors import DataError
-from kgreason.data.fact_columns import WEIGHTS, TextColumn, pieces, write_lines
+from kgreason.data.fact_columns import WEIGHTS, TextColumn, row_ranges, write_lines
 from kgreason.data.fact_columns import texts as cells
 from kgreason.data.formats.graphml import ID, LABEL, LINE, SOURCE, TARGET, WEIGHT, GraphBuilder
 from kgreason.data.formats.vertex_names import named, vertices_of
@@ -136,7 +136,7 @@ def write_gml(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
         stream.writelines(
             f'  node [ id {i} label "{_escaped(name)}" ]\n'.encode() for i, name in enumerate(found.names, 1)
         )
-        for rows in pieces(facts, predicate) if table.arity > 1 else ():
+        for rows in row_ranges(facts, predicate) if table.arity > 1 else ():
             source, end = found.columns(rows)
             line: list[TextColumn | str] = ["  edge [ source ", source, " target ", end]
             for key, kind, data in zip(keys, table.kinds[2:], table.columns[2:], strict=True):
@@ -162,7 +162,7 @@ def _escaped(words: str) -> str:
 def _keys(names: Sequence[str]) -> list[str]:
     """Edge keys of the columns after the ends: letters and digits, avoiding reserved keys."""
     keys = list(_TAKEN)
-    for place, name in enumerate(names[3:], 4):
+    for position, name in enumerate(names[3:], 4):
         bare = _ODD.sub("", name)
-        keys.append(_ODD.sub("", free(bare if bare[:1].isalpha() else f"c{place}", keys)))
+        keys.append(_ODD.sub("", free(bare if bare[:1].isalpha() else f"c{position}", keys)))
     return ["weight", *keys[len(_TAKEN) :]][: max(0, len(names) - 2)]

@@ -37,7 +37,7 @@ from kgreason.language.values import Value
 ID, LABEL, SOURCE, TARGET, WEIGHT = "\0id", "\0label", "\0source", "\0target", "\0weight"
 UNDIRECTED, LINE = "\0undirected", "\0line"
 # nodes or edges that are Python objects at a time: as dictionaries, 10,000,000 edges take 4 GB
-PIECE = 1 << 15
+BATCH = 1 << 15
 _DECLARED = {
     **dict.fromkeys(("int", "long"), "int64"),
     **dict.fromkeys(("float", "double"), "double"),
@@ -64,7 +64,7 @@ class GraphBuilder:
         """Add a ``node`` or ``edge`` row: texts by attribute, `ID` or `SOURCE` and `TARGET`, and `LINE`."""
         rows = self._rows[kind]
         rows.append(row)
-        if len(rows) == PIECE:
+        if len(rows) == BATCH:
             self._flush(kind)
 
     def _flush(self, kind: str) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from kgreason.base.arrays import arrow_csv, as_arrow, as_numpy, pa, pc, strings
 from kgreason.base.errors import DataError
-from kgreason.data.fact_columns import pieces, texts, typed_array
+from kgreason.data.fact_columns import row_ranges, texts, typed_array
 from kgreason.data.formats.delimited import line_of, read_columns, records
 from kgreason.data.formats.vertex_names import named, vertices_of
 from kgreason.data.raw_table import Column, Raw, no_file
@@ -320,11 +320,11 @@ def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
     if table.arity == 1:
         write_nodes(path, facts, predicate, names, target)
         return
-    properties = [_property(facts, place, names, predicate) for place in range(2, table.arity)]
+    properties = [_property(facts, position, names, predicate) for position in range(2, table.arity)]
     header = [":START_ID", ":END_ID", *(head for head, _ in properties), ":TYPE"]
 
     def rows() -> Iterator[list[Column]]:
-        for some in pieces(facts, predicate):
+        for some in row_ranges(facts, predicate):
             data = list(zip(table.kinds, (column[some] for column in table.columns), strict=True))
             cells = [texts(kind, codes, facts) for kind, codes in data[:2]]
             for (kind, codes), (_, form) in zip(data[2:], properties, strict=True):
@@ -344,7 +344,7 @@ def write_nodes(path: Path, facts: Facts, predicate: str, _: Sequence[str], targ
 
 def _write(path: Path, header: Sequence[str], parts: Iterator[Sequence[Column]]) -> None:
     """Write columns in parts; numbers are unquoted, text is quoted."""
-    names = [str(place) for place in range(len(header))]
+    names = [str(position) for position in range(len(header))]
     options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed")
     with path.open("wb") as stream:
         stream.write((",".join(header) + "\n").encode())
@@ -357,11 +357,11 @@ def _same(words: str, count: int) -> Column:
 
 
 def _property(
-    facts: Facts, place: int, names: Sequence[str], predicate: str
+    facts: Facts, position: int, names: Sequence[str], predicate: str
 ) -> tuple[str, Callable[[Value], str]]:
     """Header cell, and a function that formats values."""
-    name, table = _ODD.sub("_", names[place]), facts.tables[predicate]
-    kind, data = table.kinds[place], table.columns[place]
+    name, table = _ODD.sub("_", names[position]), facts.tables[predicate]
+    kind, data = table.kinds[position], table.columns[position]
     if kind in (Kind.LIST, Kind.SET, Kind.ANY):
         element = _element(decode(kind, np.unique(data), facts.symbols))
         if element:

@@ -26,7 +26,7 @@ from kgreason.base.arrays import Lazy, arrow_csv, pa, pc
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.base.interrupts import stoppable
 from kgreason.base.printable import hidden
-from kgreason.data.fact_columns import NESTED, columns_of, json_text, whole_pieces
+from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, json_text
 from kgreason.data.formats.sql import ONLY_READS, Writer, dotted, extra, quoted, refused, resolved
 from kgreason.data.raw_table import BLOCK, Column, Raw
 from kgreason.data.row_conditions import condition
@@ -156,8 +156,8 @@ def _cause(error: Exception) -> tuple[str, str | None]:
     return reason + (f" ({hidden(detail)})" if detail else ""), hint
 
 
-def read_postgresql(_: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query written at `place`, in a read-only transaction."""
+def read_postgresql(_: Path, options: Options, query: str | None = None, location: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query written at `location`, in a read-only transaction."""
     where = address(options.connection)
     with _connected(options.connection, where) as connection:
         info = connection.info  # includes the defaults of libpq
@@ -167,14 +167,14 @@ def read_postgresql(_: Path, options: Options, query: str | None = None, place: 
         connection.read_only = True
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         try:
-            read = partial(_read, connection, where, options, query, place or where)
+            read = partial(_read, connection, where, options, query, location or where)
             return stoppable(read, partial(_give_up, connection))
         except psycopg.Error as error:
             reason, hint = _cause(error)
             raise DataError(where, reason, hint=hint) from None
 
 
-def _read(connection: Any, where: str, options: Options, query: str | None, place: str) -> Raw:
+def _read(connection: Any, where: str, options: Options, query: str | None, location: str) -> Raw:
     settings = {"datestyle": "ISO, YMD", "timezone": "UTC", "extra_float_digits": "1"}
     if options.schema:
         settings["search_path"] = quoted(options.schema)
@@ -182,13 +182,13 @@ def _read(connection: Any, where: str, options: Options, query: str | None, plac
         connection.execute("SELECT set_config(%s, %s, true)", setting)
     tables = _tables(connection, options.schema)
     if query is not None:
-        return _query(connection, place, query, {*tables.values()})
+        return _query(connection, location, query, {*tables.values()})
     name = resolved(where, options.table, tables, "say database= and schema=, if the tables are elsewhere")
-    place, rows = f"{where} table {name}", dotted(name, options.schema)
+    location, rows = f"{where} table {name}", dotted(name, options.schema)
     if options.where is not None:
         names, _ = _typed_columns(connection, rows)
-        rows = f"(SELECT * FROM {rows} WHERE {condition(place, options.where, names, escaped=True)})"
-    return _fetched(connection, place, rows)
+        rows = f"(SELECT * FROM {rows} WHERE {condition(location, options.where, names, escaped=True)})"
+    return _fetched(connection, location, rows)
 
 
 def _tables(connection: Any, schema: str | None) -> dict[str, str]:
@@ -200,30 +200,30 @@ def _tables(connection: Any, schema: str | None) -> dict[str, str]:
     return {**names, **{name: name for name in names.values()}}
 
 
-def _query(connection: Any, place: str, query: str, tables: Collection[str]) -> Raw:
-    text = one_select(query, place, tables)
+def _query(connection: Any, location: str, query: str, tables: Collection[str]) -> Raw:
+    text = one_select(query, location, tables)
     try:
-        return _fetched(connection, place, f"(\n{text}\n)")
+        return _fetched(connection, location, f"(\n{text}\n)")
     except psycopg.OperationalError:
         raise
     except psycopg.Error as error:
         reason = ONLY_READS if error.sqlstate == _READ_ONLY else _cause(error)[0]
-        raise refused(place, query, reason, tables) from None
+        raise refused(location, query, reason, tables) from None
 
 
-def one_select(query: str, place: str, tables: Collection[str] = ()) -> str:
+def one_select(query: str, location: str, tables: Collection[str] = ()) -> str:
     """The single statement of a query, without a trailing semicolon."""
     first, end = "", len(query)
     for token in _TOKEN.finditer(query):
         if token["blank"]:
             continue
         if end < len(query):
-            raise refused(place, query, ONLY_READS, tables)
+            raise refused(location, query, ONLY_READS, tables)
         first = first or token[0].lower()
         if token["end"]:
             end = token.start()
     if first not in _READS:
-        raise refused(place, query, ONLY_READS, tables)
+        raise refused(location, query, ONLY_READS, tables)
     return query[:end]
 
 
@@ -409,9 +409,9 @@ def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
     """Facts as CSV for COPY; all values are quoted, since unquoted empty fields are NULL; lists and sets are JSON."""
     style = arrow_csv.WriteOptions(include_header=False, quoting_style="all_valid")
     names = [str(i) for i in range(facts.tables[predicate].arity)]
-    for piece in whole_pieces(facts, predicate):
+    for chunk in fact_chunks(facts, predicate):
         stream = io.BytesIO()
-        columns = columns_of(piece, predicate, NESTED, json_text)
+        columns = columns_of(chunk, predicate, NESTED, json_text)
         arrow_csv.write_csv(pa.Table.from_arrays(columns, names), stream, style)
         yield stream.getvalue()
 

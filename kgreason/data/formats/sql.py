@@ -58,12 +58,12 @@ def resolved(file: str, table: str | None, tables: Mapping[str, str], hint: str 
     raise DataError(file, f"there is no table {table!r}", hint=means + there)
 
 
-def refused(place: str, query: str, reason: str, tables: Collection[str] = ()) -> DataError:
-    """Error for a query that fails; `place` is the location of the query, or its database."""
+def refused(location: str, query: str, reason: str, tables: Collection[str] = ()) -> DataError:
+    """Error for a query that fails; `location` is that of the query, or its database."""
     words = " ".join(query.split())
     shown = words if len(words) <= 100 else words[:97] + "..."
     there = f"the tables are {_listed(tables)}" if tables else None
-    return DataError(place, f"the query `{shown}` fails: {reason}", hint=there)
+    return DataError(location, f"the query `{shown}` fails: {reason}", hint=there)
 
 
 def _listed(names: Collection[str]) -> str:
@@ -89,8 +89,8 @@ def extra(package: str, name: str, file: Path | str) -> ModuleType:
     try:
         return importlib.import_module(package)
     except ImportError:  # the package, or a system library that it needs, is missing
-        places = "servers" if name in SERVERS else "files"
-        what = f"{name} {places} need the package {package}, which is not installed"
+        kinds = "servers" if name in SERVERS else "files"
+        what = f"{name} {kinds} need the package {package}, which is not installed"
         raise DataError(str(file), what, hint=f"pip install '.[{name}]' in a checkout of kgreason") from None
 
 

@@ -26,7 +26,7 @@ from kgreason.data.raw_table import Column, Raw, no_file
 from kgreason.data.row_conditions import condition
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
-from kgreason.data.value_conversion import LARGEST, PIECE, SMALLEST, CastError, Gathered, Large, Objects
+from kgreason.data.value_conversion import BATCH, LARGEST, SMALLEST, CastError, Gathered, Large, Objects
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.values import read_date
 
@@ -51,8 +51,8 @@ _TYPES = {
 }
 
 
-def read_sqlite(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query written at `place`.
+def read_sqlite(path: Path, options: Options, query: str | None = None, location: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query written at `location`.
 
     Columns declared as boolean, date or JSON are read as truth values, dates and lists, if all their values are 0 or 1,
     ISO dates, or lists.
@@ -67,7 +67,7 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
                 _table, connection, str(file), sql.resolved(str(file), table, tables), options.where
             )
         else:
-            read = partial(_query, connection, place or str(file), query, tables)
+            read = partial(_query, connection, location or str(file), query, tables)
         return stoppable(read, connection.interrupt)
 
 
@@ -114,7 +114,7 @@ def _table(connection: sqlite3.Connection, file: str, table: str, where: str | N
     return _fetched(connection, file, rows, declared)
 
 
-def _query(connection: sqlite3.Connection, place: str, query: str, tables: Collection[str]) -> Raw:
+def _query(connection: sqlite3.Connection, location: str, query: str, tables: Collection[str]) -> Raw:
     refusals: list[int] = []
 
     def authorize(action: int, *_: object) -> int:
@@ -126,29 +126,29 @@ def _query(connection: sqlite3.Connection, place: str, query: str, tables: Colle
 
     connection.set_authorizer(authorize)
     try:
-        return _fetched(connection, place, query, ())
+        return _fetched(connection, location, query, ())
     except (
         sqlite3.DatabaseError,
         sqlite3.Warning,
     ) as error:  # Warning: several statements, in Python 3.11
         if not refusals and type(error) is sqlite3.DatabaseError:
             raise
-        raise sql.refused(place, query, sql.ONLY_READS if refusals else str(error), tables) from error
+        raise sql.refused(location, query, sql.ONLY_READS if refusals else str(error), tables) from error
 
 
-def check_sqlite(query: str, place: str) -> None:
+def check_sqlite(query: str, location: str) -> None:
     """Parse a query without its tables."""
     words = _COMMENT.sub(" ", query).split(None, 1)
     if words and words[0].lower() == "explain":
         return
     if words and words[0].lower() in _WRITES:
-        raise sql.refused(place, query, sql.ONLY_READS)
+        raise sql.refused(location, query, sql.ONLY_READS)
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.execute(f"EXPLAIN {query}")
         except (sqlite3.Error, sqlite3.Warning) as error:
             if "syntax error" in str(error) or "one statement" in str(error):
-                raise sql.refused(place, query, str(error)) from error
+                raise sql.refused(location, query, str(error)) from error
 
 
 def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Sequence[str]) -> Raw:
@@ -158,8 +158,8 @@ def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Se
     names = tuple(d[0] for d in cursor.description)
     cells = [Gathered() for _ in names]
     rows = map(_looked_at, cursor)
-    while piece := list(islice(rows, PIECE)):
-        for column, values in zip(cells, zip(*piece, strict=True), strict=True):
+    while batch := list(islice(rows, BATCH)):
+        for column, values in zip(cells, zip(*batch, strict=True), strict=True):
             column.add(values)
     types = declared if len(declared) == len(names) else [""] * len(names)
     columns = []

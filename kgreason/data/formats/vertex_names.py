@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from kgreason.base.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.base.errors import DataError
-from kgreason.data.fact_columns import TextColumn, numbers, pieces, write_lines
+from kgreason.data.fact_columns import TextColumn, numbers, row_ranges, write_lines
 from kgreason.data.raw_table import Column, Raw, decoded, whole_lines
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
@@ -82,11 +82,11 @@ def _folded(names: Column) -> Column:
 def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
     """Groups of distinct names that differ only in white space or character width."""
     names = pa.array(labels, pa.large_string()).unique()
-    places = as_numpy(_folded(names).dictionary_encode().indices)
-    shared = np.flatnonzero(np.bincount(places)[places] > 1) if len(places) else places  # usually empty
+    codes = as_numpy(_folded(names).dictionary_encode().indices)
+    shared = np.flatnonzero(np.bincount(codes)[codes] > 1) if len(codes) else codes  # usually empty
     groups: dict[int, list[str]] = {}
-    for place, name in zip(places[shared].tolist(), names.take(as_arrow(shared)).to_pylist(), strict=True):
-        groups.setdefault(place, []).append(name)
+    for code, name in zip(codes[shared].tolist(), names.take(as_arrow(shared)).to_pylist(), strict=True):
+        groups.setdefault(code, []).append(name)
     return [tuple(group) for group in groups.values()]
 
 
@@ -193,22 +193,22 @@ def _absent(column: Column) -> Column:
 def _renamed(raw: Raw, names: Column, attribute: str) -> Raw:
     """Replace ids by names, in the edges and as the key of the vertices."""
     assert raw.vertices is not None
-    ends = (names.take(place) for place in ends_of(raw, raw.vertices))
+    ends = (names.take(rows) for rows in ends_of(raw, raw.vertices))
     vertices = replace(raw.vertices, key=(attribute, names))
     return replace(raw, columns=(*ends, *raw.columns[2:]), vertices=vertices)
 
 
 def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
     """Vertex row numbers of the two ends of each edge."""
-    ids, places = vertices.columns[0], []
+    ids, found = vertices.columns[0], []
     for end in raw.columns[:2]:
-        places.append(pc.index_in(end.cast(ids.type), value_set=ids))
-        row = pc.index(places[-1].is_null(), True).as_py()
+        found.append(pc.index_in(end.cast(ids.type), value_set=ids))
+        row = pc.index(found[-1].is_null(), True).as_py()
         if row >= 0:
             file = Path(vertices.file).name
             message = f"the edge ends at {end[row].as_py()!r}, which is no vertex of {file}"
             raise raw.error(row, message, hint="declare the vertex, or take the edge out")
-    return places
+    return found
 
 
 def called(raw: Raw, options: Options) -> Raw:
@@ -292,8 +292,8 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
     for kind, data in zip(table.kinds[:2], table.columns[:2], strict=True):
         encoded = as_arrow(np.ascontiguousarray(data)).dictionary_encode()
         values = decode(kind, as_numpy(encoded.dictionary), facts.symbols)
-        places = [number.setdefault(text(value), len(number) + 1) for value in values]
-        ends.append(np.array(places, dtype=np.int64)[as_numpy(encoded.indices)])
+        vertices = [number.setdefault(text(value), len(number) + 1) for value in values]
+        ends.append(np.array(vertices, dtype=np.int64)[as_numpy(encoded.indices)])
     for name in target.vertices:
         number.setdefault(name, len(number) + 1)
     odd = next((name for name in number if not name.strip(whitespace)), None)
@@ -344,7 +344,7 @@ def write_labels(path: Path, facts: Facts, predicate: str, _: Sequence[str], tar
 def write_entries(stream: IO[bytes], facts: Facts, predicate: str, found: Vertices) -> None:
     """Write one line per fact: its two vertex numbers and its further values, separated by blanks."""
     table = facts.tables[predicate]
-    for rows in pieces(facts, predicate):
+    for rows in row_ranges(facts, predicate):
         source, target = found.columns(rows)
         line: list[TextColumn | str] = [source, " ", target]
         for kind, data in zip(table.kinds[2:], table.columns[2:], strict=True):
