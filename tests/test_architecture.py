@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 
 import kgreason
-from kgreason.data.format_list import READERS
+from kgreason.data.format_list import FUNCTIONS
 
 PACKAGE = Path(kgreason.__file__).resolve().parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -169,7 +169,7 @@ def test_nothing_is_imported_by_tests_alone() -> None:
         for name in ("kgreason.__init__", "kgreason.people.__init__", "kgreason.links.__init__")
     }
     public = {target.rpartition(".")[0] for path in stubs.values() for target in imports(path)}
-    named = {f"kgreason.data.formats.{place.partition('.')[0]}" for place in READERS.values()}
+    named = {f"kgreason.data.formats.{functions.read.partition('.')[0]}" for functions in FUNCTIONS.values()}
     faces = {m for m in modules() if room(m) in ("cli", "estimators", "notebook", "reporting", "__main__")}
     roots = (public | named | faces | {"kgreason.language.highlighter"}) & modules().keys()
     files = {name for name, path in modules().items() if path.stem != "__init__"}

@@ -41,7 +41,7 @@ LIMITS = options.DEPTH, options.ROUNDS, options.MEMORY_LIMIT, options.FUNCTIONS
 )
 def check(files: list[Path], explain: bool, functions: list[Path] | None, as_json: bool) -> int:
     """Print what is wrong with rule files, their fragment, whether they commute, and what anonymize would refuse."""
-    from kgreason.data.target_checks import examine_whole
+    from kgreason.data.fact_writing import examine_whole
     from kgreason.reasoning.api import load_functions
 
     for file in functions or ():
@@ -218,8 +218,7 @@ def reason(
     """Derive facts from rules and data."""
     from kgreason.base.memory import limited
     from kgreason.cli.terminal import print_facts, print_profile, print_stats, progress
-    from kgreason.data.fact_writing import write_facts, write_targets
-    from kgreason.data.target_checks import check_outputs
+    from kgreason.data.fact_writing import check_outputs, write_facts, write_targets
     from kgreason.engine.limits import Limits
     from kgreason.engine.statistics import Recorder
     from kgreason.reasoning import api

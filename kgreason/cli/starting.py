@@ -48,7 +48,7 @@ def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int
     Of one table with a line per person and no edges, a schema (.toml) is written instead.
     """
     from kgreason.base.atomic_files import replacing
-    from kgreason.data.init.first_files import start
+    from kgreason.data.first_files import start
 
     made = start(tables, out)
     check_free(made.file, force)

@@ -12,9 +12,23 @@ import numpy.typing as npt
 
 from kgreason.base.arrays import as_arrow, pa, pc
 from kgreason.base.cores import each
-from kgreason.data import text_conversion
 from kgreason.data.predicate_rows import Selected, Shape
 from kgreason.data.raw_table import Column
+from kgreason.data.text_conversion import (
+    ABSENT,
+    COMMA_NUMBER,
+    DECIMAL_COMMA,
+    DECIMAL_POINT,
+    INTEGER,
+    MARK,
+    NUMBER,
+    NUMBERS,
+    PLAIN_NUMBERS,
+    all_fit,
+    coded,
+    fits,
+    infer,
+)
 from kgreason.data.value_conversion import (
     EXPECTED,
     LARGE_HINT,
@@ -30,14 +44,12 @@ from kgreason.engine.relations.kinds import Kind
 from kgreason.engine.relations.symbols import Symbols, whole
 from kgreason.language.values import EXACT
 
-_FEW = 3
+_FEW, _PART = 3, 100  # cells that count as few: so many, or one in so many
 _LONG = re.compile(r"^[+-]?[1-9][0-9]{18,}$")
-_PART = 100  # at most one in so many cells counts as few
 _DOLLAR = re.compile(r"\\(.)", re.DOTALL)  # the rule language escapes \$ before a brace, JSON does not
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
-Fresh = Callable[[int], Codes]
-"""Codes of so many labelled nulls that nothing else has."""
+Fresh = Callable[[int], Codes]  # codes of so many labelled nulls that nothing else has
 
 
 def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
@@ -48,31 +60,28 @@ def kinds(tables: Sequence[Selected], shape: Shape) -> tuple[Kind | None, ...]:
     """
     found = []
     for position, kind in enumerate(shape.kinds):
-        seen = {k for t in tables if (k := _seen(t, position)) is not None} if kind is None else {kind}
-        if Kind.ANY in seen:
-            seen = {Kind.ANY}
-        elif kind is None and seen and seen <= {Kind.INT, Kind.DOUBLE}:
-            seen = {Kind.DOUBLE} if len(seen) > 1 or position in shape.percent else seen
-        found.append(next(iter(seen), None) if len(seen) <= 1 else Kind.STRING)
+        inferred = {_inferred(table, position) for table in tables} - {None} if kind is None else {kind}
+        if Kind.ANY in inferred:
+            inferred = {Kind.ANY}
+        elif kind is None and inferred and inferred <= {Kind.INT, Kind.DOUBLE}:
+            inferred = {Kind.DOUBLE} if len(inferred) > 1 or position in shape.percent else inferred
+        found.append(next(iter(inferred), None) if len(inferred) <= 1 else Kind.STRING)
     return tuple(found)
 
 
-def _seen(table: Selected, position: int) -> Kind | None:
+def _inferred(table: Selected, position: int) -> Kind | None:
     """Inferred kind of a column; `None` without values."""
-    if not table.columns:  # empty file without columns
-        return None
-    column = table.present(position)
+    column = table.present(position) if table.columns else ()
     if not len(column):
         return None
     strings = table.raw.typed or table.names[position] in table.raw.texts
-    return Kind.STRING if strings and is_text(column) else text_conversion.infer(column, table.decimal)
+    return Kind.STRING if strings and is_text(column) else infer(column, table.options.decimal)
 
 
 def nullable(tables: Sequence[Selected], shape: Shape) -> frozenset[int]:
     """Positions at which some source has a labelled null."""
-    return frozenset(
-        p for p in range(shape.arity) for t in tables if t.holes is not None and t.holes[p].any()
-    )
+    holes = [table.holes for table in tables if table.holes is not None]
+    return frozenset(p for p in range(shape.arity) for cells in holes if cells[p].any())
 
 
 def typed(
@@ -83,19 +92,9 @@ def typed(
     symbols: Symbols,
     fresh: Fresh,
 ) -> tuple[Codes, ...]:
-    """Encode the columns of a selection.
+    """Encode the columns of a selection; `DataError` at the first value that does not have the kind of its column.
 
-    Parameters
-    ----------
-    kinds
-        Kind of the values at each position.
-    nulls
-        Positions with labelled nulls next to values; encoded as `Kind.ANY`.
-
-    Raises
-    ------
-    DataError
-        At the first value that does not have the kind of its column.
+    Missing cells at the positions `nulls` become labelled nulls; these columns are of kind ANY.
     """
     columns: dict[int, Codes] = {}
     for position, kind in enumerate(kinds):
@@ -123,13 +122,13 @@ def _coded(table: Selected, position: int, kind: Kind, shape: Shape, symbols: Sy
     if kind is Kind.STRING:
         return _strings([column], symbols)[0]
     if kind is Kind.ANY:  # the column has labelled nulls in some source
-        own = _seen(table, position)
+        own = _inferred(table, position)
         if own is None or own is Kind.ANY:
             return interned([whole(v) for v in column], symbols)
         return any_codes(_coded(table, position, own, shape, symbols), own, symbols)
     last = position == shape.arity - 1
-    share = (position in shape.percent or (table.percent and last)) and not (table.ones and last)
-    codes = text_conversion.coded(column, kind, percent=share, decimal=table.decimal)
+    share = (position in shape.percent or (table.options.percent and last)) and not (table.ones and last)
+    codes = coded(column, kind, percent=share, decimal=table.options.decimal)
     if kind is Kind.DOUBLE and shape.kinds[position] is None and not share:
         _check_exact(column, codes.view(np.float64))
     return codes
@@ -147,10 +146,9 @@ def _check_exact(column: Column, found: npt.NDArray[np.float64]) -> None:
 
 def _strings(columns: Sequence[Column], symbols: Symbols) -> list[Codes]:
     """Encode text columns together, since the vertices of two columns mostly coincide."""
-    texts = []
+    texts, large = [], pa.large_string()
     for column in columns:
         bare = not isinstance(column, Objects) and not pa.types.is_timestamp(column.type)
-        large = pa.large_string()
         texts.append(column.cast(large) if bare else pa.array(list(map(text, column.to_pylist())), large))
     return np.split(symbols.load(texts), np.cumsum(list(map(len, texts)))[:-1])
 
@@ -162,12 +160,10 @@ def _collections(column: Column, kind: Kind) -> list[Any]:
     values = [_collection(v, row, kind) for row, v in enumerate(column.to_pylist())]
     if kind is Kind.LIST:
         return [tuple(v) for v in values]
-    mixed = [
-        {int, float} <= {type(e) for e in v} for v in values
-    ]  # if integers and doubles are mixed, all become doubles
+    mixed = ({int, float} <= set(map(type, v)) for v in values)  # all integers and doubles become doubles
     return [
-        frozenset(float(e) if some and type(e) is int else e for e in v)
-        for v, some in zip(values, mixed, strict=True)
+        frozenset(float(e) if doubles and type(e) is int else e for e in v)
+        for v, doubles in zip(values, mixed, strict=True)
     ]
 
 
@@ -194,25 +190,21 @@ def interned(values: Sequence[Any], symbols: Symbols) -> Codes:
 
 
 def _misfit(table: Selected, shape: Shape, position: int, error: CastError) -> Exception:
-    """Error for a value that does not have the kind of its column, with a hint."""
     raw, name = table.raw, table.names[position]
-    row = int(table.rows[table.place(position, error.row)])
+    row = int(table.rows[table.row_of(position, error.row)])
     several = f" ({error.count:,} such cells)" if error.count > 1 else ""
     hint, mark = error.hint, error.value.strip()
     headed = not raw.graph or not (raw.memory or raw.typed or raw.vertices is not None)
     few = 2 * error.count <= len(table.rows)
-    if raw.memory and hint == text_conversion.DECIMAL_COMMA:
+    if raw.memory and hint == DECIMAL_COMMA:
         hint = f"if the comma is the decimal point: df[{name!r}].str.replace(',', '.')"
     elif hint is None and row == 0 and not raw.named and headed:
         line = "row holds names, leave it out" if raw.memory else "line holds names, say useHeaders=true"
         hint = f"if the first {line}"
-    elif hint is None and few and not (raw.memory or raw.typed) and text_conversion.MARK.fullmatch(mark):
-        say = (
-            f"nullString={mark} and missing=skip leave such rows out"
-            if shape.edge
-            else f"say nullString={mark}"
-        )
-        hint = f"if it stands for a missing value, {say}"
+    elif hint is None and few and not (raw.memory or raw.typed) and MARK.fullmatch(mark):
+        hint = f"if it stands for a missing value, say nullString={mark}"
+        if shape.edge:
+            hint = f"if it stands for a missing value, nullString={mark} and missing=skip leave such rows out"
     return raw.error(row, f"{error.value!r} is not {error.expected}{several}", name, hint)
 
 
@@ -240,55 +232,46 @@ def almost_numbers(table: Selected, shape: Shape) -> tuple[str, ...]:
     """Notes about columns that are read as text because of a few cells."""
     if table.raw.typed or not table.columns:
         return ()
-    said = (_said(table, shape, p) for p in range(shape.arity) if shape.kinds[p] is None)
-    return tuple(note for note in said if note)
+    notes = (_almost_number(table, shape, p) for p in range(shape.arity) if shape.kinds[p] is None)
+    return tuple(note for note in notes if note)
 
 
-def _said(table: Selected, shape: Shape, position: int) -> str | None:
+def _almost_number(table: Selected, shape: Shape, position: int) -> str | None:
     column = table.present(position)
     raw, name = table.raw, table.names[position]
     if name in raw.texts:
         return None
-    if (value := _other_point(column, table.decimal)) is not None:
-        cure = text_conversion.DECIMAL_POINT if table.decimal == "," else text_conversion.DECIMAL_COMMA
+    if (value := _other_point(column, table.options.decimal)) is not None:
+        cure = DECIMAL_POINT if table.options.decimal == "," else DECIMAL_COMMA
         return f"{raw.file}: column {name!r} is text, as {value!r} is; {cure}"
-    odd = _odd_cells(column, table.decimal)
+    odd = _odd_cells(column, table.options.decimal)
     if not len(odd):
         return None
     value = column[int(odd[0])].as_py()
-    row = int(table.rows[table.place(position, int(odd[0]))])
+    row = int(table.rows[table.row_of(position, int(odd[0]))])
     line = raw.line(row)
     where = f"row {row + 1}" if line is None else f"line {line}"
     others = f" (and {len(odd) - 1:,} other{'s' * (len(odd) > 2)})" if len(odd) > 1 else ""
     mark = value.strip()
     # a name among integers occurs once; markers of missing values occur more often
     once = sum(column[int(cell)].as_py().strip() == mark for cell in odd) == 1
-    word = any(c.isalpha() for c in mark) and not text_conversion.ABSENT.fullmatch(mark)
-    if (
-        word
-        and once
-        and int(text_conversion.fits(column, text_conversion.INTEGER).sum()) == len(column) - len(odd)
-    ):
-        return (
-            f"{raw.file}: the whole column {name!r} is read as text because of {value!r} in {where}{others}; "
-            f'@mapping("{shape.predicate}", {position}, "{name}", "string") says that it is meant, '
-            '"int" makes that an error'
-        )
+    word = any(c.isalpha() for c in mark) and not ABSENT.fullmatch(mark)
+    if word and once and int(fits(column, INTEGER).sum()) == len(column) - len(odd):
+        mapping = f'@mapping("{shape.predicate}", {position}, "{name}", "string")'
+        why = f"the whole column {name!r} is read as text because of {value!r} in {where}{others}"
+        return f'{raw.file}: {why}; {mapping} says that it is meant, "int" makes that an error'
     mapped, does = "double", "makes that an error"
     if _LONG.fullmatch(mark):
         where += ", a number of more than 18 digits"
         exact = int64(mark) is not None
         mapped, does = ("int", "reads it exactly") if exact else ("double", "rounds it")
     mapping = f'@mapping("{shape.predicate}", {position}, "{name}", "{mapped}") {does}'
-    marks = not raw.memory and text_conversion.MARK.fullmatch(mark)
+    marks = not raw.memory and MARK.fullmatch(mark)
     marked = f"nullString={mark} makes such cells missing; " if marks else ""
-    if table.decimal != "," and "," in mark and re.match(text_conversion.COMMA_NUMBER, mark):
-        no_points = (
-            text_conversion.fits(column, text_conversion.NUMBER)
-            <= text_conversion.fits(column, text_conversion.COMMA_NUMBER)
-        ).all()
-        marked = f"{text_conversion.DECIMAL_COMMA}; " if no_points else ""
-    elif table.decimal == "," and re.match(text_conversion.NUMBER, mark) and not _LONG.fullmatch(mark):
+    if table.options.decimal != "," and "," in mark and re.match(COMMA_NUMBER, mark):
+        no_points = (fits(column, NUMBER) <= fits(column, COMMA_NUMBER)).all()
+        marked = f"{DECIMAL_COMMA}; " if no_points else ""
+    elif table.options.decimal == "," and re.match(NUMBER, mark) and not _LONG.fullmatch(mark):
         marked = "with decimal=, points group thousands; "
     return f"{raw.file}: column {name!r} is text because of {value!r} in {where}{others}; {marked}{mapping}"
 
@@ -297,65 +280,42 @@ def _other_point(column: Column, decimal: str) -> str | None:
     """First number with the other decimal separator, if the column holds only such and plain numbers."""
     if not is_text(column) or not len(column):
         return None
-    own, other = (
-        (text_conversion.COMMA_NUMBER, text_conversion.NUMBER)
-        if decimal == ","
-        else (text_conversion.NUMBER, text_conversion.COMMA_NUMBER)
-    )
-    if not text_conversion.all_fit(column, other):
+    if not all_fit(column, NUMBER if decimal == "," else COMMA_NUMBER):
         return None
-    odd = np.flatnonzero(~text_conversion.fits(column, own))
+    odd = np.flatnonzero(~fits(column, NUMBERS[decimal]))
     return None if not len(odd) else str(column[int(odd[0])].as_py())
 
 
 def _odd_cells(column: Column, decimal: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Rows of the few non-numeric cells; digits with leading zeros, or more than 18 digits, are names."""
     none = np.empty(0, dtype=np.intp)
-    if not is_text(column) or not len(column) or text_conversion.infer(column, decimal) is not Kind.STRING:
+    if not is_text(column) or not len(column) or infer(column, decimal) is not Kind.STRING:
         return none
-    plain, number = (
-        (text_conversion.COMMA_PLAUSIBLE, text_conversion.COMMA_NUMBER)
-        if decimal == ","
-        else (text_conversion.PLAUSIBLE, text_conversion.NUMBER)
-    )
     most = min(max(_FEW, len(column) // _PART), len(column) // 2)
-    if np.count_nonzero(~text_conversion.fits(column.slice(0, 2 * most + 1), plain)) > most:
+    if np.count_nonzero(~fits(column.slice(0, 2 * most + 1), PLAIN_NUMBERS[decimal])) > most:
         return none  # early exit: most name columns are decided by a sample
-    numbers = text_conversion.fits(column, plain)
+    numbers = fits(column, PLAIN_NUMBERS[decimal])
     odd = np.flatnonzero(~numbers)
-    few = len(odd) <= most
-    return (
-        odd
-        if few
-        and bool(
-            (
-                text_conversion.fits(column, number) == numbers | text_conversion.fits(column, _LONG.pattern)
-            ).all()
-        )
-        else none
-    )
+    if len(odd) > most or (fits(column, NUMBERS[decimal]) != numbers | fits(column, _LONG.pattern)).any():
+        return none
+    return odd
 
 
 def remarks(table: Selected, kinds: Sequence[Kind], shape: Shape) -> tuple[str, ...]:
-    """Notes about ambiguous cells: names with surrounding blanks, percentages among plain numbers.
-
-    Parameters
-    ----------
-    kinds
-        Kind of the values at each position.
-    """
+    """Notes about ambiguous cells: names with surrounding blanks, percentages among plain numbers."""
     if not table.columns:
         return ()
 
+    notes = {Kind.STRING: _padded, Kind.DOUBLE: _percentages}
+
     def remark(position: int) -> str | None:
-        if kinds[position] is Kind.STRING:
-            return _padded(table, position)
-        return _percentages(table, position, shape) if kinds[position] is Kind.DOUBLE else None
+        note = notes.get(kinds[position])
+        return note(table, position, shape) if note else None
 
-    return tuple(note for note in each(remark, range(len(kinds))) if note)
+    return tuple(filter(None, each(remark, range(len(kinds)))))
 
 
-def _padded(table: Selected, position: int) -> str | None:
+def _padded(table: Selected, position: int, _: Shape) -> str | None:
     column = table.present(position)
     if not is_text(column):
         return None
@@ -376,7 +336,7 @@ def _padded(table: Selected, position: int) -> str | None:
 def _percentages(table: Selected, position: int, shape: Shape) -> str | None:
     """Note about a column that mixes percentages and plain numbers without the option ``percent``."""
     column = table.present(position)
-    stated = position in shape.percent or (table.percent and position == shape.arity - 1)
+    stated = position in shape.percent or (table.options.percent and position == shape.arity - 1)
     if stated or not is_text(column):
         return None
     marked = pc.sum(pc.ends_with(pc.ascii_rtrim_whitespace(column), "%")).as_py() or 0

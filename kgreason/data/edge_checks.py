@@ -1,11 +1,10 @@
-"""Edges as read: reversal, scaling, self-loop removal, and checks of weights and column names."""
+"""Edges as read: reversal, scaling, and checks of weights and column names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,6 @@ from kgreason.base.errors import DataError
 from kgreason.base.progress import Progress
 from kgreason.data.formats.delimited import NUMBER
 from kgreason.data.raw_table import Raw
-from kgreason.data.source_options import Options
 from kgreason.engine.relations.fact_tables import Codes
 from kgreason.engine.relations.symbols import Symbols
 
@@ -26,17 +24,7 @@ _HALF = float(np.finfo(np.float64).max) / 2
 
 @dataclass(frozen=True)
 class Rows:
-    """Typed rows with their position in the source table.
-
-    Attributes
-    ----------
-    columns
-        Codes, one array per column.
-    raw
-        The source table.
-    rows
-        Row number in `raw`, int64.
-    """
+    """Typed rows: codes by column, the source table, and the row number in it of each row (int64)."""
 
     columns: tuple[Codes, ...]
     raw: Raw
@@ -50,19 +38,11 @@ class Rows:
         return Rows(tuple(c[keep] for c in self.columns), self.raw, self.rows[keep])
 
 
-def loopless(rows: Rows) -> Rows:
-    """Remove self-loops."""
-    return rows.take(rows.columns[0] != rows.columns[1])
-
-
-def both_ways(rows: Rows, options: Options) -> Rows:
-    """Append the reverse of undirected edges (of all edges with `symmetric`), except self-loops."""
-    undirected = rows.raw.undirected
-    if options.symmetric is False or (options.symmetric is None and undirected is None):
-        return rows
+def both_ways(rows: Rows, *, every: bool) -> Rows:
+    """Append the reverse of undirected edges (of `every` edge), except self-loops."""
     mark = rows.columns[0] != rows.columns[1]
-    if options.symmetric is None and undirected is not None:
-        mark &= undirected[rows.rows]
+    if not every and rows.raw.undirected is not None:
+        mark &= rows.raw.undirected[rows.rows]
     back = rows.take(mark)
     reverse = (back.columns[1], back.columns[0], *back.columns[2:])
     columns = tuple(np.concatenate(pair) for pair in zip(rows.columns, reverse, strict=True))
@@ -72,12 +52,8 @@ def both_ways(rows: Rows, options: Options) -> Rows:
 def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float64]:
     """Scale weights to [0,1]; if all are equal, ``minmax`` maps them to 1.
 
-    Examples
-    --------
-    >>> scaled(np.array([-10.0, 5.0]), "abs").tolist()
-    [1.0, 0.5]
-    >>> scaled(np.array([-10.0, 5.0, -4.0]), "minmax").tolist()
-    [0.0, 1.0, 0.4]
+    >>> scaled(np.array([-10.0, 5.0]), "abs").tolist(), scaled(np.array([-10.0, 5.0, -4.0]), "minmax").tolist()
+    ([1.0, 0.5], [0.0, 1.0, 0.4])
     >>> scaled(np.array([-1e308, 1e308, 0.0]), "minmax").tolist()
     [0.0, 1.0, 0.5]
     """
@@ -93,42 +69,33 @@ def scaled(weights: npt.NDArray[np.float64], scale: str) -> npt.NDArray[np.float
     return np.ones_like(weights) if low == high else (weights - low) / (high - low)
 
 
-class Written(NamedTuple):
-    """Weights of the edges of one predicate written in the rule file, with their locations."""
-
-    weights: Weights
-    spans: Sequence[str]
-
-
 def check_range(
-    edge: str, parts: Sequence[Rows], written: Written, progress: Progress, *, strict: bool
+    edge: str,
+    parts: Sequence[Rows],
+    stated: Weights,
+    spans: Sequence[str],
+    progress: Progress,
+    *,
+    strict: bool,
 ) -> None:
-    """Check that all weights are in [0,1].
+    """Check that all weights are in [0,1]; unless `strict`, weights outside are not an error, but reported.
 
-    Parameters
-    ----------
-    strict
-        Raise an error for a weight outside [0,1]; else report the number of such weights.
-
-    Raises
-    ------
-    DataError
-        At the first weight outside [0,1], if `strict`.
+    The weights `stated` in the rule file have the locations `spans`.
     """
     outside, error, value = 0, None, 0.0
     for rows in (*parts, None):
-        weights = written.weights if rows is None else rows.columns[2].view(np.float64)
+        weights = stated if rows is None else rows.columns[2].view(np.float64)
         odd = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
         outside += len(odd)
         if error is None and len(odd):
             value = float(weights[odd[0]])
             message = f"the weight {value:g} of {edge} is outside [0,1]"
-            error = _error(rows, odd) if rows is not None else DataError(written.spans[odd[0]], message)
+            error = _error(rows, odd) if rows is not None else DataError(spans[odd[0]], message)
     if error is None:
         return
     if strict:
         raise error
-    total = sum(map(len, parts)) + len(written.weights)
+    total = sum(map(len, parts)) + len(stated)
     where = error.file if error.line is None else f"{error.file}:{error.line}"
     help = f" ({error.hint})" if error.hint else ""
     progress.note(
@@ -138,16 +105,13 @@ def check_range(
 
 
 def _error(rows: Rows, odd: npt.NDArray[np.int64]) -> DataError:
-    """Error at the first row with a weight outside [0,1]."""
     raw, weights = rows.raw, rows.columns[2].view(np.float64)
     first = weights[odd[0]]
     shown = f"{first * 100:g} percent" if raw.percent else f"{first:g}"
-    return raw.error(
-        int(rows.rows[odd[0]]),
-        f"the weight {shown} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})",
-        raw.names[2] if len(raw.names) == 3 else None,
-        _remedy(weights, memory=raw.memory, percent=raw.percent),
-    )
+    what = f"the weight {shown} is outside [0,1] ({len(odd)} such row{'s' * (len(odd) != 1)})"
+    column = raw.names[2] if len(raw.names) == 3 else None
+    hint = _remedy(weights, memory=raw.memory, percent=raw.percent)
+    return raw.error(int(rows.rows[odd[0]]), what, column, hint)
 
 
 def _remedy(weights: Weights, *, memory: bool, percent: bool) -> str:
@@ -169,7 +133,7 @@ def _remedy(weights: Weights, *, memory: bool, percent: bool) -> str:
     return f"shares lie between 0 and 1: correct these rows; if the weights are no shares, {other}"
 
 
-def tell_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> None:
+def note_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> None:
     """Report the number of vertex pairs with several weights; rows of `columns` are distinct."""
     source, target = columns[:2]
     numbers = np.sort(source * (target.max(initial=0) + 1) + target)
@@ -183,7 +147,7 @@ def tell_parallel(edge: str, columns: Sequence[Codes], progress: Progress) -> No
     )
 
 
-def tell_sums(
+def note_sums(
     edge: str, bound: float | None, target: Codes, weights: Weights, symbols: Symbols, progress: Progress
 ) -> None:
     """Report vertices whose incoming weights sum to more than ``@incoming_sum`` allows."""
@@ -205,13 +169,7 @@ def tell_sums(
 
 @dataclass(frozen=True)
 class Titles:
-    """Column names of a predicate in a table.
-
-    Attributes
-    ----------
-    doubtful
-        Whether they may be data.
-    """
+    """Column names of a predicate in a table; if `doubtful`, they may be data."""
 
     names: tuple[str, ...]
     raw: Raw
@@ -221,8 +179,6 @@ class Titles:
 def published(found: Sequence[Titles], arity: int) -> tuple[str, ...]:
     """First undoubted column names; a percentage column of weights is renamed to ``share``.
 
-    Examples
-    --------
     >>> read = Raw("own.csv", ("owner", "company", "percent"), (), lambda row: row)
     >>> published([Titles(read.names, read, False)], 3)
     ('owner', 'company', 'share')
@@ -238,27 +194,16 @@ def published(found: Sequence[Titles], arity: int) -> tuple[str, ...]:
 def check_titles(titles: Titles, labels: frozenset[str]) -> None:
     """Check that column names are not data: a release would publish them and lack their edge.
 
-    Parameters
-    ----------
-    labels
-        Vertex labels without surrounding blanks; those that equal a column name suffice.
-
-    Raises
-    ------
-    DataError
-        If a name is a vertex or, in a file, a number.
+    A name must not be a vertex or, in a file, a number. `labels` are the vertex labels, without surrounding blanks, or
+    those of them that equal a column name.
     """
     for name in titles.names:
         number = not titles.raw.memory and NUMBER.fullmatch(name)  # default names of columns in memory
         what = "a vertex" if name in labels else "a number" if number else None
-        if what and titles.raw.title_line is None:
-            raise DataError(
-                titles.raw.file, f"the column {name!r} has the name of {what}", hint="rename the column"
-            )
+        file, line = titles.raw.file, titles.raw.title_line
+        if what and line is None:
+            raise DataError(file, f"the column {name!r} has the name of {what}", hint="rename the column")
         if what:
-            raise DataError(
-                titles.raw.file,
-                f"this line was read as the names of the columns, but {name!r} is {what}",
-                titles.raw.title_line,
-                hint="say useHeaders=false if the line is data; if it is not, rename the column",
-            )
+            what = f"this line was read as the names of the columns, but {name!r} is {what}"
+            hint = "say useHeaders=false if the line is data; if it is not, rename the column"
+            raise DataError(file, what, line, hint=hint)

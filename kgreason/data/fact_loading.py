@@ -16,12 +16,11 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.data.edge_checks import (
     Rows,
     Titles,
-    Written,
     check_range,
     check_titles,
+    note_parallel,
+    note_sums,
     published,
-    tell_parallel,
-    tell_sums,
 )
 from kgreason.data.formats.vertex_names import spelling_note
 from kgreason.data.program_tables import Data, Loader, no_data
@@ -36,8 +35,6 @@ from kgreason.language.check.checked_program import CheckedProgram, Position
 from kgreason.language.check.genericity import met_by_vertices
 from kgreason.language.check.restriction import restricted
 from kgreason.language.syntax.syntax_tree import Constant
-
-__all__ = ["Data", "load_facts", "load_graph"]
 
 
 def load_facts(
@@ -76,10 +73,10 @@ def load_facts(
     loader = Loader(program, data, progress)
     tables: dict[str, Table] = {}
     parts: dict[str, Sequence[Rows]] = {}
-    met: frozenset[Position] | None = None
+    compared: frozenset[Position] | None = None
     if numbered is None:
-        met = met_by_vertices(program)
-        numbered = met is not None
+        compared = met_by_vertices(program)
+        numbered = compared is not None
     named = tables
     waiting = loader.predicates()
     needed = {*waiting} if goals is None else _needed(program, goals)
@@ -97,10 +94,8 @@ def load_facts(
         waiting = [p for p in waiting if p not in here]
         if numbered and not {*program.edges, *program.nodes}.intersection(waiting):
             named, numbered = tables, False
-            beside = [
-                (p, i) for p, i in met or () if p in tables and p not in (*program.edges, *program.nodes)
-            ]
-            if all(tables[p].kinds[i] is Kind.INT for p, i in beside):
+            others = tables.keys() - {*program.edges, *program.nodes}
+            if all(tables[p].kinds[i] is Kind.INT for p, i in compared or () if p in others):
                 tables = _integers(program, tables, loader.symbols)
         if waiting:
             chosen = deciding(program, infer(program, Facts(tables, loader.symbols)), needed)
@@ -136,11 +131,9 @@ def _fitting(program: CheckedProgram, predicate: str) -> Iterator[None]:
     try:
         yield
     except memory.Exhausted as error:
-        raise DataError(
-            program.file,
-            f"there is not enough memory to read the facts of {predicate}: {error}",
-            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
-        ) from None
+        what = f"there is not enough memory to read the facts of {predicate}: {error}"
+        hint = "allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))"
+        raise DataError(program.file, what, hint=hint) from None
 
 
 def _needed(program: CheckedProgram, goals: Sequence[str]) -> set[str]:
@@ -163,9 +156,8 @@ def load_graph(program: CheckedProgram, data: Data, progress: Progress = SILENT)
     """
     loader = Loader(program, data, progress)
     if not program.edges:
-        raise DataError(
-            program.file, "the rules name no ground edges", hint='say which predicate they are: @edge("own").'
-        )
+        what = "the rules name no ground edges"
+        raise DataError(program.file, what, hint='say which predicate they are: @edge("own").')
     stated = {fact.predicate for fact in program.facts}
     for edge in program.edges:
         if not loader.sources(edge) and edge not in stated:
@@ -215,10 +207,10 @@ def _examined(
         keep = first_rows(columns)
         columns = tuple(column[keep] for column in columns)
     if len(columns) == 3:
-        check_range(edge, parts, Written(weights[0], spans), progress, strict=strict)
-        tell_parallel(edge, columns, progress)
+        check_range(edge, parts, weights[0], spans, progress, strict=strict)
+        note_parallel(edge, columns, progress)
         shares = columns[2].view(np.float64)
-        tell_sums(edge, program.incoming_sums.get(edge), columns[1], shares, symbols, progress)
+        note_sums(edge, program.incoming_sums.get(edge), columns[1], shares, symbols, progress)
     return columns
 
 
@@ -232,9 +224,9 @@ def _stated(program: CheckedProgram, predicate: str, arity: int) -> tuple[list[l
 
 def _numbered(codes: Codes, relations: Mapping[str, Relation], symbols: Symbols) -> KnowledgeGraph:
     """Number the vertices in order of first appearance in `codes`."""
-    place = np.full(len(symbols), len(codes), dtype=np.int64)
-    place[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write is the first occurrence
-    order = np.argsort(place, kind="stable")[: np.count_nonzero(place < len(codes))]
+    first = np.full(len(symbols), len(codes), dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last write is the first occurrence
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
     number = np.full(len(symbols), -1, dtype=np.int64)
     number[order] = np.arange(len(order))
     labels = np.array(symbols.decode(order.tolist()), dtype=object)
@@ -263,22 +255,16 @@ def complete_nodes(program: CheckedProgram, tables: dict[str, Table], symbols: S
 
 
 def note_of_spellings(program: CheckedProgram) -> str | None:
-    """`spelling_note` for the vertices in the existing files that a program binds.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be read.
-    """
+    """`spelling_note` for the vertices in the existing files that a program binds."""
     loader = Loader(program, {}, SILENT)
     vertices = dict.fromkeys(program.edges, (0, 1)) | dict.fromkeys(program.nodes, (0,))
     found: list[npt.NDArray[np.int64]] = []
-    for predicate, places in vertices.items():
+    for predicate, positions in vertices.items():
         given = [source for source, _, _ in loader.sources(predicate)]
         if given and all(isinstance(s, SourceSpec) and s.query is None and s.path.is_file() for s in given):
             loaded = loader.load(predicate)
             columns = loaded.joined() if loaded else ()
-            found += [columns[place] for place in places if place < len(columns)]
+            found += [columns[position] for position in positions if position < len(columns)]
     if not found:
         return None
     return spelling_note(loader.symbols.decode(np.unique(np.concatenate(found)).tolist()))

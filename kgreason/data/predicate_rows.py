@@ -17,7 +17,7 @@ from kgreason.data.raw_table import Column, Raw
 from kgreason.data.row_conditions import filtered
 from kgreason.data.source_options import Options, other_delimiter
 from kgreason.data.text_conversion import infer, missing, plain
-from kgreason.data.value_conversion import UNFIT_HINT, CastError, Unfit, int64, is_text
+from kgreason.data.value_conversion import UNFIT_HINT, CastError, Unfit, int64, is_text, joined
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.vocabulary import suggest
 
@@ -25,28 +25,16 @@ _WEIGHT = re.compile("share|weight|percent|stake|amount|value|ratio", re.I)
 _SHOWN = 1000  # rows used for guesses
 
 
+Mask = npt.NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class Shape:
     """Columns that a predicate requires of a table.
 
-    Attributes
-    ----------
-    predicate
-        Name of the predicate, for messages.
-    arity
-        Number of columns.
-    kinds
-        Kind per position; `None`: inferred from the values.
-    columns
-        Column per position by name or 1-based number; `None`: the column at that position.
-    percent
-        Positions whose values are percentages.
-    edge
-        Whether positions 0 and 1 are vertices and position 2 is a weight.
-    node
-        Whether position 0 is a vertex.
-    places
-        Locations of ``@mapping`` annotations by position.
+    By position: `kinds` (`None`: inferred from the values); `columns` by name or 1-based number (`None`: the column at
+    that position); `locations`, where an ``@mapping`` stands. Values at the positions `percent` are percentages.
+    Positions 0 and 1 of an `edge` are vertices and position 2 is a weight; position 0 of a `node` is a vertex.
     """
 
     predicate: str
@@ -56,33 +44,26 @@ class Shape:
     percent: frozenset[int] = frozenset()
     edge: bool = False
     node: bool = False
-    places: Mapping[int, str] = field(default_factory=dict)
+    locations: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Selected:
     """Columns of a predicate without rows that are skipped for missing cells; `rows` are row numbers in `raw`.
 
-    Attributes
-    ----------
-    ones
-        Whether the last column is not in the source but consists of weights 1.
-    percent
-        Whether plain numbers of the last column are percentages.
-    holes
-        Missing cells, column by column, that become labelled nulls; `None`: there are none.
+    If `ones`, the last column is not in the source but consists of weights 1. `holes` are the missing cells of each
+    column that become labelled nulls, if any.
     """
 
     raw: Raw
     names: tuple[str, ...]
     columns: tuple[Column, ...]
     rows: npt.NDArray[np.int64]
-    skipped: int = 0
+    options: Options
     notes: tuple[str, ...] = ()
-    decimal: str = "."
     ones: bool = False
-    percent: bool = False
-    holes: tuple[npt.NDArray[np.bool_], ...] | None = None
+    skipped: int = 0
+    holes: tuple[Mask, ...] | None = None
 
     def present(self, position: int) -> Column:
         """Non-missing cells of a column."""
@@ -91,26 +72,20 @@ class Selected:
             return column
         return column.filter(as_arrow(~self.holes[position]))
 
-    def place(self, position: int, number: int) -> int:
+    def row_of(self, position: int, number: int) -> int:
         """Row of a cell of `present`."""
         return number if self.holes is None else int(np.flatnonzero(~self.holes[position])[number])
 
 
 def select(raw: Raw, shape: Shape, options: Options) -> Selected:
-    """Select columns by the options, the mapping or their positions.
-
-    Raises
-    ------
-    DataError
-        If the columns do not match the arity, or a cell is empty (unless `missing` allows it).
-    """
+    """Select columns by the options, the mapping or their positions."""
     if raw.vertices is not None:
         wanted = shape.arity == 1 if options.vertices is None else options.vertices
         raw = filtered(raw.vertices if wanted else raw, options)
         if wanted and shape.arity == 1 and options.columns is None:
             raw = keyed(raw)
     if not raw.columns:
-        return Selected(raw, (), (), np.empty(0, dtype=np.int64))
+        return Selected(raw, (), (), np.empty(0, dtype=np.int64), options)
     for name in (*(options.columns or ()), *filter(None, shape.columns)):
         if name not in raw.names and name in raw.extra:
             raw = replace(raw, names=(*raw.names, name), columns=(*raw.columns, raw.extra[name]))
@@ -125,28 +100,18 @@ def select(raw: Raw, shape: Shape, options: Options) -> Selected:
         if len(columns) < 2:
             what = f"option prefix is for source and target, and {shape.predicate} takes one column"
             raise DataError(raw.file, what, hint="leave prefix out")
-        large = pa.large_string()
-        columns[:2] = [
-            pc.binary_join_element_wise(pa.scalar(p, large), c.cast(large), pa.scalar("", large))
-            for c, p in zip(columns[:2], options.prefix, strict=True)
-        ]
+        pairs = zip(options.prefix, columns[:2], strict=True)
+        columns[:2] = [joined(prefix, column.cast(pa.large_string())) for prefix, column in pairs]
     names = tuple(raw.names[p] for p in positions)
-    rows = np.arange(len(raw))
-    selected = Selected(
-        *(raw, names, tuple(columns), rows),
-        notes=notes,
-        decimal=options.decimal,
-        ones=ones,
-        percent=options.percent,
-    )
-    return _present(selected, shape, options)
+    selected = Selected(raw, names, tuple(columns), np.arange(len(raw)), options, notes, ones)
+    return _present(selected, shape)
 
 
 def keyed(vertices: Raw) -> Raw:
     """Table of the vertex names only."""
     if vertices.key is None:
         return replace(vertices, names=vertices.names[:1], columns=vertices.columns[:1])
-    return replace(vertices, names=(vertices.key,), columns=(vertices.key_column,))
+    return replace(vertices, names=vertices.key[:1], columns=vertices.key[1:])
 
 
 def _plain(raw: Raw, position: int, wanted: Kind | None) -> Column:
@@ -184,11 +149,8 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
         cure = f"columns=source,target,{first} takes one"
         if raw.memory:
             cure = f"name it so: nx.set_edge_attributes(G, nx.get_edge_attributes(G, {first!r}), 'weight')"
-        raise DataError(
-            raw.file,
-            f"edges carry {carried} but no 'weight', and {shape.predicate} has a weight",
-            hint=f"{cure}; or give {shape.predicate} no third argument",
-        )
+        what = f"edges carry {carried} but no 'weight', and {shape.predicate} has a weight"
+        raise DataError(raw.file, what, hint=f"{cure}; or give {shape.predicate} no third argument")
     weight = 1.0 if options.weight is None else options.weight
     column = as_arrow(np.full(len(raw), weight))
     notes = (f"{raw.file}: no weights, so each is 1",) if options.weight is None and len(raw) else ()
@@ -198,20 +160,14 @@ def _unweighted(raw: Raw, shape: Shape, options: Options) -> tuple[Raw, tuple[st
 def _positions(raw: Raw, shape: Shape, wanted: Sequence[str | None]) -> list[int]:
     arguments = f"{shape.predicate} has {shape.arity} argument{'s' * (shape.arity != 1)}"
     if len(wanted) != shape.arity:
-        raise DataError(
-            raw.file,
-            f"{len(wanted)} column{'s' * (len(wanted) != 1)} chosen, but {arguments}",
-            hint="name as many columns as the predicate has arguments",
-        )
+        what = f"{len(wanted)} column{'s' * (len(wanted) != 1)} chosen, but {arguments}"
+        raise DataError(raw.file, what, hint="name as many columns as the predicate has arguments")
     if len(raw.names) != shape.arity and any(name is None for name in wanted):
         have = f"{len(raw.names)} column{'s' * (len(raw.names) != 1)}"
         shown = f"{', '.join(raw.names[:12])}{', ...' if len(raw.names) > 12 else ''}"
-        raise DataError(
-            raw.file,
-            f"the predicate {arguments} in the rules, the {'table' if raw.memory else 'file'} {have} ({shown})",
-            hint=_choice(raw, shape),
-        )
-    mapped = shape.places if wanted is shape.columns else {}
+        what = f"the predicate {arguments} in the rules, the {'table' if raw.memory else 'file'} {have} ({shown})"
+        raise DataError(raw.file, what, hint=_choice(raw, shape))
+    mapped = shape.locations if wanted is shape.columns else {}
     return [i if name is None else position(raw, name, mapped.get(i)) for i, name in enumerate(wanted)]
 
 
@@ -244,7 +200,6 @@ def _likely(raw: Raw, shape: Shape) -> Sequence[int]:
 
 
 def _shown_kind(column: Column) -> Kind | None:
-    """Kind inferred from the first values of a column."""
     try:
         values = plain(column[:_SHOWN])
     except CastError:
@@ -264,18 +219,7 @@ def _delimiter_hint(raw: Raw) -> str | None:
 
 
 def position(raw: Raw, name: str, mapped: str | None = None) -> int:
-    """Index of a column given by its name or 1-based number.
-
-    Parameters
-    ----------
-    mapped
-        Location of the ``@mapping`` that names the column, for messages.
-
-    Raises
-    ------
-    DataError
-        If there is no such column.
-    """
+    """Index of a column given by its name or 1-based number; `mapped` locates the ``@mapping`` that names it."""
     if name in raw.names:
         return raw.names.index(name)
     number = int64(name) if name.isdecimal() else None
@@ -296,15 +240,12 @@ def _others(raw: Raw, name: str, *, mapped: bool) -> str:
         return f"{means}the table has {names}; df.rename(columns={{...}}) names them as @mapping does"
     if not (named or raw.typed or raw.graph):
         return f"{means}the file has {names}; useHeaders=true takes the first line for their names"
-    others = (
-        "name one of them in the @mapping, or columns=a,b takes others"
-        if mapped
-        else "columns=a,b takes others"
-    )
-    return f"{means}the file has {names}; {others}"
+    cure = "name one of them in the @mapping, or " if mapped else ""
+    return f"{means}the file has {names}; {cure}columns=a,b takes others"
 
 
-def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
+def _present(selected: Selected, shape: Shape) -> Selected:
+    options = selected.options
     if options.missing == "keep":
         filled = tuple(pc.fill_null(c, "") if is_text(c) else c for c in selected.columns)
         selected = replace(selected, columns=filled)
@@ -318,31 +259,22 @@ def _present(selected: Selected, shape: Shape, options: Options) -> Selected:
     if options.missing == "null" and not (shape.edge or shape.node):
         return replace(selected, holes=tuple(empty))
     if options.missing != "skip":
-        raise _empty(selected, shape, options, empty)
+        raise _empty(selected, shape, empty, holes)
     kept = tuple(c.filter(as_arrow(~holes)) for c in selected.columns)
     return replace(selected, columns=kept, rows=selected.rows[~holes], skipped=int(holes.sum()))
 
 
-def _empty(
-    selected: Selected, shape: Shape, options: Options, empty: Sequence[npt.NDArray[np.bool_]]
-) -> DataError:
-    holes = np.logical_or.reduce(list(empty))
-    first, count = int(np.argmax(holes)), int(holes.sum())
-    hint = (
-        "df.dropna() leaves such rows out, in Polars df.drop_nulls()"
-        if selected.raw.memory
-        else "missing=skip leaves such rows out and counts them"
-    )
-    if options.missing == "null":
+def _empty(selected: Selected, shape: Shape, empty: Sequence[Mask], holes: Mask) -> DataError:
+    raw, first, count = selected.raw, int(np.argmax(holes)), int(holes.sum())
+    hint = "missing=skip leaves such rows out and counts them"
+    if raw.memory:
+        hint = "df.dropna() leaves such rows out, in Polars df.drop_nulls()"
+    if selected.options.missing == "null":
         hint = f"vertices and weights cannot be labelled nulls; {hint}"
-    elif not (selected.raw.memory or shape.edge or shape.node):
+    elif not (raw.memory or shape.edge or shape.node):
         hint += "; missing=null takes the cells for labelled nulls"
-    raw = selected.raw
     if first == 0 and not (raw.named or raw.memory or raw.typed):
         hint = f"if the first line holds names, say useHeaders=true; {hint}"
-    return selected.raw.error(
-        int(selected.rows[first]),
-        f"the cell is empty ({count} such row{'s' * (count != 1)})",
-        next(name for name, cells in zip(selected.names, empty, strict=True) if cells[first]),
-        hint,
-    )
+    what = f"the cell is empty ({count} such row{'s' * (count != 1)})"
+    column = next(name for name, cells in zip(selected.names, empty, strict=True) if cells[first])
+    return raw.error(int(selected.rows[first]), what, column, hint)

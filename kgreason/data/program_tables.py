@@ -16,14 +16,12 @@ from kgreason.base.arrays import pa
 from kgreason.base.errors import DataError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.data.column_kinds import almost_numbers, interned, kinds, nullable, remarks, typed
-from kgreason.data.edge_checks import Rows, Titles, both_ways, loopless, scaled
+from kgreason.data.edge_checks import Rows, Titles, both_ways, scaled
 from kgreason.data.format_list import read_table, understood
-from kgreason.data.formats.delimited_text import records
-from kgreason.data.formats.neo4j import is_header
 from kgreason.data.predicate_rows import Selected, Shape, select
 from kgreason.data.raw_table import Raw
-from kgreason.data.source_options import normal
-from kgreason.data.sources import TABLES, Options, SourceSpec, sources_of
+from kgreason.data.source_options import Options, normal
+from kgreason.data.sources import TABLES, SourceSpec, sources_of
 from kgreason.data.value_conversion import Objects
 from kgreason.engine.relations.fact_tables import Codes, doubles
 from kgreason.engine.relations.kinds import Kind
@@ -39,7 +37,7 @@ Data = Mapping[str, Any]
 """Sources by predicate: one source or a list of them.
 
 A source is a `SourceSpec`, a path, a string ``FILE?option=value`` or a table-like (see
-`kgreason.data.exchange.as_table`). A list of tuples is one table; a list of strings names files, but
+`kgreason.data.library_imports.as_table`). A list of tuples is one table; a list of strings names files, but
 for a unary predicate it holds its values.
 """
 
@@ -81,8 +79,8 @@ class Loader:
     def __init__(self, program: CheckedProgram, data: Data, progress: Progress) -> None:
         self.program, self.progress = program, progress
         self.symbols = Symbols()
-        binds = [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
-        unsure = dict.fromkeys((*program.inputs, *program.outputs, *program.edges, *binds))
+        self._bound = [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
+        unsure = dict.fromkeys((*program.inputs, *program.outputs, *program.edges, *self._bound))
         # arities of all predicates; `None` if only the data determine it
         known: dict[str, int | None] = {**unsure, **dict.fromkeys(program.nodes, 1), **program.arities}
         for predicate in data:
@@ -99,14 +97,11 @@ class Loader:
     def predicates(self) -> list[str]:
         """Predicates that have data."""
         program = self.program
-        stated = {fact.predicate for fact in program.facts}
-        free = {*stated, *program.heads, *program.nodes}
+        free = {*(fact.predicate for fact in program.facts), *program.heads, *program.nodes}
         for predicate in dict.fromkeys([*program.inputs, *program.edges]):
             if not self.sources(predicate) and predicate not in free:
                 raise no_data(program, predicate)
-        binds = [*(b.predicate for b in program.binds), *(q.predicate for q in program.queries_bound)]
-        given = [*program.inputs, *binds, *self.data]
-        return [p for p in dict.fromkeys(given) if self.sources(p)]
+        return [p for p in dict.fromkeys([*program.inputs, *self._bound, *self.data]) if self.sources(p)]
 
     def in_memory(self) -> list[str]:
         """Predicates given as in-memory tables, whose facts need not be read."""
@@ -139,11 +134,9 @@ class Loader:
 
     def load(self, predicate: str) -> Loaded | None:
         """Read all sources of a predicate; `None` if they have no rows and do not determine the kinds."""
-        read = [
-            (self._read(predicate, s, options), options, m, s) for s, options, m in self.sources(predicate)
-        ]
+        read = [(self._read(predicate, s, o), o, mapped, s) for s, o, mapped in self.sources(predicate)]
         shape = self._shape(predicate, [(raw, options) for raw, options, _, _ in read])
-        tables: list[tuple[Selected, Options]] = []
+        tables: list[Selected] = []
         for raw, options, mapped, source in read:
             fit = shape
             if raw.graph:  # vertices of graph files are strings unless the mapping states a type
@@ -156,30 +149,27 @@ class Loader:
                 fit = replace(fit, columns=(None,) * fit.arity)
             with _placed(source):
                 table = select(raw, fit, options)
-            self._tell(table, fit)
+            self._note_rows(table, fit)
             shape = replace(shape, kinds=fit.kinds)
             if (options.percent or options.scale) and shape.arity and shape.kinds[-1] in (None, Kind.INT):
                 shape = replace(shape, kinds=(*shape.kinds[:-1], Kind.DOUBLE))
-            tables.append((table, options))
-        selected = [t for t, _ in tables]
-        found, nulls = kinds(selected, shape), nullable(selected, shape)
+            tables.append(table)
+        found, nulls = kinds(tables, shape), nullable(tables, shape)
         # without rows, only typed sources determine the kinds of a predicate that is not in the rules
-        certain = [
-            predicate not in self.program.arities or k is not None or p in nulls for p, k in enumerate(found)
-        ]
-        if not all(certain):
+        uncertain = [p for p, kind in enumerate(found) if kind is None and p not in nulls]
+        if uncertain and predicate in self.program.arities:
             return None
         known = tuple(Kind.STRING if k is None else k for k in found)
-        parts = tuple(self._rows(t, o, known, nulls, shape) for t, o in tables)
-        for table in selected:
+        parts = tuple(self._rows(table, known, nulls, shape) for table in tables)
+        for table in tables:
             self._notes(remarks(table, known, shape))
         for part in parts:
-            self._tell_isolated(predicate, part)
-        named = [t for t in selected if t.raw.named and t.names]
+            self._note_isolated(predicate, part)
+        named = [t for t in tables if t.raw.named and t.names]
         titles = tuple(Titles(t.names, t.raw, self._doubtful(t.raw, shape)) for t in named)
-        names = selected[0].names if selected else ()
-        given = tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known))
-        return Loaded(given, parts, titles, names, _numbered(selected, shape))
+        names = tables[0].names if tables else ()
+        coded = tuple(Kind.ANY if p in nulls else k for p, k in enumerate(known))
+        return Loaded(coded, parts, titles, names, _numbered(tables, shape))
 
     def _fresh(self, count: int) -> Codes:
         first = self._nulls + 1
@@ -200,7 +190,7 @@ class Loader:
         for note in notes:
             self.progress.note(note)
 
-    def _tell(self, table: Selected, shape: Shape) -> None:
+    def _note_rows(self, table: Selected, shape: Shape) -> None:
         raw = table.raw
         notes = [raw.doubt] if raw.doubt and self._doubtful(raw, shape) else []
         notes += [*raw.notes, *table.notes, *almost_numbers(table, shape)]
@@ -218,27 +208,23 @@ class Loader:
         """Whether the rules name one of the columns, so that the first line holds names."""
         if not {c for c in shape.columns if c is not None}.isdisjoint(raw.names):
             return True
-        rules = [
-            atom for rule in self.program.rules for atom in (rule.head, *rule.positives, *rule.negatives)
-        ]
-        terms = [term for atom in rules if atom.predicate == shape.predicate for term in atom.terms]
+        atoms = [atom for r in self.program.rules for atom in (r.head, *r.positives, *r.negatives)]
+        terms = [term for atom in atoms if atom.predicate == shape.predicate for term in atom.terms]
         variables = {term.name.lower() for term in terms if isinstance(term, Variable)}
         words = {shape.predicate.lower(), *shape.predicate.lower().split("_")}
         names = {name.lower() for name in raw.names if len(name) > 1}  # a single letter may be data
         return not names.isdisjoint(variables | words)
 
-    def _tell_isolated(self, predicate: str, rows: Rows) -> None:
+    def _note_isolated(self, predicate: str, rows: Rows) -> None:
         """Report the number of declared vertices without edges, which are left out."""
         if predicate not in self.program.edges or rows.raw.vertices is None:
             return
         ends = np.count_nonzero(np.bincount(np.concatenate(rows.columns[:2])))
-        alone = len(rows.raw.vertices) - ends
-        if alone > 0 and not any(self.sources(node) for node in self.program.nodes):
-            verb = "vertex is" if alone == 1 else "vertices are"
-            self.progress.note(
-                f"{rows.raw.file}: {alone} declared {verb} on no edge and left out; "
-                "give the file for a @node predicate as well to keep them"
-            )
+        isolated = len(rows.raw.vertices) - ends
+        if isolated > 0 and not any(self.sources(node) for node in self.program.nodes):
+            verb = "vertex is" if isolated == 1 else "vertices are"
+            cure = "give the file for a @node predicate as well to keep them"
+            self.progress.note(f"{rows.raw.file}: {isolated} declared {verb} on no edge and left out; {cure}")
 
     def _shape(self, predicate: str, read: Sequence[tuple[Raw, Options]]) -> Shape:
         program = self.program
@@ -248,8 +234,8 @@ class Loader:
         if arity is None:  # no rule and no fact mentions it
             columns = max(m + 1 for m in mapped) if mapped else 0
             for raw, options in read:
-                given = raw.vertices if options.vertices and raw.vertices else raw
-                columns = max(columns, len(given.names if options.columns is None else options.columns))
+                table = raw.vertices if options.vertices and raw.vertices else raw
+                columns = max(columns, len(table.names if options.columns is None else options.columns))
             arity = 2 + (columns != 2) if edge else 1 if node else columns
         wanted: list[Kind | None] = [
             _KINDS[mapped[i].type] if i in mapped and mapped[i].type else None for i in range(arity)
@@ -268,27 +254,24 @@ class Loader:
             {i: f"{m.span.file}:{m.span.line}" for i, m in mapped.items()},
         )
 
-    def _rows(
-        self, table: Selected, options: Options, kinds: Sequence[Kind], nulls: frozenset[int], shape: Shape
-    ) -> Rows:
+    def _rows(self, table: Selected, kinds: Sequence[Kind], nulls: frozenset[int], shape: Shape) -> Rows:
         if not table.columns:
             return Rows(tuple(np.empty(0, dtype=np.int64) for _ in kinds), table.raw, table.rows)
-        percent = table.percent or len(kinds) - 1 in shape.percent
-        raw = replace(table.raw, percent=percent)
+        options = table.options
+        raw = replace(table.raw, percent=options.percent or len(kinds) - 1 in shape.percent)
         rows = Rows(typed(table, kinds, nulls, shape, self.symbols, self._fresh), raw, table.rows)
         if options.scale and shape.arity > 2 and kinds[-1] is Kind.DOUBLE:
             weights = doubles(scaled(rows.columns[-1].view(np.float64), options.scale))
             rows = replace(rows, columns=(*rows.columns[:-1], weights))
         if shape.arity > 1 and options.drop_loops:
-            kept = loopless(rows)
+            kept = rows.take(rows.columns[0] != rows.columns[1])
             self.progress.note(f"{raw.file}: {_counted(len(rows) - len(kept), 'loop')} left out")
             rows = kept
-        if shape.arity > 1 and (
-            options.symmetric or (options.symmetric is None and raw.undirected is not None)
-        ):
+        undirected = raw.undirected is not None if options.symmetric is None else options.symmetric
+        if shape.arity > 1 and undirected:
             once = rows.take(first_rows(rows.columns))
             self._repeated(raw.file, len(rows) - len(once))
-            both = both_ways(once, options)
+            both = both_ways(once, every=bool(options.symmetric))
             rows = both.take(first_rows(both.columns))
             added = _counted(len(both) - len(once), "undirected edge")
             self.progress.note(f"{raw.file}: {added} read both ways")
@@ -336,12 +319,10 @@ def _placed(source: SourceSpec | Raw) -> Iterator[None]:
 
 
 def _title(predicate: str, source: SourceSpec) -> str:
+    name = source.file if source.server else source.path.name
     if source.query is None:
-        return source.file if source.server else source.path.name
-    if source.server:
-        return f"{predicate} by a query of {source.file}"
-    asked = "files" if source.path.is_dir() else source.path.name
-    return f"{predicate} by a query of {asked}"
+        return name
+    return f"{predicate} by a query of {'files' if source.path.is_dir() else name}"
 
 
 def _counted(number: int, noun: str) -> str:
@@ -363,57 +344,24 @@ def _numbered(selected: Sequence[Selected], shape: Shape) -> bool | None:
 def no_data(program: CheckedProgram, predicate: str) -> DataError:
     """Error for a predicate that requires data and has none."""
     if predicate in program.edges and predicate in program.heads:
-        return DataError(
-            program.file,
-            f"@edge says that {predicate!r} is given, but it has no data: rules derive it",
-            hint=f'leave @edge("{predicate}") out: what rules derive from the graph goes by @derived("{predicate}")',
-        )
-    return DataError(
-        program.file,
-        f"the input predicate {predicate!r} has no data",
-        hint=f"say --data {predicate}=FILE (in Python data={{{predicate!r}: table or file}}), "
-        f'or in the rules @bind("{predicate}","csv","dir","file.csv")',
+        what = f"@edge says that {predicate!r} is given, but it has no data: rules derive it"
+        hint = f'leave @edge("{predicate}") out: what rules derive from the graph goes by @derived("{predicate}")'
+        return DataError(program.file, what, hint=hint)
+    hint = (
+        f"say --data {predicate}=FILE (in Python data={{{predicate!r}: table or file}}), "
+        f'or in the rules @bind("{predicate}","csv","dir","file.csv")'
     )
+    return DataError(program.file, f"the input predicate {predicate!r} has no data", hint=hint)
 
 
 def first_files(program: CheckedProgram, data: Data) -> dict[str, SourceSpec | None]:
     """First file of each edge predicate; `None` if there is none, but an in-memory table or facts.
 
-    Raises
-    ------
-    DataError
-        As `kgreason.data.fact_loading.load_graph`, except errors in files, which are not opened.
+    Files are not opened.
     """
     loader = Loader(program, data, SILENT)
-    given = {predicate: [s for s, _, _ in loader.sources(predicate)] for predicate in program.edges}
-    return {
-        predicate: first if isinstance(first := next(iter(sources), None), SourceSpec) else None
-        for predicate, sources in given.items()
-    }
-
-
-def format_of(source: SourceSpec) -> str:
-    """Format of a file, or its extension if that is more specific; ``query`` for a query over files.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> format_of(SourceSpec(Path("own.csv.gz"))), format_of(SourceSpec(Path("own.ttl")))
-    ('csv', 'ttl')
-    """
-    if source.query is not None and not source.path.is_file():
-        return "query"
-    name = source.path.name.lower().removesuffix(".gz")
-    kind = source.kind()
-    if (
-        kind in ("csv", "tsv")
-        and source.path.is_file()
-        and (options := understood(source)).header is not False
-    ):
-        delimiter = options.delimiter or ("," if kind == "csv" else "\t")
-        if is_header(next((cells for _, cells in records(source.path, options, delimiter)), [])):
-            return "neo4j"
-    return "ttl" if kind == "rdf" and name.endswith(".ttl") else kind
+    found = {edge: next((source for source, _, _ in loader.sources(edge)), None) for edge in program.edges}
+    return {edge: source if isinstance(source, SourceSpec) else None for edge, source in found.items()}
 
 
 Lookup = Callable[[str, tuple[Value, ...]], str | None]
@@ -422,16 +370,8 @@ Lookup = Callable[[str, tuple[Value, ...]], str | None]
 def sources(program: CheckedProgram, data: Data) -> Lookup:
     """Lookup of the source locations of facts.
 
-    Parameters
-    ----------
-    program, data
-        As for `kgreason.data.fact_loading.load_facts`.
-
-    Returns
-    -------
-    callable
-        Maps a predicate and the values of a fact to ``file:line`` (``file:row N`` where the format has no lines), or
-        to `None` if no source has the fact. The first call for a predicate reads its sources again.
+    It maps a predicate and the values of a fact to ``file:line`` (``file:row N`` where the format has no lines), or to
+    `None` if no source has the fact. The first call for a predicate reads its sources again.
 
     Examples
     --------
@@ -453,19 +393,19 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
     def first_line(predicate: str, number: int) -> int | None:
         """Line of the first row of a source, if rows and lines correspond one to one."""
         table = loaded(predicate)
-        raw = table.parts[number].raw if table else None
-        first, last = (raw.line(0), raw.line(len(raw) - 1)) if raw else (None, None)
-        even = raw and first is not None and last is not None and last - first == len(raw) - 1
+        assert table is not None
+        raw = table.parts[number].raw
+        first, last = raw.line(0), raw.line(len(raw) - 1)
+        even = first is not None and last is not None and last - first == len(raw) - 1
         return first if even else None
 
     def row_with(predicate: str, values: Mapping[int, Value]) -> str | None:
-        """Location of the first row with the given values by position."""
         table = loaded(predicate)
         codes = {p: _code(v, table.kinds[p], loader().symbols) for p, v in values.items()} if table else {}
         if table is None or not codes or None in codes.values():
             return None
         for number, part in enumerate(table.parts):
-            same = np.logical_and.reduce([part.columns[place] == code for place, code in codes.items()])
+            same = np.logical_and.reduce([part.columns[position] == code for position, code in codes.items()])
             if not same.any():
                 continue
             raw, row = part.raw, int(part.rows[np.argmax(same)])
@@ -481,7 +421,7 @@ def sources(program: CheckedProgram, data: Data) -> Lookup:
         if found is not None or len(values) != 1 or predicate not in program.nodes:
             return found
         ends = ((edge, row_with(edge, {end: values[0]})) for edge in program.edges for end in (0, 1))
-        return next((f"{place} (end of {edge})" for edge, place in ends if place is not None), None)
+        return next((f"{location} (end of {edge})" for edge, location in ends if location is not None), None)
 
     return find
 

@@ -32,20 +32,13 @@ def damaged(file: str) -> Iterator[None]:
 
     Readers report the line where they can; this handles the remaining exceptions. Defects of kgreason (a `TypeError`, a
     `KeyError`) are not converted.
-
-    Raises
-    ------
-    DataError
-        For errors of the operating system, memory, gzip, a decoder or Arrow.
     """
     try:
         yield
     except MemoryError as error:
-        raise DataError(
-            file,
-            f"there is not enough memory to read it{f': {error}' if str(error) else ''}",
-            hint="allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))",
-        ) from None
+        what = f"there is not enough memory to read it{f': {error}' if str(error) else ''}"
+        hint = "allow more (--memory-limit SIZE, in Python Limits(memory=BYTES))"
+        raise DataError(file, what, hint=hint) from None
     except UNPACKING as error:
         raise DataError(file, f"the gzip file is damaged: {error}", hint="fetch or pack it again") from error
     except UnicodeError as error:
@@ -54,8 +47,7 @@ def damaged(file: str) -> Iterator[None]:
         raise DataError(file, f"cannot be read: {error.strerror or error}", hint=AGAIN) from error
 
 
-Column = Any
-"""A pyarrow array or chunked array."""
+Column = Any  # a pyarrow array or chunked array
 
 BLOCK = 1 << 24
 _LISTED = 5  # files of a folder
@@ -64,72 +56,33 @@ _COPIES = 10  # simultaneous copies of a block of lines, as text and as fields
 
 @dataclass(frozen=True)
 class Raw:
-    """Rows of a source.
+    """Rows of a source."""
 
-    Attributes
-    ----------
-    file
-        Name in messages.
-    names
-        Column names; generated where the file has none (`named` is then False).
-    columns
-        Arrow arrays of equal length: strings for text files, any type for others.
-    line
-        Line number of a row in the file, for messages; `None` if the format has no lines.
-    graph
-        Whether the format defines the columns as source, target and possibly more.
-    undirected
-        Whether each row is an undirected edge; `None`: all are directed.
-    vertices
-        Vertices (id, label) declared by a graph file.
-    notes
-        Messages for the user on how the file was read.
-    doubt
-        Note that the first line was taken for column names; dropped if the rules use these names.
-    memory
-        Whether the table was passed in memory, so that file options are not suggested.
-    attributes
-        Edge attributes of an in-memory graph that no column contains.
-    extra
-        Columns that are read only if requested by name.
-    typed
-        Whether strings stay strings, even if they are empty or look like numbers.
-    key
-        For vertices: name of the column with vertex names; `None`: the first.
-    key_column
-        The column named by `key`, where `key` is not `None`.
-    texts
-        Names of further columns whose strings stay strings.
-    title_line
-        Line of the file that was read as column names.
-    ordered
-        Whether row numbers are meaningful; tables of a database server have no order.
-    percent
-        Whether plain numbers in the weights were taken for percentages.
-    repeated
-        Column names that occur more than once in the file; in `names` later ones have a number appended.
-    """
-
-    file: str
-    names: tuple[str, ...]
-    columns: tuple[Column, ...]
+    file: str  # name in messages
+    names: tuple[str, ...]  # column names; generated where the file has none (`named` is then False)
+    columns: tuple[Column, ...]  # Arrow arrays of equal length: strings for text files, any type for others
+    # line number of a row in the file, for messages; `None` if the format has no lines
     line: Callable[[int], int | None]
     named: bool = True
-    graph: bool = False
+    graph: bool = False  # whether the format defines the columns as source, target and possibly more
+    # whether each row is an undirected edge; `None`: all are directed
     undirected: npt.NDArray[np.bool_] | None = None
-    vertices: Raw | None = None
-    notes: tuple[str, ...] = ()
+    vertices: Raw | None = None  # vertices (id, label) declared by a graph file
+    notes: tuple[str, ...] = ()  # messages for the user on how the file was read
+    # note that the first line was taken for column names; dropped if the rules use these names
     doubt: str | None = None
-    memory: bool = False
-    attributes: tuple[str, ...] = ()
+    memory: bool = False  # whether the table was passed in memory, so that file options are not suggested
+    attributes: tuple[str, ...] = ()  # edge attributes of an in-memory graph that no column contains
+    # columns that are read only if requested by name
     extra: Mapping[str, Column] = field(default_factory=dict)
-    typed: bool = False
-    texts: frozenset[str] = frozenset()
-    key: str | None = None
-    key_column: Column = None
-    title_line: int | None = None
-    ordered: bool = True
-    percent: bool = False
+    typed: bool = False  # whether strings stay strings, even if they are empty or look like numbers
+    texts: frozenset[str] = frozenset()  # names of further columns whose strings stay strings
+    # for vertices: the column with vertex names, and its title; `None`: the first column
+    key: tuple[str, Column] | None = None
+    title_line: int | None = None  # line of the file that was read as column names
+    ordered: bool = True  # whether row numbers are meaningful; tables of a database server have no order
+    percent: bool = False  # whether plain numbers in the weights were taken for percentages
+    # column names that occur more than once in the file; in `names` later ones have a number appended
     repeated: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -143,13 +96,7 @@ class Raw:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, decompressing gzip (detected by its first bytes, not its name).
-
-    Raises
-    ------
-    DataError
-        If the file cannot be opened.
-    """
+    """Open a file, decompressing gzip (detected by its first bytes, not its name)."""
     return cast(IO[bytes], gzip.open(path, "rb")) if _packed(path) else path.open("rb")
 
 
@@ -158,11 +105,6 @@ def arrow_stream(path: Path, encoding: str) -> Any:
 
     An Arrow-native stream is required: a thread of Arrow may release the stream during interpreter shutdown, which
     aborts the process if the stream is a Python object.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be opened, or is not in this encoding.
     """
     if encoding in ("utf-8", "utf8"):
         return pa.input_stream(str(path), compression="gzip" if _packed(path) else None)
@@ -206,20 +148,12 @@ def _packed(path: Path) -> bool:
     except FileNotFoundError:
         raise no_file(path) from None
     except (OSError, ValueError) as error:  # ValueError: NUL byte in the name
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(
-            str(path), f"cannot be read: {reason}", hint="name a file that you may read"
-        ) from error
+        what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise DataError(str(path), what, hint="name a file that you may read") from error
 
 
 def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes]:
-    """Blocks of a file, each ending at a line end.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read or decompressed.
-    """
+    """Blocks of a file, each ending at a line end."""
     with open_bytes(path) as stream:
         rest: list[bytes] = []
         while block := read_block(path, stream, size):
@@ -243,13 +177,7 @@ def read_block(path: Path, stream: IO[bytes], size: int = BLOCK) -> bytes:
 
 
 def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:
-    """Text of a file, block by block; a block may end within a line.
-
-    Raises
-    ------
-    DataError
-        As `decoded`, or if the file cannot be read.
-    """
+    """Text of a file, block by block; a block may end within a line."""
     decoder = codecs.getincrementaldecoder(encoding)()
     first, begun = 1, False
     with open_bytes(path) as stream:
@@ -258,7 +186,7 @@ def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:
             try:
                 text = decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
-                raise _undecodable(str(path), bytes(error.object), encoding, error, first) from error
+                raise _undecodable(str(path), encoding, error, first) from error
             if text:
                 yield text if begun else text.removeprefix("\ufeff")
                 begun = True
@@ -268,35 +196,24 @@ def texts(path: Path, encoding: str, size: int = BLOCK) -> Iterator[str]:
 
 
 def decoded(file: str, block: bytes, encoding: str, first_line: int = 1) -> str:
-    """Decode a block that begins on `first_line`; a byte-order mark is dropped.
-
-    Raises
-    ------
-    DataError
-        If a byte is invalid in the encoding; the hint explains how to choose another.
-    """
+    """Decode a block that begins on `first_line`, without a byte-order mark; an invalid byte is a `DataError`."""
     try:
         text = block.decode(encoding)
     except UnicodeDecodeError as error:
-        raise _undecodable(file, block, encoding, error, first_line) from error
+        raise _undecodable(file, encoding, error, first_line) from error
     return text.removeprefix("\ufeff") if first_line == 1 else text
 
 
-def _undecodable(
-    file: str, block: bytes, encoding: str, error: UnicodeDecodeError, first_line: int
-) -> DataError:
-    """Error at the invalid byte of a block that begins on `first_line`."""
+def _undecodable(file: str, encoding: str, error: UnicodeDecodeError, first_line: int) -> DataError:
+    block = bytes(error.object)
     line = first_line + block.count(b"\n", 0, error.start)
-    byte = f"0x{block[error.start]:02X}"
-    wide = first_line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff"))
-    hint = (
-        "it looks like UTF-16: save it as UTF-8"
-        if wide
-        else "the file ends within a letter: is it cut off?"
-        if error.reason == "unexpected end of data"
-        else "if the file is Latin-1, say encoding=latin-1"
-    )
-    return DataError(file, f"byte {byte} is not {encoding.upper()} text", line, hint=hint)
+    what = f"byte 0x{block[error.start]:02X} is not {encoding.upper()} text"
+    hint = "if the file is Latin-1, say encoding=latin-1"
+    if first_line == 1 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        hint = "it looks like UTF-16: save it as UTF-8"
+    elif error.reason == "unexpected end of data":
+        hint = "the file ends within a letter: is it cut off?"
+    return DataError(file, what, line, hint=hint)
 
 
 _BLOCK = 1 << 20  # bytes; expat keeps unparsed input
@@ -308,15 +225,7 @@ _ZIP = b"PK\x03\x04"
 def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
     """Parse an XML file with the handlers of a parser; entity declarations are refused.
 
-    Parameters
-    ----------
-    hint
-        Hint for a file that is not well-formed.
-
-    Raises
-    ------
-    DataError
-        If the file is not well-formed, or has an encoding that expat does not support.
+    `hint` is for a file that is not well-formed.
     """
     file = str(path)
 
@@ -333,16 +242,12 @@ def parse_xml(path: Path, parser: expat.XMLParserType, hint: str) -> None:
                     raise DataError(file, "this is a zip file", hint="unpack it first")
                 parser.Parse(block, False)
                 if stream.tell() - parser.CurrentByteIndex > _LONGEST:
-                    raise DataError(
-                        file,
-                        "no well-formed XML: a tag is longer than 16 MB",
-                        hint="is a quotation mark left open?",
-                    )
+                    what = "no well-formed XML: a tag is longer than 16 MB"
+                    raise DataError(file, what, hint="is a quotation mark left open?")
             parser.Parse(b"", True)
         except expat.ExpatError as error:
-            raise DataError(
-                file, f"no well-formed XML: {expat.ErrorString(error.code)}", error.lineno, hint=hint
-            ) from error
+            what = f"no well-formed XML: {expat.ErrorString(error.code)}"
+            raise DataError(file, what, error.lineno, hint=hint) from error
 
 
 def _check_encoding(file: str, encoding: str | None) -> None:
@@ -354,9 +259,5 @@ def _check_encoding(file: str, encoding: str | None) -> None:
     except (LookupError, ValueError):  # unknown codec, not a text encoding, or invalid name
         letters = 0
     if letters != 256:
-        raise DataError(
-            file,
-            f"the file declares the encoding {encoding!r}, which is not read",
-            1,
-            hint='save it as UTF-8, and declare that: <?xml version="1.0" encoding="UTF-8"?>',
-        )
+        hint = 'save it as UTF-8, and declare that: <?xml version="1.0" encoding="UTF-8"?>'
+        raise DataError(file, f"the file declares the encoding {encoding!r}, which is not read", 1, hint=hint)

@@ -6,9 +6,7 @@ The language is a subset of SQL without functions, arithmetic and subqueries; an
 from __future__ import annotations
 
 import math
-import operator
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, reduce
@@ -22,6 +20,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
 from kgreason.base.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.base.errors import DataError
+from kgreason.data.fact_columns import typed_array
 from kgreason.data.formats.sql import quoted
 from kgreason.data.raw_table import Column, Raw
 from kgreason.data.source_options import Options
@@ -65,15 +64,7 @@ _HELP = (
     "write comparisons of columns with texts in '...' or numbers, IN (...), BETWEEN, LIKE, IS NULL, joined by "
     'AND, OR and NOT; names of other letters stand in "..."; @qbind asks a database for more'
 )
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_OF_ARROW = {
+_FUNCTIONS = {
     "=": "equal",
     "<>": "not_equal",
     "<": "less",
@@ -81,9 +72,10 @@ _OF_ARROW = {
     ">": "greater",
     ">=": "greater_equal",
 }
+"""Names of the comparisons in NumPy and Arrow."""
 _PLAIN = {"==": "=", "!=": "<>"}
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_SAID = {
+_TOKENS = {
     "WORD": "a column",
     "TEXT": "a text in '...'",
     "NUMBER": "a number",
@@ -103,29 +95,13 @@ class Name(str):
 
 
 class _Wrong(Exception):
-    """Error in an expression, with a hint."""
-
     def __init__(self, message: str, hint: str = _HELP) -> None:
         super().__init__(message)
         self.hint = hint
 
 
-def parse(place: str, expression: str) -> Tree[Token]:
-    """Parse an expression.
-
-    Raises
-    ------
-    DataError
-        If the syntax is invalid; the message contains the position.
-
-    Examples
-    --------
-    >>> print(parse("own.csv", "type = 'owner'").pretty().expandtabs(1).strip())
-    comparison
-      name type
-      =
-      text 'owner'
-    """
+def parse(location: str, expression: str) -> Tree[Token]:
+    """Parse an expression; invalid syntax is a `DataError` with the position."""
     try:
         depths = accumulate({"(": 1, ")": -1}.get(token, 0) for token in _parser().lex(expression))
         if max(depths, default=0) > _DEEP:
@@ -137,11 +113,11 @@ def parse(place: str, expression: str) -> Tree[Token]:
         wrong = _Wrong(_expected(error))
     except _Wrong as error:
         wrong = error
-    raise _misread(place, expression, wrong)
+    raise _misread(location, expression, wrong)
 
 
-def _misread(place: str, expression: str, wrong: _Wrong) -> DataError:
-    return DataError(place, f"where={expression}: {wrong}", hint=wrong.hint)
+def _misread(location: str, expression: str, wrong: _Wrong) -> DataError:
+    return DataError(location, f"where={expression}: {wrong}", hint=wrong.hint)
 
 
 def _expected(error: Any) -> str:
@@ -150,8 +126,8 @@ def _expected(error: Any) -> str:
     if error.token == "(" and error.token_history and error.token_history[-1].type == "WORD":
         return f"{error.token_history[-1]}(...) is a function, and there are none"
     names = [name for name in error.accepts or error.expected if name not in ("QUOTED", "_DATE", "TRUTH")]
-    said = sorted({_SAID.get(name, name) for name in names})
-    *others, last = said or ["the end"]
+    allowed = sorted({_TOKENS.get(name, name) for name in names})
+    *others, last = allowed or ["the end"]
     return f"expected {', '.join(others)}{' or ' if others else ''}{last}, found {shown}"
 
 
@@ -160,36 +136,26 @@ def _parser() -> Lark:
     return Lark(_GRAMMAR, start="either", parser="lalr", maybe_placeholders=True)
 
 
-class _Meaning(Transformer[Token, Any], ABC):
+class _Meaning(Transformer[Token, Any]):
     """Evaluation of a syntax tree, bottom up; methods are named after the grammar rules."""
+
+    compared: Callable[[str, Name, Name | Literal], Any]
+    fits: Callable[[Name, str, bool], Any]
+    missing: Callable[[Name], Any]
+    inverted: Callable[[Any], Any]
+    joined: Callable[[bool, Sequence[Any]], Any]
 
     def __init__(self, columns: Sequence[str]) -> None:
         super().__init__()
         self.columns = columns
 
-    def of(self, place: str, expression: str) -> Any:
-        """Evaluate an expression; `DataError` if it is invalid."""
+    def of(self, location: str, expression: str) -> Any:
         try:
-            return self.transform(parse(place, expression))
+            return self.transform(parse(location, expression))
         except VisitError as error:
             if isinstance(error.orig_exc, _Wrong):
-                raise _misread(place, expression, error.orig_exc) from None
+                raise _misread(location, expression, error.orig_exc) from None
             raise error.orig_exc from None
-
-    @abstractmethod
-    def compared(self, sign: str, left: Name, right: Name | Literal) -> Any: ...
-
-    @abstractmethod
-    def fits(self, name: Name, pattern: str, capitals: bool) -> Any: ...
-
-    @abstractmethod
-    def missing(self, name: Name) -> Any: ...
-
-    @abstractmethod
-    def inverted(self, part: Any) -> Any: ...
-
-    @abstractmethod
-    def joined(self, all: bool, parts: Sequence[Any]) -> Any: ...
 
     def either(self, parts: list[Any]) -> Any:
         return self.joined(False, parts)
@@ -256,7 +222,7 @@ class _Meaning(Transformer[Token, Any], ABC):
 
 
 def condition(
-    place: str,
+    location: str,
     expression: str,
     names: Sequence[str],
     *,
@@ -265,19 +231,10 @@ def condition(
 ) -> str:
     """Translate an expression to SQL, with every name resolved to a column.
 
-    Parameters
-    ----------
-    escaped
-        PostgreSQL syntax, in which a backslash in a string or a pattern may be an escape character.
-    insensitive
-        SQL function applied to both sides of ILIKE, for databases without this operator.
-
-    Raises
-    ------
-    DataError
-        If the expression is invalid, or names no column of the table.
+    `escaped` is for PostgreSQL, where a backslash in a string or pattern may be an escape character. `insensitive` is a
+    function of SQL that is applied to both sides of ILIKE, for databases without this operator.
     """
-    written: str = _Sql(names, escaped, insensitive).of(place, expression)
+    written: str = _Sql(names, escaped, insensitive).of(location, expression)
     return written
 
 
@@ -316,32 +273,26 @@ class _Sql(_Meaning):
 
 
 def filtered(raw: Raw, options: Options) -> Raw:
-    """Rows of a table that satisfy the option ``where``; rows for which the condition is null do not.
-
-    Raises
-    ------
-    DataError
-        If the expression is invalid, names no column, or compares incomparable values.
-    """
+    """Rows of a table that satisfy the option ``where``; rows for which the condition is null do not."""
     if options.where is None or not raw.columns:
         return raw
     columns = {**raw.extra, **dict(zip(raw.names, raw.columns, strict=True))}
     found = _Rows(raw, columns, options).of(raw.file, options.where)
     kept = as_numpy(found.fill_null(False))
-    mask, places = as_arrow(kept), np.flatnonzero(kept)
+    mask, rows = as_arrow(kept), np.flatnonzero(kept)
 
     def taken(column: Column) -> Column:
         return column.filter(mask) if hasattr(column, "filter") else column  # else `Unfit`: an error on use
 
-    told = f"{raw.file}: {len(places):,} of {len(kept):,} rows meet where={options.where}"
+    note = f"{raw.file}: {len(rows):,} of {len(kept):,} rows meet where={options.where}"
     return replace(
         raw,
         columns=tuple(map(taken, raw.columns)),
         extra={name: taken(column) for name, column in raw.extra.items()},
-        key_column=None if raw.key_column is None else taken(raw.key_column),
+        key=None if raw.key is None else (raw.key[0], taken(raw.key[1])),
         undirected=None if raw.undirected is None else raw.undirected[kept],
-        line=lambda row: raw.line(int(places[row])),
-        notes=(*raw.notes, told),
+        line=lambda row: raw.line(int(rows[row])),
+        notes=(*raw.notes, note),
     )
 
 
@@ -357,11 +308,9 @@ class _Rows(_Meaning):
         )
 
     def compared(self, sign: str, left: Name, right: Name | Literal) -> Column:
-        return (
-            self._beside(sign, left, right)
-            if isinstance(right, Name)
-            else self._with_value(sign, left, right)
-        )
+        if isinstance(right, Name):
+            return self._with_column(sign, left, right)
+        return self._with_value(sign, left, right)
 
     def fits(self, name: Name, pattern: str, capitals: bool) -> Column:
         wild = {"%": ".*", "_": "."}
@@ -405,9 +354,7 @@ class _Rows(_Meaning):
             text = _AS_TEXT if error.value.endswith("...") else f"compare with a text: {name} = '{double}'"
             hint = error.hint or (text if kind is not Kind.DATE else None)
             raise self.raw.error(error.row, message, name, hint) from error
-        if kind is Kind.BOOL:
-            return np.not_equal(codes, 0)
-        return codes.view({Kind.DOUBLE: "float64", Kind.DATE: "datetime64[us]"}.get(kind, "int64"))
+        return typed_array(kind, codes)
 
     def _texts(self, name: str) -> Column:
         column = self._plain(name)
@@ -424,7 +371,7 @@ class _Rows(_Meaning):
 
     def _with_value(self, sign: str, name: str, value: Literal) -> Column:
         """Compare a column with a literal; string literals compare as text, except with dates."""
-        column, compare = self._plain(name), _OPERATORS[sign]
+        column, compare = self._plain(name), getattr(np, _FUNCTIONS[sign])
         if isinstance(column, Objects):
             raise _Wrong(f"the column {name!r} holds lists", "compare another column")
         if isinstance(value, bool):
@@ -437,7 +384,9 @@ class _Rows(_Meaning):
                 return self._truths(compare(self._values(name, Kind.DATE), np.datetime64(date, "us")), name)
             if sign in _SWAPPED and not is_text(column):
                 raise _Wrong(f"the column {name!r} is not of texts", "compare with a number, without '...'")
-            return pc.call_function(_OF_ARROW[sign], [self._texts(name), pa.scalar(value, pa.large_string())])
+            return pc.call_function(
+                _FUNCTIONS[sign], [self._texts(name), pa.scalar(value, pa.large_string())]
+            )
         if self._kind(name) is Kind.INT:
             whole = value if value == value // 1 else None
             if whole is None and sign in _SWAPPED:  # of integers: below the next one, or at most the last
@@ -449,12 +398,12 @@ class _Rows(_Meaning):
             raise _Wrong(f"no double equals {value}", _AS_TEXT)
         return self._truths(compare(self._values(name, Kind.DOUBLE), float(value)), name)
 
-    def _beside(self, sign: str, one: str, other: str) -> Column:
+    def _with_column(self, sign: str, one: str, other: str) -> Column:
         kinds = {self._kind(one), self._kind(other)}
         if kinds <= {Kind.INT, Kind.DOUBLE} or (len(kinds) == 1 and kinds <= {Kind.BOOL, Kind.DATE}):
             kind = Kind.DOUBLE if len(kinds) > 1 else kinds.pop()
             left, right = self._values(one, kind), self._values(other, kind)
-            return self._truths(_OPERATORS[sign](left, right), one, other)
+            return self._truths(getattr(np, _FUNCTIONS[sign])(left, right), one, other)
         if sign in _SWAPPED and Kind.STRING not in kinds:
             raise _Wrong(f"the columns {one!r} and {other!r} are of two types")
-        return pc.call_function(_OF_ARROW[sign], [self._texts(one), self._texts(other)])
+        return pc.call_function(_FUNCTIONS[sign], [self._texts(one), self._texts(other)])

@@ -14,36 +14,28 @@ from kgreason.base.printable import HINT, names_password
 from kgreason.language.check import file_access
 from kgreason.language.vocabulary import FILES, READ_ALONE, SERVERS, suggest
 
-FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))
-"""All that is read, as `format=` names it."""
+FORMATS = (*FILES, *sorted(SERVERS), *sorted(READ_ALONE))  # all that is read, as `format=` names it
 
 _SYNONYMS = {"header": "useheaders", "nullmarker": "nullstring", "null": "nullstring", **file_access.SYNONYMS}
 _UNDECODED = re.compile(r"[\ud800-\udfff]")  # surrogate escapes: undecodable bytes of the command line
 _DECIMALS = {".": ".", "point": ".", ",": ",", "comma": ","}
 _DELIMITERS = {
-    "tab": "\t",
-    "\\t": "\t",
     "comma": ",",
     "semicolon": ";",
     "space": " ",
     "bar": "|",
     "pipe": "|",
+    "tab": "\t",
+    "\\t": "\t",
 }
 
 
 def delimiter_of(file: str, text: str) -> str:
-    """Parse a delimiter: a character or its name.
-
-    Raises
-    ------
-    DataError
-        If it is not a single character.
-    """
+    """Parse a delimiter: a character or its name."""
     character = _DELIMITERS.get(text.lower(), text)
     if len(character) != 1:
-        raise DataError(
-            file, f"delimiter {text!r} is not one character", hint="for instance delimiter=; or tab"
-        )
+        what = f"delimiter {text!r} is not one character"
+        raise DataError(file, what, hint="for instance delimiter=; or tab")
     return character
 
 
@@ -69,21 +61,15 @@ def _selected(file: str, text: str) -> list[str]:
         elif item.strip("'\""):
             chosen.append(item.strip("'\""))
         else:
-            raise DataError(
-                file,
-                f"option selectedColumns cannot be {text!r}",
-                hint="write numbers from 0, ranges or names, as in selectedColumns=[0:2;4;'share']",
-            )
+            hint = "write numbers from 0, ranges or names, as in selectedColumns=[0:2;4;'share']"
+            raise DataError(file, f"option selectedColumns cannot be {text!r}", hint=hint)
     return chosen
 
 
 def _decimal(file: str, text: str) -> str:
     if text not in _DECIMALS:
-        raise DataError(
-            file,
-            f"option decimal cannot be {text!r}",
-            hint="write decimal=, or decimal=comma (in @bind: decimal=',') for numbers such as 41,27",
-        )
+        hint = "write decimal=, or decimal=comma (in @bind: decimal=',') for numbers such as 41,27"
+        raise DataError(file, f"option decimal cannot be {text!r}", hint=hint)
     return _DECIMALS[text]
 
 
@@ -100,18 +86,16 @@ def _encoding(file: str, name: str) -> str:
 def _number(name: str, file: str, text: str, *, whole: bool = False) -> float:
     pattern = r"[0-9]{1,18}" if whole else r"[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)"
     if not re.fullmatch(pattern, text):
-        raise DataError(
-            file, f"option {name} cannot be {text[:60]!r}", hint=f"write a number, for instance {name}=1"
-        )
+        hint = f"write a number, for instance {name}=1"
+        raise DataError(file, f"option {name} cannot be {text[:60]!r}", hint=hint)
     return int(text) if whole else float(text)
 
 
 def _prefix(file: str, text: str) -> tuple[str, str]:
     first, comma, second = text.partition(",")
     if not comma:
-        raise DataError(
-            file, f"option prefix cannot be {text!r}", hint="write two, as in prefix=user:,movie:"
-        )
+        hint = "write two, as in prefix=user:,movie:"
+        raise DataError(file, f"option prefix cannot be {text!r}", hint=hint)
     return first, second
 
 
@@ -140,12 +124,10 @@ def _option(
     if isinstance(read, Sequence):
         read = dict(zip(read, read, strict=True))
     if isinstance(read, Mapping):
-        return field(
-            default=default,
-            metadata={"option": _Option(spelling, lambda _, text: read[text], tuple(read), formats)},
-        )
-    found = _Option(spelling, read or (lambda _, text: text), None, formats)
-    return field(default=default, metadata={"option": found})
+        option = _Option(spelling, lambda _, text: read[text], tuple(read), formats)
+    else:
+        option = _Option(spelling, read or (lambda _, text: text), None, formats)
+    return field(default=default, metadata={"option": option})
 
 
 _DELIMITED = ("csv", "tsv")
@@ -160,114 +142,74 @@ _AUTO = {**_FLAG, "auto": None}
 
 @dataclass(frozen=True)
 class Options:
-    """Parsed options of a data source.
+    """Parsed options of a data source."""
 
-    Attributes
-    ----------
-    delimiter
-        One character; `None`: the default of the format (edge lists: detected in the first line of data).
-    header
-        Whether the first line holds column names; `None`: detect.
-    quote
-        Quote character of CSV; `None`: no quoting.
-    encoding
-        Encoding of text files. Undecodable bytes are an error, never replaced.
-    skip
-        Number of physical lines to skip at the start.
-    columns
-        Columns to read, in order, by name or 1-based number; `None`: from ``@mapping`` or by position.
-    percent
-        Divide plain numbers of the last column by 100. Values such as ``8.15%`` are always percentages.
-    decimal
-        Decimal separator; with a comma, ``1.234,5`` and ``41,27%`` are also numbers.
-    missing
-        Treatment of empty cells: raise an error, skip (and count) the row, keep the empty string, or create a fresh
-        labelled null.
-    null_string
-        Cell text that counts as empty, in addition to the empty cell.
-    symmetric
-        Add the reverse of every edge; `None`: only if the file declares its edges undirected.
-    keep_diagonal
-        Keep the diagonal of a symmetric matrix.
-    scale
-        Scale weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min).
-    drop_loops
-        Remove self-loops.
-    weight
-        Weight of every edge of a file without weights.
-    prefix
-        Prefix of the values of the first two columns, to separate name spaces.
-    table
-        Table of a database; for graph files ``edges`` or ``vertices``.
-    where
-        Condition on columns; only rows that satisfy it are read.
-    names
-        Vertex attribute of graph files that supplies vertex names, or ``id``; `None`: labels if they are distinct.
-    normalize
-        Normalize the spelling of names (`kgreason.data.formats.vertex_names.normal_spelling`).
-    labels
-        For formats with numbered vertices: file with one vertex name per line.
-    type, label
-        Neo4j: relationship types and node labels to read, separated by commas. GLEIF: relationship type, or ``any``;
-        `None`: direct consolidation.
-    spaces
-        Neo4j: prefix ids with their id space; `None`: no prefix; ids that occur in two id spaces are an error.
-    schema
-        Schema of a table of a database server; `None`: resolved by its search path.
-    connection
-        Connection options of a database server.
-    path
-        Location of the rows in a JSON file, keys separated by points.
-    predicate, category
-        RDF: read the pairs of this predicate, or the members of this class.
-    base
-        RDF: base IRI for relative IRIs; also removed as a prefix of IRIs.
-    strip
-        RDF: shorten every IRI to the part after its last ``#`` or ``/``.
-    interest
-        BODS: interest type that is read as an edge, or ``any``.
-    share
-        BODS: number that represents a range of shares; `None`: ranges are an error.
-    level
-        BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all except indirect interests.
-    allow_files
-        DuckDB: allow queries and views to read other files. Set by the caller only, never by a source.
-    """
-
+    # one character; `None`: the default of the format (edge lists: detected in the first line of data)
     delimiter: str | None = _option(None, delimiter_of, (*_LINES, "neo4j"))
+    # whether the first line holds column names; `None`: detect
     header: bool | None = _option(None, _AUTO, _LINES, "useHeaders")
+    # quote character of CSV; `None`: no quoting
     quote: str | None = _option('"', _quote, (*_DELIMITED, "neo4j"))
+    # encoding of text files; undecodable bytes are an error, never replaced
     encoding: str = _option("utf-8", _encoding, _ENCODED)
+    # number of physical lines to skip at the start
     skip: int = _option(0, partial(_number, "skip", whole=True), _LINES)
+    # columns to read, in order, by name or 1-based number; `None`: from ``@mapping`` or by position
     columns: tuple[str, ...] | None = _option(None, lambda _, text: tuple(map(str.strip, text.split(","))))
+    # divide plain numbers of the last column by 100; values such as ``8.15%`` are always percentages
     percent: bool = _option(False, _FLAG)
+    # decimal separator; with a comma, ``1.234,5`` and ``41,27%`` are also numbers
     decimal: str = _option(".", _decimal)
+    # treatment of empty cells: raise an error, skip (and count) the row, keep the empty string, or create a fresh
+    # labelled null
     missing: str = _option("error", ("error", "skip", "keep", "null"))
+    # cell text that counts as empty, in addition to the empty cell
     null_string: str | None = _option(None, spelling="nullString")
+    # add the reverse of every edge; `None`: only if the file declares its edges undirected
     symmetric: bool | None = _option(None, _AUTO)
+    # keep the diagonal of a symmetric matrix
     keep_diagonal: bool = _option(False, {"drop": False, "keep": True}, ("mtx",), "diagonal")
+    # scale weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min)
     scale: str | None = _option(None, ("abs", "minmax"))
-    drop_loops: bool = _option(False, {"keep": False, "drop": True}, spelling="loops")
+    drop_loops: bool = _option(False, {"keep": False, "drop": True}, spelling="loops")  # remove self-loops
+    # weight of every edge of a file without weights
     weight: float | None = _option(None, partial(_number, "weight"))
+    # prefix of the values of the first two columns, to separate name spaces
     prefix: tuple[str, str] | None = _option(None, _prefix)
-    where: str | None = _option(None)
+    where: str | None = _option(None)  # condition on columns; only rows that satisfy it are read
+    # table of a database; for graph files ``edges`` or ``vertices``
     table: str | None = _option(None, formats=_TABLES)
+    # vertex attribute of graph files that supplies vertex names, or ``id``; `None`: labels if they are distinct
     names: str | None = _option(None, formats=(*_GRAPHS, "neo4j", "rdf"))
+    # normalize the spelling of names (`kgreason.data.formats.vertex_names.normal_spelling`)
     normalize: bool = False
+    # for formats with numbered vertices: file with one vertex name per line
     labels: str | None = _option(None, formats=("mtx", "konect", "gleif"))
+    # Neo4j: relationship types and node labels to read, separated by commas
+    # GLEIF: relationship type, or ``any``; `None`: direct consolidation
     type: str | None = _option(None, formats=("neo4j", "gleif"))
     label: str | None = _option(None, formats=("neo4j", *_NAMED))
+    # Neo4j: prefix ids with their id space; `None`: no prefix; ids that occur in two id spaces are an error
     spaces: bool | None = _option(None, _FLAG, ("neo4j",))
+    # schema of a table of a database server; `None`: resolved by its search path
     schema: str | None = _option(None, formats=("postgresql",))
-    connection: Mapping[str, str] = field(default_factory=dict)
+    connection: Mapping[str, str] = field(default_factory=dict)  # connection options of a database server
+    # location of the rows in a JSON file, keys separated by points
     path: str | None = _option(None, formats=("json",))
+    # RDF: read the pairs of this predicate, or the members of this class
     predicate: str | None = _option(None, formats=("rdf",))
     category: str | None = _option(None, formats=("rdf",), spelling="class")
+    # RDF: base IRI for relative IRIs; also removed as a prefix of IRIs
     base: str | None = _option(None, formats=("rdf",))
+    # RDF: shorten every IRI to the part after its last ``#`` or ``/``
     strip: bool = _option(False, _FLAG, ("rdf",))
+    # BODS: interest type that is read as an edge, or ``any``
     interest: str = _option("shareholding", formats=("bods",))
+    # BODS: number that represents a range of shares; `None`: ranges are an error
     share: str | None = _option(None, ("exact", "minimum", "maximum", "middle"), ("bods",))
+    # BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all except indirect interests
     level: str | None = _option(None, ("direct", "indirect", "unknown", "any"), ("bods",))
+    # DuckDB: allow queries and views to read other files; set by the caller only, never by a source
     allow_files: bool = False
 
     @property
@@ -293,24 +235,18 @@ _OPTIONS = {option.spelling.lower(): option for option in _ALL}
 
 
 def read_options(file: str, given: Mapping[str, str], format: str | None = None) -> Options:
-    """Parse the options of a source.
+    """Parse the options of a source; `format` is `None` if it is not known yet.
 
-    Parameters
-    ----------
-    format
-        Format of the source; `None`: not known yet.
-
-    Raises
-    ------
-    DataError
-        If a name or value is unknown (the hint lists those allowed), or the option does not apply to the format.
+    An unknown name or value, or an option that does not apply to the format, is a `DataError`.
     """
     options = normal(given)
     for name, value in options.items():
         _check_known(file, name, value)
     # of selectedColumns and columns, the latter takes precedence
     ordered = sorted(options, key=lambda name: name == "columns")
-    read = {o.field: o.read(file, options[name]) for name in ordered if (o := _OPTIONS[name]).read}
+    read: dict[str, Any] = {
+        o.field: o.read(file, options[name]) for name in ordered if (o := _OPTIONS[name]).read
+    }
     for name, value in options.items():
         option = _OPTIONS[name]
         anywhere = format is None or (name == "names" and _listed(value) == ["normalize"])
@@ -323,8 +259,7 @@ def read_options(file: str, given: Mapping[str, str], format: str | None = None)
         named = _listed(options["names"])
         read["names"] = ",".join(part for part in named if part != "normalize") or None
         read["normalize"] = "normalize" in named
-    found: Any = {**read, "connection": file_access.connection(options)}
-    return Options(**found)
+    return Options(**read, connection=file_access.connection(options))
 
 
 def _listed(names: str) -> list[str]:
@@ -356,32 +291,17 @@ def _check_known(file: str, name: str, value: str) -> None:
 
 
 def check_value(file: str, name: str, value: str) -> None:
-    """Check the value of an option, whose name is in lower case.
-
-    Raises
-    ------
-    DataError
-        If the value is not allowed; the message lists the allowed values.
-    """
+    """Check the value of an option, whose name is in lower case."""
     if name in ("port", "connect_timeout") and not value.isdecimal():
         raise DataError(file, f"option {name} is no number", hint=f"write a number, as in {name}=5432")
     option = _OPTIONS.get(name)
     if option is not None and option.values is not None and value not in option.values:
-        raise DataError(
-            file,
-            f"option {option.spelling} cannot be {value!r}",
-            hint=f"one of {', '.join(repr(a).strip(chr(39)) for a in option.values)}",
-        )
+        hint = f"one of {', '.join(repr(a).strip(chr(39)) for a in option.values)}"
+        raise DataError(file, f"option {option.spelling} cannot be {value!r}", hint=hint)
 
 
 def other_delimiter(text: str, used: str | None = None) -> str | None:
-    """Hint at the delimiter that a line read as one field appears to use; `None` if there is none.
-
-    Examples
-    --------
-    >>> other_delimiter("owner;company;share")
-    "is the delimiter ';'? (delimiter=;)"
-    """
+    """Hint at the delimiter that a line read as one field appears to use; `None` if there is none."""
     mark = next((c for c in ";\t|," if c in text and c != used), None)
     if mark is None:
         return None

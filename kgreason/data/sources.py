@@ -7,27 +7,19 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from kgreason.base.errors import DataError, Span
 from kgreason.base.printable import HINT, hidden, in_address, names_password
-from kgreason.data.source_options import FORMATS, Options, normal, read_options
+from kgreason.data.raw_table import Raw, no_file
+from kgreason.data.source_options import FORMATS, normal
 from kgreason.language.check.file_access import address, table_of
 from kgreason.language.vocabulary import EXTENSIONS, SERVERS
 
-if TYPE_CHECKING:
-    from kgreason.data.raw_table import Raw
-
-
-__all__ = ["FORMATS", "Options", "SourceSpec", "parse_file", "parse_source", "read_options"]
-
 TABLES = frozenset({"csv", "tsv", "parquet", "json", "sqlite", "duckdb", "postgresql", "neo4j"})
 DATABASES = frozenset({"sqlite", "duckdb", "postgresql"})
-
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
-_SAVE = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
-
 
 _PART = re.compile(r"""(where=(?:[^&'"]|'[^']*'|"[^"]*"|['"](?!.*['"]))*|[^&]+)(?:&|$)""", re.IGNORECASE)
 """An option; within the quotation marks of a condition & is a letter."""
@@ -38,31 +30,20 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """A data source and its read options.
+    """A data source and its read options."""
 
-    Attributes
-    ----------
-    path
-        Path of the file; a trailing ``.gz`` denotes gzip. Unused for database servers, whose address is in `options`.
-    format
-        One of `FORMATS`; `None`: inferred from the file name.
-    options
-        Options of ``@bind`` or after the ``?`` of ``--data``; see `Options`.
-    query
-        SQL query whose result is the table; `path` is then the database, or the folder to which file names in the
-        query are relative.
-    span
-        Location in the rule file; `None`: not declared in one.
-    """
-
+    # path of the file; a trailing ``.gz`` denotes gzip. Unused for database servers, whose address is in `options`
     path: Path
-    format: str | None = None
+    format: str | None = None  # one of `FORMATS`; `None`: inferred from the file name
+    # options of ``@bind`` or after the ``?`` of ``--data``; see `Options`
     options: Mapping[str, str] = field(default_factory=dict)
+    # SQL query whose result is the table; `path` is then the database, or the folder to which file names in the query
+    # are relative
     query: str | None = None
-    span: Span | None = None
+    span: Span | None = None  # location in the rule file; `None`: not declared in one
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Location of the options or the query, for error messages."""
         return self.file if self.span is None else str(self.span)
 
@@ -72,8 +53,7 @@ class SourceSpec:
         if not self.server:
             return str(self.path)
         table = normal(self.options).get("table")
-        named = f" table {table_of(self.options, table)}" if table else ""
-        return address(self.options) + named
+        return address(self.options) + (f" table {table_of(self.options, table)}" if table else "")
 
     @property
     def server(self) -> bool:
@@ -81,17 +61,7 @@ class SourceSpec:
         return (self.format or normal(self.options).get("format")) in SERVERS
 
     def kind(self, default: str | None = None) -> str:
-        """Format of the source, as given or inferred from the file name.
-
-        Parameters
-        ----------
-        default
-            Format if neither determines it; `None`: raise an error.
-
-        Raises
-        ------
-        DataError
-            If the format cannot be determined.
+        """Format of the source: as given, else inferred from the file name, else `default`, else a `DataError`.
 
         Examples
         --------
@@ -101,14 +71,12 @@ class SourceSpec:
         name = self.path.name.lower().removesuffix(".gz")
         given = self.format or normal(self.options).get("format")
         if given is None and self.query is None and name.endswith(_SHEETS):
-            raise DataError(self.place, "spreadsheets are not read", hint=_SAVE)
+            hint = "save the sheet as CSV (in Excel: Save As, CSV UTF-8) and give that file"
+            raise DataError(self.location, "spreadsheets are not read", hint=hint)
         if given is not None:
             if given not in FORMATS:
-                raise DataError(
-                    self.place,
-                    f"{given!r} is not a format kgreason reads",
-                    hint=f"one of {', '.join(FORMATS)}",
-                )
+                hint = f"one of {', '.join(FORMATS)}"
+                raise DataError(self.location, f"{given!r} is not a format kgreason reads", hint=hint)
             return given
         if name.endswith((".bods.json", ".bods.jsonl")):
             return "bods"
@@ -116,51 +84,26 @@ class SourceSpec:
         if known is None and name.startswith("out."):
             return "konect"
         if known is None and os.path.isdir(self.path):
-            from kgreason.data.raw_table import no_file
-
             raise no_file(self.path)
         if known is None:
-            raise DataError(
-                self.place,
-                "the name does not tell the format",
-                hint=f"say format=, one of {', '.join(FORMATS)}",
-            )
+            hint = f"say format=, one of {', '.join(FORMATS)}"
+            raise DataError(self.location, "the name does not tell the format", hint=hint)
         return known
 
 
 def parse_source(text: str) -> tuple[str, SourceSpec]:
-    """Parse ``PRED=FILE`` or ``PRED=FILE?option=value&option=value``.
-
-    Raises
-    ------
-    DataError
-        If the text does not have this form.
-
-    Examples
-    --------
-    >>> predicate, source = parse_source("own=shares.csv?percent=true&delimiter=;")
-    >>> predicate, source.path.name, dict(source.options)
-    ('own', 'shares.csv', {'percent': 'true', 'delimiter': ';'})
-    """
+    """Parse ``PRED=FILE`` or ``PRED=FILE?option=value&option=value``."""
     predicate, equals, rest = text.partition("=")
     if not equals or not re.fullmatch(r"[a-z][A-Za-z0-9_]*", predicate) or not rest:
-        raise DataError(
-            hidden(text),
-            "expected PRED=FILE or PRED=FILE?option=value&option=value",
-            hint="write for instance own=register.csv, or 'own=register.csv?delimiter=;'"
-            if equals
-            else f"write which predicate the facts are of, as in own={hidden(text)}",
-        )
+        hint = f"write which predicate the facts are of, as in own={hidden(text)}"
+        if equals:
+            hint = "write for instance own=register.csv, or 'own=register.csv?delimiter=;'"
+        raise DataError(hidden(text), "expected PRED=FILE or PRED=FILE?option=value&option=value", hint=hint)
     return predicate, parse_file(rest)
 
 
 def parse_file(text: str) -> SourceSpec:
     """Parse ``FILE`` or ``FILE?option=value&option=value``, where ``FILE`` may be the address of a database server.
-
-    Raises
-    ------
-    DataError
-        If an option has no value, or an address contains a password.
 
     Examples
     --------
@@ -209,31 +152,23 @@ def _parse_address(text: str) -> SourceSpec:
 
 
 def sources_of(predicate: str, given: Any, arity: int | None) -> list[SourceSpec | Raw]:
-    """Files and tables of one predicate.
-
-    Raises
-    ------
-    DataError
-        If `given` is not a source, e.g. a single row that is not in a list.
-    """
-    from kgreason.data.exchange import is_table
+    """Files and tables of one predicate."""
+    from kgreason.data.library_imports import is_table
 
     several = isinstance(given, (list, tuple)) and len(given) > 0
     if several and arity not in (None, 1) and _is_row(given, arity):
         shown = repr(tuple(given))
-        raise DataError(
-            f"<{predicate}>", f"{shown} is one row, not a table", hint=f"put it into a list: [{shown}]"
-        )
+        hint = f"put it into a list: [{shown}]"
+        raise DataError(f"<{predicate}>", f"{shown} is one row, not a table", hint=hint)
     values = arity == 1 and several and any(isinstance(g, str) for g in given)
-    files = (
-        several and not values and all(isinstance(g, (str, Path, SourceSpec)) or is_table(g) for g in given)
-    )
-    return [_source(predicate, g) for g in (given if files else (given,))]
+    if several and not values and all(isinstance(g, (str, Path, SourceSpec)) or is_table(g) for g in given):
+        return [_source(predicate, g) for g in given]
+    return [_source(predicate, given)]
 
 
 def _is_row(given: list[object] | tuple[object, ...], arity: int | None) -> bool:
     """Whether a collection is a single row, rather than rows, tables or file names."""
-    from kgreason.data.exchange import is_table
+    from kgreason.data.library_imports import is_table
 
     if all(isinstance(g, str) for g in given):
         return len(given) == arity and not any("." in str(g) or "/" in str(g) for g in given)
@@ -249,6 +184,6 @@ def _source(predicate: str, given: object) -> SourceSpec | Raw:
         return SourceSpec(given)
     if isinstance(given, SourceSpec):
         return given
-    from kgreason.data.exchange import as_raw
+    from kgreason.data.library_imports import as_raw
 
     return as_raw(given, f"<{predicate}>")

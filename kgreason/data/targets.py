@@ -17,15 +17,7 @@ from kgreason.language.vocabulary import FILES, SERVERS, suggest
 
 
 def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[str, ...]:
-    """Column names from ``@mapping``, else from the first rule head with a new variable there, else numbered.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> program = load_text("r(X, Y) :- e(X, Y). r(X, Z) :- r(X, Y), e(Y, Z).")
-    >>> column_names(program, "r", 2)
-    ('X', 'Y')
-    """
+    """Column names from ``@mapping``, else from the first rule head with a new variable there, else numbered."""
     mapped = {m.position: m.column for m in program.mappings if m.predicate == predicate}
     heads = [rule.head for rule in program.rules if rule.head.predicate == predicate]
     names: list[str] = []
@@ -40,8 +32,6 @@ def column_names(program: CheckedProgram, predicate: str, arity: int) -> tuple[s
 def free(name: str, taken: Sequence[str]) -> str:
     """Append a number to a name that is already taken, ignoring case as databases do.
 
-    Examples
-    --------
     >>> free("share", ["Share"])
     'share_2'
     """
@@ -80,20 +70,10 @@ _OPTIONS = {
 
 @dataclass(frozen=True)
 class Target:
-    """An output file or database table.
+    """An output file, or the table of a database (by default named after the predicate).
 
-    Attributes
-    ----------
-    path
-        Path of the file.
-    format
-        One of `FORMATS`.
-    options
-        Options with names in lower case; see docs/data.md.
-    table
-        Database table; `None`: named after the predicate.
-    vertices
-        Vertices that may have no edges; also written by formats that declare vertices.
+    `options` have names in lower case (docs/data.md). `vertices` may have no edges; formats that declare vertices
+    contain them as well.
     """
 
     path: Path
@@ -113,20 +93,11 @@ class Target:
         """Whether the format can represent vertices without edges."""
         return self.format in DECLARING or self.labels is not None
 
-    @property
-    def nodes(self) -> Path:
-        """Second file of a Neo4j import, with the nodes of the relationships."""
-        return self.path.with_name(f"{self.path.stem}-nodes{self.path.suffix}")
-
     def beside(self, arity: int) -> Path | None:
-        """Second file written with the facts, if any.
-
-        Parameters
-        ----------
-        arity
-            Number of arguments of the predicate.
-        """
-        return self.nodes if self.format == "neo4j" and arity > 1 else self.labels
+        """Second file written with the facts of a predicate, if any."""
+        if self.format == "neo4j" and arity > 1:
+            return self.path.with_name(f"{self.path.stem}-nodes{self.path.suffix}")
+        return self.labels
 
     @property
     def server(self) -> bool:
@@ -154,13 +125,8 @@ class Target:
     def parse(cls, text: str) -> Target:
         """Parse ``FILE`` or ``FILE?option=value&option=value``; the format is inferred from the extension.
 
-        Raises
-        ------
-        DataError
-            If the format cannot be written, or an option is unknown.
+        A format that cannot be written, or an unknown option, is a `DataError`.
 
-        Examples
-        --------
         >>> Target.parse("control.jsonl").format, Target.parse("out.db?table=t").table
         ('json', 't')
         """
@@ -168,45 +134,34 @@ class Target:
 
     @classmethod
     def at(cls, spec: SourceSpec) -> Target:
-        """Target with the path and options of a source.
-
-        Raises
-        ------
-        DataError
-            As `parse`.
-        """
+        """Target with the path and options of a source; errors as in `parse`."""
         format = spec.kind()
         if format not in FORMATS and not spec.server:
-            raise no_format(spec.place, format)
+            raise no_format(spec.location, format)
         options = {name: value for name, value in normal(spec.options).items() if name != "format"}
         known = {name.lower(): name for name in _OPTIONS.get(format, ())}
         for name in options:
             if name not in known:
                 if names_password(name):
-                    raise DataError(spec.place, f"option {name} would hold a password", hint=HINT)
+                    raise DataError(spec.location, f"option {name} would hold a password", hint=HINT)
                 near = suggest(name, known)
                 means = f"did you mean {known[near]}? " if near else ""
                 there = f"there are {', '.join(known.values())}" if known else "it has none"
-                raise DataError(
-                    spec.place, f"unknown option {name!r} of a {format} output", hint=means + there
-                )
-            check_value(spec.place, name, options[name])
+                what = f"unknown option {name!r} of a {format} output"
+                raise DataError(spec.location, what, hint=means + there)
+            check_value(spec.location, name, options[name])
         if format in _UNPACKED and spec.path.name.lower().endswith(".gz"):
             message = f"a file of the format {format} is not packed with gzip"
-            raise DataError(spec.place, message, hint=f"write {spec.path.name[:-3]}, or say another format")
+            raise DataError(
+                spec.location, message, hint=f"write {spec.path.name[:-3]}, or say another format"
+            )
         if "delimiter" in options:
-            delimiter_of(spec.place, options["delimiter"])
+            delimiter_of(spec.location, options["delimiter"])
         return cls(spec.path, format, options, options.get("table"))
 
     @classmethod
     def of(cls, bind: Bind) -> Target:
-        """Target of the ``@bind`` annotation of an output.
-
-        Raises
-        ------
-        DataError
-            As `parse`.
-        """
+        """Target of the ``@bind`` annotation of an output; errors as in `parse`."""
         path, source, options = Path(bind.path), bind.source, dict(normal(bind.options))
         if source == "csv" and path.suffix.lower() in (".tsv", ".tab"):
             source = "tsv"
@@ -219,13 +174,7 @@ class Target:
 
     @classmethod
     def within(cls, folder: Path, predicate: str, format: str = "csv") -> Target:
-        """Target of a predicate in a folder.
-
-        Raises
-        ------
-        DataError
-            If the format cannot be written.
-        """
+        """Target of a predicate in a folder."""
         if format not in FORMATS:
             raise no_format(str(folder), format)
         name = f"out.{predicate}" if format == "konect" else f"{predicate}.{FORMATS[format]}"

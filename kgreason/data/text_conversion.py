@@ -24,6 +24,7 @@ from kgreason.data.value_conversion import (
     checked,
     int64,
     is_text,
+    joined,
     misplaced,
 )
 from kgreason.data.value_conversion import text as text_of
@@ -32,10 +33,14 @@ from kgreason.engine.relations.kinds import Kind
 from kgreason.language.values import Null, read_date
 
 INTEGER = r"^-?(0|[1-9][0-9]{0,17})$"
-PLAUSIBLE = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
 COMMA_NUMBER = r"^[+-]?(([0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)(,[0-9]*)?|,[0-9]+)([eE][+-]?[0-9]+)?\s*%?$"
-COMMA_PLAUSIBLE = COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1)
+NUMBERS = {".": NUMBER, ",": COMMA_NUMBER}  # by the decimal separator
+PLAIN_NUMBERS = {
+    ".": r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*%?$",
+    ",": COMMA_NUMBER.replace("[0-9]+|", "0|[1-9][0-9]{0,17}|", 1),
+}
+"""Numbers without leading zeros and of at most 18 digits before the separator: other digits are names."""
 
 MARK = re.compile(r"[^\W\d]{1,12}|[^\w\s]{1,3}|[nN][./]?[aAkK][.]?")
 """Short words and symbols that may mean a missing value."""
@@ -46,9 +51,6 @@ _FIRST = 1000  # cells that usually show whether a column holds numbers
 
 DECIMAL_COMMA = "if the comma is the decimal point, say decimal=, (in @bind: decimal=',')"
 DECIMAL_POINT = "with decimal=, points group thousands; if the point is the decimal point, leave it out"
-FORMS = (
-    "write dates as 2024-01-15, times as 2024-01-15T10:30:00, with up to 6 more digits and a zone as +01:00"
-)
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -61,7 +63,7 @@ _NANOSECONDS = {
     "date32[day]": 86_400 * 10**9,
 }
 """Of the units that Arrow counts in."""
-_YEAR = 31_556_952 * 10**6  # microseconds of a year of the calendar, on average
+_YEAR = 31_556_952 * 10**6  # microseconds of an average calendar year
 _INFINITE = {sign * end for sign in (1, -1) for end in (2**63 - 1, (2**31 - 1) * 86_400 * 10**6)}
 """DuckDB's internal values of infinite times and dates."""
 _ELSEWHERE = "make it an empty cell, or text, where the table is made: in SQL CAST(day AS VARCHAR)"
@@ -71,12 +73,7 @@ _EARLIEST, _LATEST = ((edge - _EPOCH) // _MICROSECOND for edge in (datetime.min,
 def plain(column: Column, wanted: Kind | None = None) -> Column:
     """Convert a column to one array of large strings, int64, double, bool or microseconds, or to `Objects`.
 
-    Other types become text.
-
-    Parameters
-    ----------
-    wanted
-        Requested kind: integers beyond 64 bits are converted to text or doubles only if requested.
+    Other types become text. Integers beyond 64 bits are converted to text or doubles only if this kind is `wanted`.
 
     Raises
     ------
@@ -131,10 +128,7 @@ def plain(column: Column, wanted: Kind | None = None) -> Column:
 def as_texts(column: Column) -> Column:
     """Convert an Arrow column to large strings as Arrow formats its values; missing values stay missing.
 
-    Raises
-    ------
-    CastError
-        If a value is a list, an object, bytes, or an invalid date or time.
+    A list, an object, bytes, or an invalid date or time is a `CastError`.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -152,10 +146,10 @@ def as_texts(column: Column) -> Column:
         raise CastError(row, "[...]", "one value", UNFIT_HINT) from None
 
 
-def claim_texts(texts: Column, places: Column) -> None:
+def claim_texts(texts: Column, indices: Column) -> None:
     """Claim the memory that a dictionary column takes as plain text."""
     if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
-        memory.claim(pc.sum(pc.binary_length(texts).cast(pa.int64()).take(places)).as_py() or 0)
+        memory.claim(pc.sum(pc.binary_length(texts).cast(pa.int64()).take(indices)).as_py() or 0)
 
 
 def foreign(kind: Any) -> bool:
@@ -247,34 +241,24 @@ def infer(column: Column, decimal: str = ".") -> Kind:
         return Kind.INT if pa.types.is_integer(column.type) else Kind.DOUBLE
     if all_fit(column, INTEGER):
         return Kind.INT
-    if all_fit(column, COMMA_PLAUSIBLE if decimal == "," else PLAUSIBLE):
-        return Kind.DOUBLE
-    return Kind.STRING
+    return Kind.DOUBLE if all_fit(column, PLAIN_NUMBERS[decimal]) else Kind.STRING
 
 
 def coded(column: Column, kind: Kind, *, percent: bool = False, decimal: str = ".") -> Codes:
-    """Encode a `plain` column of numbers, truth values or dates without missing cells; see `Kind`.
-
-    Raises
-    ------
-    CastError
-        If a value does not fit.
-    """
+    """Encode a `plain` column of numbers, truth values or dates without missing cells; see `Kind`."""
     if isinstance(column, Objects):
         row = next((i for i, value in enumerate(column) if isinstance(value, Null)), 0)
         raise CastError(row, text_of(column[row]), EXPECTED[kind])
     if kind is Kind.DATE:
-        return dates(column)
-    if not is_text(column) and _is_temporal(column):
+        return _dates(column)
+    if pa.types.is_timestamp(column.type):
         raise CastError(0, text_of(column[0].as_py()), EXPECTED[kind])
     if kind is Kind.INT:
         return _integers(column)
     if kind is Kind.DOUBLE:
         return doubles(numbers(column, percent=percent, decimal=decimal))
     text = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
-    true, false = (
-        pc.is_in(text, pa.array(words, pa.large_string())) for words in (["true", "1"], ["false", "0"])
-    )
+    true, false = (pc.is_in(text, pa.array(words, text.type)) for words in (["true", "1"], ["false", "0"]))
     _refuse(column, as_numpy(pc.or_(true, false)), "true or false")
     return as_numpy(true).astype(np.int64)
 
@@ -283,19 +267,13 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
     """Doubles of a `plain` column; ``8.15%`` is the double nearest to 0.0815, as is 8.15 with `percent`.
 
     With the `decimal` comma it is written ``8,15%``; points are then thousands separators.
-
-    Raises
-    ------
-    CastError
-        If a value is not a finite number.
     """
     if is_text(column):
         text = pc.ascii_trim_whitespace(column)
+        example = "a number with a decimal comma, as in 0,25" if decimal == "," else "a number, as in 0.25"
+        _refuse(column, fits(text, NUMBERS[decimal]), f"{example} or 25%")
         if decimal == ",":
-            _refuse(column, fits(text, COMMA_NUMBER), "a number with a decimal comma, as in 0,25 or 25%")
             text = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
-        else:
-            _refuse(column, fits(text, NUMBER), "a number, as in 0.25 or 25%")
         share = pc.ends_with(text, "%")
         if percent or pc.any(share).as_py():
             shifted = _shifted(pc.ascii_trim(text, " \t%"))
@@ -310,13 +288,12 @@ def numbers(column: Column, *, percent: bool = False, decimal: str = ".") -> npt
 def _shifted(text: Column) -> Column:
     """Divide numbers in text form by 100 in decimal arithmetic, so that the result is the nearest double."""
     exponent = pc.match_substring_regex(text, "[eE]")
-    large = pa.large_string()
-    divided = pc.binary_join_element_wise(text, pa.scalar("e-2", large), pa.scalar("", large))
+    divided = joined(text, "e-2")
     if not pc.any(exponent).as_py():
         return divided
     pairs = zip(exponent.to_pylist(), text.to_pylist(), strict=True)
     slow = [repr(float(t) / 100.0) if e else None for e, t in pairs]
-    return pc.coalesce(pa.array(slow, large), divided)
+    return pc.coalesce(pa.array(slow, pa.large_string()), divided)
 
 
 def _integers(column: Column) -> Codes:
@@ -356,11 +333,7 @@ def _refuse(column: Column, good: npt.NDArray[np.bool_], expected: str, hint: st
     raise CastError(row, value, expected, hint, int(np.count_nonzero(~good)))
 
 
-def _is_temporal(column: Column) -> bool:
-    return bool(pa.types.is_timestamp(column.type))
-
-
-def dates(column: Column) -> Codes:
+def _dates(column: Column) -> Codes:
     """Microseconds since 1970 of ISO dates, with or without a time of day."""
     if is_text(column):
         texts = [str(t).strip() for t in column.to_pylist()]
@@ -369,7 +342,7 @@ def dates(column: Column) -> Codes:
             row = made.index(None)
             raise CastError(row, texts[row], EXPECTED[Kind.DATE], _form(texts[row]))
         column = pa.array(made, pa.timestamp("us"))
-    elif not _is_temporal(column):
+    elif not pa.types.is_timestamp(column.type):
         raise CastError(0, text_of(column[0].as_py()), EXPECTED[Kind.DATE])
     return as_numpy(column.cast(pa.int64()))
 
@@ -400,12 +373,11 @@ def _form(text: str) -> str | None:
     if not re.search("[0-9]", text) or re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return None
     if re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]", text):
-        return FORMS
+        digits = "with up to 6 more digits and a zone as +01:00"
+        return f"write dates as 2024-01-15, times as 2024-01-15T10:30:00, {digits}"
     parts = re.fullmatch(r"[0-9]{2}([./-])[0-9]{2}\1[0-9]{4}", text)
     if parts is None:
         return "write dates as 2024-01-15, or map the column as string"
-    iso = 'concat(substring(D, 6, 10), "-", substring(D, 3, 5), "-", substring(D, 0, 2))'
-    return (
-        "write dates as 2024-01-15; or map the column as string and let a rule make dates of day, month and year: "
-        f"as_date({iso})"
-    )
+    rule = 'as_date(concat(substring(D, 6, 10), "-", substring(D, 3, 5), "-", substring(D, 0, 2)))'
+    cure = f"map the column as string and let a rule make dates of day, month and year: {rule}"
+    return f"write dates as 2024-01-15; or {cure}"

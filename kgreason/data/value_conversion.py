@@ -31,8 +31,7 @@ EXPECTED = {
     Kind.SET: 'a set, as in {1, "a"}',
 }
 """Description of a valid value of each kind, for messages."""
-_SHOWN = 60
-"""Characters of a value in a message."""
+_SHOWN = 60  # characters of a value in a message
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 LARGE_HINT = "map the column as string, or as double, which rounds"
 UNFIT_HINT = "take other columns by columns=, or write this one as text or numbers where the table is made"
@@ -58,8 +57,6 @@ def int64(text: str) -> int | None:
 
     Python's `int` raises an error beyond 4,300 digits, leading zeros included.
 
-    Examples
-    --------
     >>> int64("-34"), int64("0" * 5000 + "7"), int64("9" * 5000), int64("1.5")
     (-34, 7, None, None)
     """
@@ -68,8 +65,7 @@ def int64(text: str) -> int | None:
     return value if SMALLEST <= value <= LARGEST else None
 
 
-PIECE = 1 << 16
-"""Rows that are objects of Python at once where a file is read piece by piece."""
+BATCH = 1 << 16  # rows of a file that are Python objects at the same time
 _ARROW = {
     frozenset[type](): "large_string",
     frozenset({str}): "large_string",
@@ -114,12 +110,8 @@ class Objects(Sequence[Any]):
 class Large(Objects):
     """A column with numbers that no single numeric type represents; the consumer decides how to convert them.
 
-    These are integers beyond 64 bits and, next to doubles, integers that no double equals.
-
-    Attributes
-    ----------
-    rounded
-        Whether the source has rounded them already.
+    These are integers beyond 64 bits and, next to doubles, integers that no double equals; if `rounded`, the source has
+    rounded them already.
     """
 
     def __init__(self, values: Iterable[Any], *, rounded: bool = False) -> None:
@@ -127,13 +119,7 @@ class Large(Objects):
         self.rounded = rounded
 
     def wanted(self, kind: Kind | None) -> Column:
-        """The column converted to strings or doubles.
-
-        Raises
-        ------
-        CastError
-            If another kind is wanted, or a number exceeds the range of doubles.
-        """
+        """The column converted to strings or doubles."""
         if kind is Kind.STRING and not self.rounded:
             return pa.array([None if v is None else text(v) for v in self.values], pa.large_string())
         if kind is not Kind.DOUBLE:
@@ -180,6 +166,13 @@ def is_text(column: Column) -> bool:
     return not isinstance(column, Objects) and bool(pa.types.is_large_string(column.type))
 
 
+def joined(*parts: Column | str) -> Column:
+    """Concatenate large strings and constants, row by row."""
+    large = pa.large_string()
+    cells = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*cells, pa.scalar("", large))
+
+
 def _holed(value: object) -> bool:
     return value is None or (isinstance(value, tuple) and any(map(_holed, value)))
 
@@ -187,8 +180,6 @@ def _holed(value: object) -> bool:
 def text(value: Value) -> str:
     """Format a value as cell text: strings and nulls unquoted, others in the syntax of the language.
 
-    Examples
-    --------
     >>> text("a"), text(True), text((1, "x")), text(0.5)
     ('a', 'true', '[1, "x"]', '0.5')
     """
@@ -204,11 +195,6 @@ def arrow_column(values: Sequence[object]) -> Column:
 
     Integers and doubles combine to doubles; values of any other two types except lists combine to text. Next to
     labelled nulls values are unchanged.
-
-    Raises
-    ------
-    CastError
-        If the language has no such value, or lists are mixed with other values.
     """
     types = frozenset(map(type, values)) - {type(None)}
     if types in _ARROW and datetime not in types:
@@ -249,18 +235,10 @@ def _large(values: Sequence[Any]) -> bool:
 
 
 class Gathered:
-    """A column collected piece by piece while a file is read; pieces are Arrow arrays where types permit.
-
-    Examples
-    --------
-    >>> column = Gathered()
-    >>> column.add([1, 2]); column.pad(3); column.add([0.5])
-    >>> column.whole().to_pylist()
-    [1.0, 2.0, None, 0.5]
-    """
+    """A column collected in batches while a file is read; batches are Arrow arrays where types permit."""
 
     def __init__(self) -> None:
-        self._pieces: list[tuple[Column, Sequence[Any] | None]] = []
+        self._batches: list[tuple[Column, Sequence[Any] | None]] = []
         self._rows = 0
 
     def __len__(self) -> int:
@@ -269,52 +247,41 @@ class Gathered:
     def pad(self, rows: int) -> None:
         """Append missing cells up to a number of rows."""
         if rows > self._rows:
-            self._pieces.append((pa.nulls(rows - self._rows), None))
+            self._batches.append((pa.nulls(rows - self._rows), None))
             self._rows = rows
 
     def add(self, values: Sequence[Any]) -> None:
-        """Append a piece."""
+        """Append a batch."""
         memory.look()
         memory.claim(2 * sum(len(v) for v in values if isinstance(v, str)))
         types = set(map(type, values)) - {type(None)}
         try:
             made = arrow_column(values) if types else pa.nulls(len(values))
-        except CastError:  # possibly unsupported values, which `whole` counts over all pieces
+        except CastError:  # possibly unsupported values, which `whole` counts over all batches
             made = Objects(values)
-        self._pieces.append((made, values if len(types) > 1 or isinstance(made, Objects) else None))
+        self._batches.append((made, values if len(types) > 1 or isinstance(made, Objects) else None))
         self._rows += len(values)
 
     def whole(self) -> Column:
-        """The column, as `arrow_column` would return it for all values at once.
-
-        Raises
-        ------
-        CastError
-            If the language has no such value, or lists are mixed with other values.
-        """
-        whole = not any(isinstance(made, Objects) for made, _ in self._pieces)
-        types = {made.type for made, _ in self._pieces if made.type != pa.null()} if whole else set()
+        """The column, as `arrow_column` would return it for all values at once."""
+        whole = not any(isinstance(made, Objects) for made, _ in self._batches)
+        types = {made.type for made, _ in self._batches if made.type != pa.null()} if whole else set()
         if not types and whole:
             return pa.nulls(self._rows, pa.large_string())
         if types == {pa.int64(), pa.float64()}:
             types.remove(pa.int64())
         if len(types) == 1:
             try:
-                return pa.chunked_array([made.cast(*types) for made, _ in self._pieces])
+                return pa.chunked_array([made.cast(*types) for made, _ in self._batches])
             except pa.ArrowInvalid:
                 pass  # integers that may not be exact as doubles
-        return arrow_column([v for made, kept in self._pieces for v in (kept or made.to_pylist())])
+        return arrow_column([v for made, kept in self._batches for v in (kept or made.to_pylist())])
 
 
 def checked(value: Any, row: int, level: int = 0) -> Any:
     """Convert a value of Python, Arrow, SQL or JSON to a rule value; `None` within a list is kept.
 
     `level` is the nesting depth of lists and sets.
-
-    Raises
-    ------
-    CastError
-        If the language has no such value.
     """
     for types, convert in _CONVERSIONS:
         if isinstance(value, types):

@@ -82,7 +82,7 @@ def graph_from(program: CheckedProgram, data: GraphData | None, progress: Progre
 
 def is_graph_like(given: object) -> bool:
     """Whether `given` is a graph or table by itself, without names of predicates."""
-    from kgreason.data.exchange import is_table
+    from kgreason.data.library_imports import is_table
     from kgreason.graph.knowledge_graph import KnowledgeGraph
 
     return isinstance(given, KnowledgeGraph) or (not isinstance(given, Mapping) and is_table(given))
@@ -111,8 +111,8 @@ def graph_of(given: object, program: CheckedProgram) -> KnowledgeGraph:
     >>> graph_of(pa.table({"by": ["A"], "of": ["D"], "share": [0.6]}), load_text('@edge("own").'))
     <KnowledgeGraph with 2 vertices; own: 1 edges>
     """
-    from kgreason.data.exchange.graph_objects import as_foreign
     from kgreason.data.fact_loading import load_graph
+    from kgreason.data.library_imports import as_foreign
     from kgreason.graph.knowledge_graph import KnowledgeGraph
 
     if isinstance(given, KnowledgeGraph):

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from kgreason.base.atomic_files import pack, replacing
 from kgreason.base.progress import Progress
 from kgreason.data.fact_writing import write_plan
+from kgreason.data.format_list import format_of
 from kgreason.data.formats.delimited import DECIMALS, write_csv
-from kgreason.data.program_tables import Data, first_files, format_of
+from kgreason.data.program_tables import Data, first_files
 from kgreason.data.sources import SourceSpec
 from kgreason.data.targets import DECLARING, FORMATS, Target
 from kgreason.engine.relations.fact_tables import Codes, Facts, Table, doubles

@@ -107,7 +107,8 @@ def anonymize(data: Data | Mapping[str, Any] | None, call: Call) -> LinksAnonymi
 
 def _kept(data: object, rules: Rules | None) -> str | None:
     """Format of the first data file; `None` for data in memory."""
-    from kgreason.data.program_tables import first_files, format_of
+    from kgreason.data.format_list import format_of
+    from kgreason.data.program_tables import first_files
     from kgreason.people.file_schema import Schema
 
     if isinstance(data, Schema):

@@ -13,8 +13,9 @@ import numpy as np
 from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import DataError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.data.fact_loading import Data, load_facts, load_graph
+from kgreason.data.fact_loading import load_facts, load_graph
 from kgreason.data.formats.delimited import write_csv
+from kgreason.data.program_tables import Data
 from kgreason.engine.post_processing import apply_posts
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices

@@ -9,8 +9,7 @@ from typing import Any
 
 from kgreason.base.arrays import pa
 from kgreason.base.errors import CallError, DataError
-from kgreason.data.exchange.arrow import in_memory
-from kgreason.data.exchange.table_objects import as_raw, is_table
+from kgreason.data.library_imports import as_raw, in_memory, is_table
 from kgreason.data.raw_table import Column, Raw
 from kgreason.data.source_options import Options
 from kgreason.data.sources import SourceSpec

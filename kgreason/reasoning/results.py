@@ -88,7 +88,7 @@ class Reasoned(Displayed):
 
     def to_arrow(self, predicate: str) -> pyarrow.Table:
         """Facts of a predicate as an Arrow table; columns are named after head variables where the rules agree."""
-        from kgreason.data.exchange import facts_to_arrow
+        from kgreason.data.fact_columns import facts_to_arrow
         from kgreason.data.targets import column_names
 
         self._known(predicate)
@@ -103,7 +103,7 @@ class Reasoned(Displayed):
         DataError
             If pandas is not installed.
         """
-        from kgreason.data.exchange import as_frame
+        from kgreason.data.library_exports import as_frame
 
         return as_frame(self.to_arrow(predicate))
 
@@ -115,7 +115,7 @@ class Reasoned(Displayed):
         DataError
             If Polars is not installed.
         """
-        from kgreason.data.exchange.arrow import as_polars
+        from kgreason.data.library_exports import as_polars
 
         return as_polars(self.to_arrow(predicate))
 
@@ -130,7 +130,7 @@ class Reasoned(Displayed):
         DataError
             If the facts have fewer than two arguments.
         """
-        from kgreason.data.exchange.graph_objects import as_networkx, edges_of
+        from kgreason.data.library_exports import as_networkx, edges_of
 
         made = as_networkx(edges_of(self.to_arrow(predicate), predicate))
         return cast("networkx.MultiDiGraph[str]", made)
@@ -143,6 +143,6 @@ class Reasoned(Displayed):
         DataError
             If the facts have fewer than two arguments, or igraph is not installed.
         """
-        from kgreason.data.exchange.graph_objects import as_igraph, edges_of
+        from kgreason.data.library_exports import as_igraph, edges_of
 
         return as_igraph(edges_of(self.to_arrow(predicate), predicate))

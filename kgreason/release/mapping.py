@@ -80,7 +80,7 @@ def names_of(given: object) -> Names | None:
     ReleaseError
         If a table has other columns.
     """
-    from kgreason.data.exchange import as_table, is_table
+    from kgreason.data.library_imports import as_table, is_table
 
     if isinstance(given, Names):
         return given

@@ -70,7 +70,7 @@ class Folders:
         DataError
             If the format is not supported, or the package that it needs is not installed.
         """
-        from kgreason.data.target_checks import check_format
+        from kgreason.data.fact_writing import check_format
 
         if self.format is not None:
             check_format(self.format)

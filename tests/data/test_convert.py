@@ -197,16 +197,16 @@ def test_formats_of_the_commands_are_those_of_the_writers() -> None:
     from typing import get_args
 
     from kgreason.cli.options import Format
-    from kgreason.data.fact_writing import _FILES, _TABLES
-    from kgreason.data.format_list import READERS
+    from kgreason.data.format_list import FUNCTIONS
     from kgreason.data.source_options import FORMATS
     from kgreason.data.targets import FORMATS as WRITTEN
     from kgreason.language.vocabulary import SERVERS, SOURCES, TARGETS
 
-    assert {*get_args(Format)} == {*WRITTEN} == {*_FILES, *_TABLES} - SERVERS
-    assert {*READERS} == {*FORMATS} >= {*_FILES, *_TABLES}
-    assert {*READERS} == {*SOURCES} - {"pajek"}
-    assert {*_FILES, *_TABLES} == {*TARGETS} - {"pajek"}
+    writable = {format for format, functions in FUNCTIONS.items() if functions.write}
+    assert {*get_args(Format)} == {*WRITTEN} == writable - SERVERS
+    assert {*FUNCTIONS} == {*FORMATS} >= writable
+    assert {*FUNCTIONS} == {*SOURCES} - {"pajek"}
+    assert writable == {*TARGETS} - {"pajek"}
 
 
 @pytest.mark.parametrize("one", FILES)

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 import kgreason
 from kgreason.base.errors import DataError
-from kgreason.data.exchange import as_table, facts_to_arrow, from_networkx, to_arrow, to_networkx, to_pandas
+from kgreason.data.fact_columns import facts_to_arrow
 from kgreason.data.fact_loading import load_facts, load_graph
+from kgreason.data.library_exports import to_arrow, to_networkx, to_pandas
+from kgreason.data.library_imports import as_table, from_networkx
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason import KnowledgeGraph, Relation
 from kgreason.base.errors import CallError, DataError, ReleaseError
-from kgreason.data.exchange import as_table
+from kgreason.data.library_imports import as_table
 from kgreason.links import LinkGraph
 from kgreason.links.model import Observations
 from kgreason.people import PeopleGraph

@@ -16,8 +16,8 @@ import pytest
 
 from kgreason.base.errors import DataError, Span
 from kgreason.data.fact_loading import load_facts
+from kgreason.data.fact_writing import examine_whole
 from kgreason.data.sources import SourceSpec
-from kgreason.data.target_checks import examine_whole
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.checked_program import Bind, CheckedProgram, Mapped, Query

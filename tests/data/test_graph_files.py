@@ -211,11 +211,11 @@ def test_further_columns(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["p.gml", "p.net", "p.graphml"])
 def test_pieces_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    from kgreason.data.formats import field_text
+    from kgreason.data import fact_columns
 
     rows: list[Row] = [(f"a{i}", f"b{i % 3}", i / 4) for i in range(8)]
     whole = written(tmp_path, rows, name).read_bytes()
-    monkeypatch.setattr(field_text, "PIECE", 3)
+    monkeypatch.setattr(fact_columns, "TEXT_ROWS", 3)
     assert written(tmp_path, rows, name).read_bytes() == whole
 
 

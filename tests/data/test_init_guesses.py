@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import DataError, KgreasonError
-from kgreason.data.init.first_files import Start, start
-from kgreason.data.init.table_profiles import Column
+from kgreason.data.first_files import Start, start
+from kgreason.data.table_profiles import Column
 from tests.data.test_bods import holding, old, record, relation, shares
 from tests.data.test_init import binds, run, runs
 from tests.examples import inputs
@@ -318,7 +318,7 @@ def test_a_list_of_departments_beside_mail_names_vertices(here: Path, real_data:
     ],
 )
 def test_no_person_is_lost_to_the_header(tmp_path: Path, rows: list[tuple[object, ...]], header: str) -> None:
-    from kgreason.data.init.table_profiles import tables
+    from kgreason.data.table_profiles import tables
 
     (found,) = tables(written(tmp_path, rows))
     assert found.options["useHeaders"] == header

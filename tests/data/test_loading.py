@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kgreason.base.arrays import as_arrow, as_numpy, strings
 from kgreason.base.errors import DataError
 from kgreason.data.fact_loading import load_facts
-from kgreason.data.formats import delimited_text
+from kgreason.data.formats import delimited
 from kgreason.data.source_options import Options
 from kgreason.data.text_conversion import coded, infer, plain
 from kgreason.engine.relations.fact_tables import Facts
@@ -63,11 +63,11 @@ def test_quotation_marks_that_are_amiss_are_doubtful(text: str, block: int) -> N
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         file = Path(folder, "a.csv")
         file.write_text(text)
-        whole = delimited_text._quotation(file, Options(), ",")
-        patch.setattr(delimited_text, "_QUOTES", block)
-        assert delimited_text._quotation(file, Options(), ",") == whole
+        whole = delimited._quotation(file, Options(), ",")
+        patch.setattr(delimited, "_QUOTES", block)
+        assert delimited._quotation(file, Options(), ",") == whole
         try:
-            list(delimited_text.records(file, Options(), ","))
+            list(delimited.records(file, Options(), ","))
         except DataError:
             assert whole == (True, True)
     assert whole[0] == ('"' in text)

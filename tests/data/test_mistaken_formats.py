@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgreason.base.errors import DataError
-from kgreason.data.format_list import READERS, read_table
+from kgreason.data.format_list import FUNCTIONS, read_table
 from kgreason.data.sources import SourceSpec, parse_file
 
 STATEMENTS = [
@@ -25,7 +25,7 @@ def failed(text: str) -> str:
     return f"{Path(caught.value.file).name}: {caught.value.message}\n{caught.value.hint}"
 
 
-@pytest.mark.parametrize("kind", sorted({*READERS} - {"postgresql", "sqlite", "duckdb"}))
+@pytest.mark.parametrize("kind", sorted({*FUNCTIONS} - {"postgresql", "sqlite", "duckdb"}))
 def test_zip_files(tmp_path: Path, kind: str) -> None:
     if kind == "rdf":
         pytest.importorskip("pyoxigraph")

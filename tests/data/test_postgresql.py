@@ -23,11 +23,10 @@ import kgreason
 from kgreason.base.errors import DataError, KgreasonError, ProgramError, ReleaseError
 from kgreason.cli import app
 from kgreason.data.fact_loading import load_graph
-from kgreason.data.fact_writing import write_targets
+from kgreason.data.fact_writing import check_outputs, write_targets
 from kgreason.data.format_list import read_table
 from kgreason.data.formats.postgresql import one_select
 from kgreason.data.sources import SourceSpec, parse_file
-from kgreason.data.target_checks import check_outputs
 from kgreason.data.targets import Target
 from kgreason.language.check import program_checker
 from tests.base.test_interrupts import interrupted

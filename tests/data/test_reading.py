@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from kgreason.base.errors import DataError, Span
 from kgreason.data.fact_loading import load_facts, load_graph
 from kgreason.data.formats.delimited import write_csv
-from kgreason.data.sources import SourceSpec, parse_source, read_options
+from kgreason.data.source_options import read_options
+from kgreason.data.sources import SourceSpec, parse_source
 from kgreason.data.text_conversion import numbers, plain
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.relations.kinds import Kind

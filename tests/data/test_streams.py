@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kgreason.base.errors import DataError
 from kgreason.data import raw_table
 from kgreason.data.format_list import read_table
-from kgreason.data.formats import graph_builder, json_rows, sqlite
+from kgreason.data.formats import graphml, json_rows, sqlite
 from kgreason.data.raw_table import Raw
 from kgreason.data.raw_table import texts as blocks_of
 from kgreason.data.sources import SourceSpec
@@ -109,8 +109,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def cut(size: int) -> None:
         for module in (json_rows, raw_table):
             monkeypatch.setattr(module, "_BLOCK", size)
-        for module in (graph_builder, json_rows, sqlite):
-            monkeypatch.setattr(module, "PIECE", size)
+        for module in (graphml, json_rows, sqlite):
+            monkeypatch.setattr(module, "BATCH", size)
 
     return cut
 

@@ -20,13 +20,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import DataError, ReleaseError, Span
+from kgreason.data import fact_columns as tables
 from kgreason.data import fact_writing as output
-from kgreason.data.exchange import facts_to_arrow
+from kgreason.data.fact_columns import facts_to_arrow
 from kgreason.data.fact_loading import load_facts
-from kgreason.data.fact_writing import write_facts, write_output, write_targets
-from kgreason.data.formats import field_text as tables
+from kgreason.data.fact_writing import check_outputs, write_facts, write_output, write_targets
 from kgreason.data.sources import SourceSpec
-from kgreason.data.target_checks import check_outputs
 from kgreason.data.targets import Target, column_names
 from kgreason.data.value_conversion import text
 from kgreason.engine.relations.fact_tables import Facts, Table
@@ -200,7 +199,7 @@ def test_pieces_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
         facts = Facts({"p": Table(table.kinds, tuple(c[:0] for c in table.columns), 0)}, facts.symbols)
     found = []
     for rows_of_a_piece in (100, 3):
-        monkeypatch.setattr(tables, "WHOLE_PIECE", rows_of_a_piece)
+        monkeypatch.setattr(tables, "COLUMN_ROWS", rows_of_a_piece)
         target = Target.parse(f"{tmp_path}/{rows_of_a_piece}{name}")
         write_output(facts, "p", target)
         found.append(
@@ -313,10 +312,10 @@ def test_an_interrupt_leaves_all_outputs_as_they_were(tmp_path, monkeypatch, for
         write_facts(tmp_path / "out", Facts.from_rows({"p": [("a", 1)], "q": [("b", 2)]}), format)
     known = folder() if before else {}
     if format == "csv":
-        file = output.function_of(output._FILES[format])
+        file = output.function_of(output.FUNCTIONS[format].write)
         writer = lambda *given: (file(*given), interrupt(*given))  # noqa: E731
     else:
-        database = output.function_of(output._TABLES[format])
+        database = output.function_of(output.FUNCTIONS[format].write)
         writer = tables_then_interrupt
     monkeypatch.setattr(output, "function_of", lambda _: writer)
     with pytest.raises(KeyboardInterrupt):

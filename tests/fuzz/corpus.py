@@ -28,7 +28,7 @@ from kgreason.cli import app
 from kgreason.cli.config import find_config
 from kgreason.cli.error_messages import UsageError
 from kgreason.data.fact_loading import load_facts, load_graph
-from kgreason.data.init.first_files import start
+from kgreason.data.first_files import start
 from kgreason.data.sources import SourceSpec, parse_file
 from kgreason.engine.limits import Limits
 from kgreason.language.check.program_checker import load_text

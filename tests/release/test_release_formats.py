@@ -23,7 +23,7 @@ import kgreason
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.cli import app
-from kgreason.data.program_tables import format_of
+from kgreason.data.format_list import format_of
 from kgreason.data.sources import SourceSpec
 from kgreason.data.targets import FORMATS
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation

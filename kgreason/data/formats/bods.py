@@ -58,8 +58,6 @@ _SHARE = '"exact": "@"'
 
 
 class _Malformed(ValueError):
-    """Error in a statement, with a hint."""
-
     def __init__(self, message: str, hint: str = "mend the statement, or take it out") -> None:
         super().__init__(message)
         self.hint = hint
@@ -72,14 +70,14 @@ def read_bods(path: Path, options: Options) -> Raw:
     of entities and persons, with their names as labels.
     """
     file = JsonFile(path, options.encoding)
-    place = "item" if file.array else ""
+    prefix = "item" if file.array else ""
     statements = _Statements(options)
-    for number, given in enumerate(file.values(place, exact=True)):
+    for number, given in enumerate(file.values(prefix, exact=True)):
         try:
             statements.add(given, number)
         except _Malformed as error:
-            raise DataError(str(path), str(error), file.line(place, number), hint=error.hint) from error
-    return called(statements.raw(file, place), options)
+            raise DataError(str(path), str(error), file.line(prefix, number), hint=error.hint) from error
+    return called(statements.raw(file, prefix), options)
 
 
 class _Statements:
@@ -124,12 +122,12 @@ class _Statements:
         for interest in _list(details, "interests"):
             if not isinstance(interest, dict):
                 raise _Malformed(f"the interest {_shown(interest)} is no object")
-            share = self._share(interest)
-            if (reason := self._reason(interest)) is not None:
+            share, reason = self._share(interest), self._reason(interest)
+            if reason is None:
+                self._rows.extend((*map(self._vertex, ends), number))
+                self._shares.append(share)
+            else:
                 self._left[reason] += 1
-                continue
-            self._rows.extend((*map(self._vertex, ends), number))
-            self._shares.append(share)
 
     def _vertex(self, record: str) -> int:
         return self._number.setdefault(record, len(self._number))
@@ -168,14 +166,11 @@ class _Statements:
         chosen = {"minimum": low, "maximum": high, "middle": (low + high) / 2}
         return chosen.get(self._options.share, math.nan)
 
-    def raw(self, file: JsonFile, place: str) -> Raw:
+    def raw(self, file: JsonFile, prefix: str) -> Raw:
         """Table of the valid edges, with the table of vertices."""
         path = str(file.path)
-        current = [
-            number
-            for record, (_, number) in self._last.items()
-            if number not in self._closed and record not in self._later
-        ]
+        last = (number for record, (_, number) in self._last.items() if record not in self._later)
+        current = [number for number in last if number not in self._closed]
         rows, shares = np.array(self._rows, dtype=np.int64).reshape(-1, 3), np.array(self._shares)
         kept = np.isin(rows[:, 2], current)
         what = "interests of statements that later ones replace or that end their record"
@@ -183,13 +178,10 @@ class _Statements:
         (sources, targets, statements), shares = rows[kept].T, shares[kept]
         ranges = np.flatnonzero(np.isinf(shares))
         if len(ranges):
-            raise DataError(
-                path,
-                f"the share is a range, not a number ({len(ranges):,} such interest{'s' * (len(ranges) != 1)})",
-                file.line(place, int(statements[ranges[0]])),
-                hint="share=minimum, maximum or middle takes one; share=exact with missing=skip leaves such rows out",
-            )
-        vertices, names = self._vertices(file, place)
+            what = f"the share is a range, not a number ({len(ranges):,} such interest{'s' * (len(ranges) != 1)})"
+            hint = "share=minimum, maximum or middle takes one; share=exact with missing=skip leaves such rows out"
+            raise DataError(path, what, file.line(prefix, int(statements[ranges[0]])), hint=hint)
+        vertices, names = self._vertices(file, prefix)
         ids = vertices.columns[0]
         columns: list[Column] = [ids.take(as_arrow(names[end])) for end in (sources, targets)]
         without = np.isnan(shares)
@@ -198,32 +190,31 @@ class _Statements:
         return edges(
             path,
             columns,
-            lambda row: file.line(place, int(statements[row])),
+            lambda row: file.line(prefix, int(statements[row])),
             typed=True,
             vertices=vertices,
             notes=tuple(f"{path}: left out {what}: {n:,}" for what, n in self._left.items() if n),
         )
 
-    def _vertices(self, file: JsonFile, place: str) -> tuple[Raw, np.ndarray[Any, np.dtype[np.int64]]]:
-        """Valid vertices, and for each vertex seen the index of its replacement, if any."""
+    def _vertices(self, file: JsonFile, prefix: str) -> tuple[Raw, np.ndarray[Any, np.dtype[np.int64]]]:
+        """Valid vertices, and for each vertex its own index among them, or that of its replacement."""
         kept: dict[str, int] = {}
         number = np.empty(len(self._number), dtype=np.int64)
-        for record, met in self._number.items():
-            seen = {record}
-            while record in self._later and self._later[record] not in seen:
+        for record, vertex in self._number.items():
+            replaced = {record}
+            while record in self._later and self._later[record] not in replaced:
                 record = self._later[record]
-                seen.add(record)
-            number[met] = kept.setdefault(record, len(kept))
+                replaced.add(record)
+            number[vertex] = kept.setdefault(record, len(kept))
         ids = list(kept)
         last = [("", "", -1)] * len(ids)  # name, date and statement
-        for met, named in self._names.items():
-            vertex = number[met]
-            if named[1] >= last[vertex][1]:
-                last[vertex] = named
+        for vertex, named in self._names.items():
+            if named[1] >= last[number[vertex]][1]:
+                last[number[vertex]] = named
         labels = [name or id for id, (name, _, _) in zip(ids, last, strict=True)]
 
         def line(row: int) -> int | None:
-            return file.line(place, last[row][2]) if last[row][2] >= 0 else None
+            return file.line(prefix, last[row][2]) if last[row][2] >= 0 else None
 
         columns = pa.array(ids, pa.large_string()), pa.array(labels, pa.large_string())
         return Raw(str(file.path), ("id", "label"), columns, line, typed=True), number
@@ -306,19 +297,11 @@ def write_bods(path: Path, facts: Facts, predicate: str, names: Sequence[str], t
     ``own(a, b, w)`` states that a holds the share w of b. A unary predicate is written as entities, a binary one as
     relationships without shares. Vertex names are record identifiers; the type of an entity is not known from the
     facts.
-
-    Raises
-    ------
-    DataError
-        If the predicate has no or more than three arguments, a name is empty, or a share is not a number from 0 to 1.
     """
     arity = facts.tables[predicate].arity
     if not 1 <= arity <= 3:
-        raise DataError(
-            str(target.path),
-            f"{predicate} has {arity} arguments, and statements of ownership have an owner, a company and a share",
-            hint="write another format, for instance csv",
-        )
+        what = f"{predicate} has {arity} arguments, and statements of ownership have an owner, a company and a share"
+        raise DataError(str(target.path), what, hint="write another format, for instance csv")
     statements = _written(facts.rows(predicate), str(target.path), predicate, names)
     write_values(path, statements, array=not target.path.name.lower().endswith(".jsonl"))
 
@@ -330,8 +313,8 @@ def _written(
     today = datetime.now(UTC).date().isoformat()
     known = set[str]()
 
-    def wrong(number: int, place: int, message: str) -> DataError:
-        where = f"fact {number:,} of {predicate}, {names[place]}"
+    def wrong(number: int, position: int, message: str) -> DataError:
+        where = f"fact {number:,} of {predicate}, {names[position]}"
         return DataError(file, f"{where}: {message}", hint="write another format, for instance csv")
 
     def statement(kind: str, subject: str, record: str, details: dict[str, Any]) -> str:
@@ -353,9 +336,9 @@ def _written(
 
     for number, row in enumerate(rows, 1):
         ends = [text(value) for value in row[:2]]
-        for place, name in enumerate(ends):
+        for position, name in enumerate(ends):
             if not name:
-                raise wrong(number, place, "a record needs a name that is not empty")
+                raise wrong(number, position, "a record needs a name that is not empty")
             if name not in known:
                 known.add(name)
                 details = {

@@ -14,6 +14,7 @@ from kgreason.base import memory
 from kgreason.base.arrays import Lazy, pa
 from kgreason.base.errors import DataError
 from kgreason.base.interrupts import stoppable
+from kgreason.data.fact_columns import facts_to_arrow
 from kgreason.data.formats import sql
 from kgreason.data.raw_table import Raw, no_file
 from kgreason.data.row_conditions import condition
@@ -38,8 +39,8 @@ _ROWS = 1 << 16  # rows per batch
 _LEAST = 16_000_000  # minimum memory limit of DuckDB in bytes
 
 
-def read_duckdb(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query written at `place`.
+def read_duckdb(path: Path, options: Options, query: str | None = None, location: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query written at `location`.
 
     If `path` is a folder, file names in the query (``FROM 'own.parquet'``) are relative to it.
     """
@@ -47,7 +48,7 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
     file, table = (path, None) if query else sql.located(path, options.table)
     if not file.exists():
         raise no_file(file)
-    place = place or str(file)
+    location = location or str(file)
     with closing(_opened(file, allow_files=options.allow_files)) as connection:
         tables = _tables(connection)
         whole = query is None
@@ -55,17 +56,17 @@ def read_duckdb(path: Path, options: Options, query: str | None = None, place: s
         try:
             if whole and options.where is not None:
                 names = connection.sql(f"{query} LIMIT 0").columns
-                query += f" WHERE {condition(place, options.where, names)}"
+                query += f" WHERE {condition(location, options.where, names)}"
             if not _reads(connection, query):
-                raise sql.refused(place, query, sql.ONLY_READS, {*tables.values()})
+                raise sql.refused(location, query, sql.ONLY_READS, {*tables.values()})
             found = stoppable(partial(_fetched, connection, query), connection.interrupt)
         except duckdb.OutOfMemoryException as error:
             raise memory.Exhausted(_first(error)) from error
         except duckdb.PermissionException as error:
-            raise _confined(place, query, error) from error
+            raise _confined(location, query, error) from error
         except duckdb.Error as error:
-            raise sql.refused(place, query, _first(error), {*tables.values()}) from error
-    return Raw(place, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
+            raise sql.refused(location, query, _first(error), {*tables.values()}) from error
+    return Raw(location, tuple(found.column_names), tuple(found.columns), lambda _: None, typed=True)
 
 
 def _fetched(connection: Any, query: str) -> Any:
@@ -96,30 +97,22 @@ def _opened(file: Path, *, allow_files: bool = False) -> Any:
     try:
         return duckdb.connect(":memory:" if folder else str(file), read_only=not folder, config=config)
     except duckdb.Error as error:
-        raise DataError(
-            str(file),
-            f"no DuckDB database that can be read: {_first(error)}",
-            hint="is it of another format, made by a newer DuckDB, or open in another program? format= says which",
-        ) from error
+        what = f"no DuckDB database that can be read: {_first(error)}"
+        hint = "is it of another format, made by a newer DuckDB, or open in another program?"
+        raise DataError(str(file), what, hint=f"{hint} format= says which") from error
 
 
 def duckdb_tables(path: Path) -> list[str]:
-    """Names of the tables and views of a database.
-
-    Raises
-    ------
-    DataError
-        If the file is not a database, or the package duckdb is missing.
-    """
+    """Names of the tables and views of a database."""
     sql.extra("duckdb", "duckdb", path)
     with closing(_opened(path)) as connection:
         return [*dict.fromkeys(_tables(connection).values())]
 
 
-def _confined(place: str, query: str, error: Exception) -> DataError:
+def _confined(location: str, query: str, error: Exception) -> DataError:
     """Error for a query, or a view in it, that reads other files."""
     what = _first(error).removeprefix("Permission Error: ").partition(" - ")[0]
-    return replace(sql.refused(place, query, f"it reaches beyond its database: {what}"), hint=ALLOW)
+    return replace(sql.refused(location, query, f"it reaches beyond its database: {what}"), hint=ALLOW)
 
 
 def _reads(connection: Any, query: str) -> bool:
@@ -127,14 +120,8 @@ def _reads(connection: Any, query: str) -> bool:
     return len(statements) == 1 and bool(statements[0].type == duckdb.StatementType.SELECT)
 
 
-def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
-    """Parse a query; without the package duckdb nothing is checked.
-
-    Raises
-    ------
-    DataError
-        If it is not a SELECT, or reads files without permission.
-    """
+def check_duckdb(query: str, location: str, *, allow_files: bool = False) -> None:
+    """Parse a query; without the package duckdb nothing is checked."""
     if find_spec("duckdb") is None:
         return
     try:
@@ -144,11 +131,11 @@ def check_duckdb(query: str, place: str, *, allow_files: bool = False) -> None:
                 with suppress(duckdb.CatalogException, duckdb.BinderException):  # its tables are missing
                     connection.execute(f"EXPLAIN {query}")
     except duckdb.PermissionException as error:
-        raise _confined(place, query, error) from error
+        raise _confined(location, query, error) from error
     except duckdb.Error as error:
-        raise sql.refused(place, query, _first(error)) from error
+        raise sql.refused(location, query, _first(error)) from error
     if not reads:
-        raise sql.refused(place, query, sql.ONLY_READS)
+        raise sql.refused(location, query, sql.ONLY_READS)
 
 
 def _tables(connection: Any) -> dict[str, str]:
@@ -163,26 +150,18 @@ def _tables(connection: Any) -> dict[str, str]:
 def _first(error: Exception) -> str:
     """First line of a DuckDB message, with the candidate names it lists."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines[1:] if line.startswith(("Did you mean", "Candidate"))]
-    return " ".join([*lines[:1], *told])
+    candidates = [line for line in lines[1:] if line.startswith(("Did you mean", "Candidate"))]
+    return " ".join([*lines[:1], *candidates])
 
 
 def write_duckdb(database: Target) -> AbstractContextManager[sql.Writer]:
-    """Replace tables of a database, as `kgreason.data.formats.sql.replacing_tables`.
-
-    Raises
-    ------
-    DataError
-        If the package duckdb is missing.
-    """
+    """Replace tables of a database, as `kgreason.data.formats.sql.replacing_tables`."""
     sql.extra("duckdb", "duckdb", database.path)
     connect = partial(duckdb.connect, config=_WRITTEN)
     return sql.replacing_tables(database.path, duckdb.Error, connect, _replace)
 
 
 def _replace(connection: Any, name: str, facts: Any, predicate: str, names: Sequence[str]) -> None:
-    from kgreason.data.exchange import facts_to_arrow
-
     connection.register("kgreason_facts", facts_to_arrow(facts, predicate, names))
     connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM kgreason_facts")
     connection.unregister("kgreason_facts")

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.arrays import pa, pc
+from kgreason.base.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.base.errors import DataError
-from kgreason.data.formats.field_text import TextColumn, check_weight, first_with, pieces, texts, write_lines
+from kgreason.data.fact_columns import TextColumn, check_weight, first_with, row_ranges, texts, write_lines
 from kgreason.data.formats.vertex_names import labelled, numbered, write_entries
 from kgreason.data.raw_table import Column, Raw, decoded, open_bytes, read_block, whole_lines
 from kgreason.data.source_options import Options, delimiter_of
@@ -31,139 +30,88 @@ _ALWAYS = 1_000_000  # vertices that any file may declare, besides one per byte
 _UNPACKED = 20  # maximum compression ratio of gzip for edge files
 
 
-@dataclass(frozen=True)
-class Fields:
-    """Fields of the lines of a file, as columns.
-
-    Attributes
-    ----------
-    columns
-        Arrow string arrays of equal length.
-    lines
-        Line number of each row, int64.
-    """
-
-    columns: tuple[Column, ...]
-    lines: npt.NDArray[np.int64]
+Lines = npt.NDArray[np.int64]
 
 
 def read_fields(
     path: Path, encoding: str, *, skip: int = 0, delimiter: str | None = None, comments: str = "%#"
-) -> Fields:
-    """Split the lines of a file at `delimiter`, skipping blank lines and comments.
+) -> tuple[tuple[Column, ...], Lines]:
+    """Fields of the lines of a file as columns, and the line number of each row.
 
-    Parameters
-    ----------
-    skip
-        Number of lines to skip at the start.
-    delimiter
-        `None`: tab or comma if the first line of data has one, else any run of spaces and tabs.
-    comments
-        Characters that begin a comment line.
-
-    Raises
-    ------
-    DataError
-        If a line has more or fewer fields than the first.
+    Comments, blank lines and the first `skip` lines are left out. Without a delimiter: tab or comma if the first line
+    of data has one, else any run of spaces and tabs. All lines must have as many fields as the first.
     """
-    blocks = _blocks(str(path), whole_lines(path), encoding)
-    return split_lines(str(path), blocks, skip, delimiter, comments)
 
+    def blocks() -> Iterator[tuple[int, str]]:
+        first = 1
+        for block in whole_lines(path):
+            yield first, decoded(str(path), block, encoding, first)
+            first += block.count(b"\n")
 
-def _blocks(file: str, blocks: Iterator[bytes], encoding: str) -> Iterator[tuple[int, str]]:
-    first = 1
-    for block in blocks:
-        yield first, decoded(file, block, encoding, first)
-        first += block.count(b"\n")
+    return split_lines(str(path), blocks(), skip, delimiter, comments)
 
 
 def split_lines(
     file: str, blocks: Iterator[tuple[int, str]], skip: int, delimiter: str | None, comments: str
-) -> Fields:
+) -> tuple[tuple[Column, ...], Lines]:
     """`read_fields` for blocks of text, each with the number of its first line."""
     parts: list[list[Column]] = []
-    numbers: list[npt.NDArray[np.int64]] = []
+    numbers: list[Lines] = []
     for first, text in blocks:
         lines, number = _data_lines(text, first, skip, comments)
         if not len(lines):
             continue
         delimiter = delimiter or next((mark for mark in "\t," if mark in lines[0].as_py()), " ")
-        width = len(parts[0]) if parts else None
-        parts.append(_split(file, lines, number, delimiter, width))
+        parts.append(_split(file, lines, number, delimiter, len(parts[0]) if parts else None))
         numbers.append(number)
     if not parts:
-        return Fields((), np.empty(0, dtype=np.int64))
+        return (), np.empty(0, dtype=np.int64)
     columns = tuple(pa.chunked_array(chunks) for chunks in zip(*parts, strict=True))
-    return Fields(columns, np.concatenate(numbers))
+    return columns, np.concatenate(numbers)
 
 
-def _data_lines(text: str, first: int, skip: int, comments: str) -> tuple[Column, npt.NDArray[np.int64]]:
+def _data_lines(text: str, first: int, skip: int, comments: str) -> tuple[Column, Lines]:
     lines = pc.list_flatten(pc.split_pattern(pa.array([text], pa.large_string()), "\n"))
     lines = pc.ascii_trim(lines, " \t\r")
     number = np.arange(first, first + len(lines), dtype=np.int64)
-    keep = pc.not_equal(lines, "").to_numpy(zero_copy_only=False) & (number > skip)
+    keep = as_numpy(pc.not_equal(lines, "")) & (number > skip)
     for mark in comments:
-        keep &= ~pc.starts_with(lines, mark).to_numpy(zero_copy_only=False)
-    return lines.filter(pa.array(keep)), number[keep]
+        keep &= ~as_numpy(pc.starts_with(lines, mark))
+    return lines.filter(as_arrow(keep)), number[keep]
 
 
-def _split(
-    file: str, lines: Column, number: npt.NDArray[np.int64], delimiter: str, width: int | None
-) -> list[Column]:
+def _split(file: str, lines: Column, number: Lines, delimiter: str, width: int | None) -> list[Column]:
     fields = pc.ascii_split_whitespace(lines) if delimiter == " " else pc.split_pattern(lines, delimiter)
-    widths = pc.list_value_length(fields).to_numpy(zero_copy_only=False)
+    widths = as_numpy(pc.list_value_length(fields))
     width = int(widths[0]) if width is None else width
     odd = np.flatnonzero(widths != width)
     if len(odd):
         hint = "if the first line is a title or a count, say skip=1" if number[odd[0]] <= 2 else None
-        raise DataError(
-            file,
-            f"{widths[odd[0]]} field{'s' * int(widths[odd[0]] != 1)} where the lines before have {width}",
-            int(number[odd[0]]),
-            hint=hint,
-        )
+        what = f"{widths[odd[0]]} field{'s' * int(widths[odd[0]] != 1)} where the lines before have {width}"
+        raise DataError(file, what, int(number[odd[0]]), hint=hint)
     columns = [pc.list_element(fields, position) for position in range(width)]
     return columns if delimiter == " " else [pc.ascii_trim(c, " \t") for c in columns]
 
 
 def check_declared(path: Path, count: int, line: int) -> None:
-    """Check that the declared number of vertices is plausible for the file size, since each vertex takes memory.
-
-    Raises
-    ------
-    DataError
-        If it is not; points at the declaring line.
-    """
+    """Check that the declared number of vertices is plausible for the file size, since each vertex takes memory."""
     size = path.stat().st_size * (_UNPACKED if path.suffix == ".gz" else 1)
     if count > _ALWAYS + size:
-        raise DataError(
-            str(path),
-            f"the file declares {count:,} vertices, and is far too small to have edges for them",
-            line,
-            hint="is the number a slip, or the file cut off? if it is right, write the edges as an edge list: "
-            "format=edges has the vertices on edges alone",
-        )
+        what = f"the file declares {count:,} vertices, and is far too small to have edges for them"
+        hint = "is the number a slip, or the file cut off? if it is right, write the edges as an edge list"
+        hint += ": format=edges has the vertices on edges alone"
+        raise DataError(str(path), what, line, hint=hint)
 
 
-def check_indices(file: str, column: Column, lines: npt.NDArray[np.int64], limit: int, what: str) -> None:
-    """Check that every field is a number from 1 to `limit`, without leading zeros.
-
-    Raises
-    ------
-    DataError
-        At the first field that is not.
-    """
+def check_indices(file: str, column: Column, lines: Lines, limit: int, what: str) -> None:
+    """Check that every field is a number from 1 to `limit`, without leading zeros."""
     digits = pc.match_substring_regex(column, r"^[1-9][0-9]{0,17}$")
     index = pc.if_else(digits, column, pa.scalar("0", column.type)).cast(pa.int64()).to_numpy()
     bad = np.flatnonzero((index < 1) | (index > limit))
     if len(bad):
         value = column[int(bad[0])].as_py()
-        raise DataError(
-            file,
-            f"{value!r} is no {what}, expected 1 to {limit}",
-            int(lines[bad[0]]),
-            hint="the head of the file says how many there are: is it of another file?",
-        )
+        hint = "the head of the file says how many there are: is it of another file?"
+        raise DataError(file, f"{value!r} is no {what}, expected 1 to {limit}", int(lines[bad[0]]), hint=hint)
 
 
 _KONECT = re.compile(rb"%\s*(sym|asym|bip)\s+\w+")
@@ -174,14 +122,10 @@ def read_edges(path: Path, options: Options) -> Raw:
     """Read an edge list or a KONECT file; ids are kept as written."""
     form = konect_form(path)
     if form == "bip" and options.prefix is None:
-        raise DataError(
-            str(path),
-            "the file is bipartite: both of its sides count their ids from 1",
-            1,
-            hint="keep them apart with prefix, for instance prefix=left:,right:",
-        )
-    fields = read_fields(path, options.encoding, skip=options.skip, delimiter=options.delimiter)
-    columns, lines = fields.columns, fields.lines
+        what = "the file is bipartite: both of its sides count their ids from 1"
+        hint = "keep them apart with prefix, for instance prefix=left:,right:"
+        raise DataError(str(path), what, 1, hint=hint)
+    columns, lines = read_fields(path, options.encoding, skip=options.skip, delimiter=options.delimiter)
     titled = bool(options.header and columns)
     known = ("source", "target", "weight", "time") if form else ("source", "target", "weight")
     names = tuple(known[i] if i < len(known) else f"column{i + 1}" for i in range(len(columns)))
@@ -208,23 +152,17 @@ def konect_form(path: Path) -> str | None:
 
 
 def write_edges(path: Path, facts: Facts, predicate: str, _: Sequence[str], target: Target) -> None:
-    """Write the values of each fact on a line, in UTF-8.
-
-    Raises
-    ------
-    DataError
-        If a value contains the delimiter or a line end, or would be read differently.
-    """
+    """Write the values of each fact on a line, in UTF-8."""
     table, file = facts.tables[predicate], str(target.path)
     delimiter = delimiter_of(file, target.options.get("delimiter", "space"))
     if delimiter in "\r\n%#\"'\\":
         raise DataError(file, f"option delimiter cannot be {delimiter!r}", hint="for instance delimiter=tab")
     with path.open("wb") as stream:
-        for rows in pieces(facts, predicate):
+        for rows in row_ranges(facts, predicate):
             columns: list[TextColumn | str] = []
-            for place, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
+            for position, (kind, data) in enumerate(zip(table.kinds, table.columns, strict=True)):
                 column = texts(kind, data[rows], facts)
-                _check(file, column, delimiter, first=place == 0)
+                _check(file, column, delimiter, first=position == 0)
                 columns += [column, delimiter]
             write_lines(stream, columns[:-1])
 
@@ -251,21 +189,13 @@ def write_konect(path: Path, facts: Facts, predicate: str, names: Sequence[str],
     """Write a directed network: a type line, a size line, then one line per edge.
 
     A third column is the weight, a fourth the time of the edge.
-
-    Raises
-    ------
-    DataError
-        If a vertex or weight is not a number, or a time is not an integer.
     """
     table, file = facts.tables[predicate], str(target.path)
     check_weight(file, predicate, table, names, "konect")
     if table.arity > 3 and table.kinds[3].name != "INT":
-        raise DataError(
-            file,
-            f"the times of {predicate} are no integers, and konect holds no others",
-            column=names[3],
-            hint="write them as integers, for instance seconds, or choose another format",
-        )
+        what = f"the times of {predicate} are no integers, and konect holds no others"
+        hint = "write them as integers, for instance seconds, or choose another format"
+        raise DataError(file, what, column=names[3], hint=hint)
     found, most = numbered(facts, predicate, target)
     with path.open("wb") as stream:
         form = "weighted" if table.arity > 2 else "unweighted"

@@ -70,14 +70,14 @@ def _read(path: Path, type: str) -> Raw:
 
     def end(_: str) -> None:
         tag = opened.pop()
-        place = f"{opened[-1]}/{tag}" if opened else tag
-        if place in _TAKEN:
-            record[place] = "".join(words).strip()
+        element = f"{opened[-1]}/{tag}" if opened else tag
+        if element in _TAKEN:
+            record[element] = "".join(words).strip()
         elif tag in ("RelationshipRecord", "LEIRecord"):
             relationship = tag == "RelationshipRecord"
-            for place in (_CHILD, _PARENT, _TYPE) if relationship else (_LEI,):
-                if not record.get(place):
-                    what = f"the record that ends here has no {place}"
+            for element in (_CHILD, _PARENT, _TYPE) if relationship else (_LEI,):
+                if not record.get(element):
+                    what = f"the record that ends here has no {element}"
                     hint = f"take the record out, or {_AGAIN}"
                     raise DataError(file, what, parser.CurrentLineNumber, hint=hint)
             if relationship:
@@ -103,7 +103,7 @@ def _read(path: Path, type: str) -> Raw:
         elif registered in _VOID:
             left[f"records that are {registered.lower()}"] += 1
         else:
-            rows.extend(number.setdefault(record[place], len(number)) for place in (_PARENT, _CHILD))
+            rows.extend(number.setdefault(record[element], len(number)) for element in (_PARENT, _CHILD))
             rows.append(line)
             quantifiers.append(quantifier)
 

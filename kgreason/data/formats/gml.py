@@ -16,14 +16,16 @@ from html.entities import html5
 from pathlib import Path
 
 from kgreason.base.errors import DataError
-from kgreason.data.formats.field_text import WEIGHTS, TextColumn, pieces, write_lines
-from kgreason.data.formats.field_text import texts as cells
-from kgreason.data.formats.graph_builder import ID, LABEL, LINE, SOURCE, TARGET, WEIGHT, GraphBuilder
+from kgreason.data.fact_columns import WEIGHTS, TextColumn, row_ranges, write_lines
+from kgreason.data.fact_columns import texts as cells
+from kgreason.data.formats.graphml import ID, LABEL, LINE, SOURCE, TARGET, WEIGHT, GraphBuilder
 from kgreason.data.formats.vertex_names import named, vertices_of
 from kgreason.data.raw_table import Raw, texts
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target, free
+from kgreason.data.value_conversion import text
 from kgreason.engine.relations.fact_tables import Facts
+from kgreason.language.values import Value
 
 _KEY = r"[A-Za-z][A-Za-z0-9_]*+"
 _VALUE = r'(?:"[^"]*"|[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
@@ -87,7 +89,6 @@ def _tokens(file: str, text: str) -> Iterator[tuple[re.Match[str], int]]:
 
 
 def _add(graph: GraphBuilder, kind: str, written: dict[str, str], line: int) -> None:
-    """Add a list if it is a node or an edge."""
     if kind not in ("node", "edge"):
         return
     values = {}
@@ -127,35 +128,32 @@ def write_gml(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
     """Write nodes and directed edges in ASCII, as GML requires, with numeric entities such as ``&#233;``.
 
     A third column is the weight; further columns are edge keys, named by the letters and digits of the column names.
-
-    Raises
-    ------
-    DataError
-        If a vertex name is empty.
     """
     table, found = facts.tables[predicate], vertices_of(facts, predicate, target)
     keys = _keys(names)
     with path.open("wb") as stream:
         stream.write(b"graph [\n  directed 1\n")
         stream.writelines(
-            f'  node [ id {i} label "{escaped(name)}" ]\n'.encode() for i, name in enumerate(found.names, 1)
+            f'  node [ id {i} label "{_escaped(name)}" ]\n'.encode() for i, name in enumerate(found.names, 1)
         )
-        for rows in pieces(facts, predicate) if table.arity > 1 else ():
+        for rows in row_ranges(facts, predicate) if table.arity > 1 else ():
             source, end = found.columns(rows)
             line: list[TextColumn | str] = ["  edge [ source ", source, " target ", end]
             for key, kind, data in zip(keys, table.kinds[2:], table.columns[2:], strict=True):
                 mark = "" if kind in WEIGHTS else '"'
-                line += [f" {key} {mark}", cells(kind, data[rows], facts, escaped), mark]
+                line += [f" {key} {mark}", cells(kind, data[rows], facts, _written), mark]
             write_lines(stream, [*line, " ]"])
         stream.write(b"]\n")
 
 
-def escaped(words: str) -> str:
-    """Text as it is written between quotation marks in GML.
+def _written(value: Value) -> str:
+    return _escaped(text(value))
 
-    Examples
-    --------
-    >>> escaped('Café "A&B"')
+
+def _escaped(words: str) -> str:
+    """Text between quotation marks.
+
+    >>> _escaped('Café "A&B"')
     'Caf&#233; &quot;A&amp;B&quot;'
     """
     return _SPECIAL.sub(lambda found: _NAMED.get(found[0], f"&#{ord(found[0])};"), words)
@@ -164,7 +162,7 @@ def escaped(words: str) -> str:
 def _keys(names: Sequence[str]) -> list[str]:
     """Edge keys of the columns after the ends: letters and digits, avoiding reserved keys."""
     keys = list(_TAKEN)
-    for place, name in enumerate(names[3:], 4):
+    for position, name in enumerate(names[3:], 4):
         bare = _ODD.sub("", name)
-        keys.append(_ODD.sub("", free(bare if bare[:1].isalpha() else f"c{place}", keys)))
+        keys.append(_ODD.sub("", free(bare if bare[:1].isalpha() else f"c{position}", keys)))
     return ["weight", *keys[len(_TAKEN) :]][: max(0, len(names) - 2)]

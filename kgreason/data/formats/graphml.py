@@ -1,5 +1,7 @@
 """GraphML: XML with nodes and edges identified by ids, and attributes.
 
+`GraphBuilder`, which collects nodes and edges, is shared with GML files.
+
 igraph's reader is unsuitable: it gives no line numbers of edges, ignores ``directed`` of an edge and defaults of keys,
 creates undeclared vertices, reads integers as doubles, and expands entities.
 
@@ -11,25 +13,19 @@ U. Brandes, M. Eiglsperger, J. Lerner, C. Pich: Graph Markup Language (GraphML),
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+import numpy as np
+
+from kgreason.base import memory
+from kgreason.base.arrays import pa
 from kgreason.base.errors import DataError
-from kgreason.data.formats.graph_builder import (
-    ID,
-    LABEL,
-    LINE,
-    SOURCE,
-    TARGET,
-    UNDIRECTED,
-    WEIGHT,
-    GraphBuilder,
-)
-from kgreason.data.formats.vertex_names import named
-from kgreason.data.raw_table import Raw, parse_xml
+from kgreason.data.formats.vertex_names import edges, ends_of, named, repeated
+from kgreason.data.raw_table import Column, Raw, parse_xml
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.value_conversion import text
@@ -37,9 +33,105 @@ from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.values import Value
 
-_TYPES = {Kind.INT: "long", Kind.DOUBLE: "double", Kind.BOOL: "boolean"}
+# Non-attribute columns; names in GML and XML cannot contain a NUL character.
+ID, LABEL, SOURCE, TARGET, WEIGHT = "\0id", "\0label", "\0source", "\0target", "\0weight"
+UNDIRECTED, LINE = "\0undirected", "\0line"
+# nodes or edges that are Python objects at a time: as dictionaries, 10,000,000 edges take 4 GB
+BATCH = 1 << 15
+_DECLARED = {
+    **dict.fromkeys(("int", "long"), "int64"),
+    **dict.fromkeys(("float", "double"), "double"),
+    "boolean": "bool",
+}
+_WRITTEN = {Kind.INT: "long", Kind.DOUBLE: "double", Kind.BOOL: "boolean"}
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+
+
+class GraphBuilder:
+    """Builder of the tables of one graph file.
+
+    `types` are the declared attribute types by element (``node`` or ``edge``) and name; other types are inferred.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.types: dict[tuple[str, str], str] = {}
+        self._rows: dict[str, list[Mapping[str, Any]]] = {"node": [], "edge": []}
+        self._tables: dict[str, list[Any]] = {"node": [], "edge": []}
+
+    def add(self, kind: str, row: Mapping[str, Any]) -> None:
+        """Add a ``node`` or ``edge`` row: texts by attribute, `ID` or `SOURCE` and `TARGET`, and `LINE`."""
+        rows = self._rows[kind]
+        rows.append(row)
+        if len(rows) == BATCH:
+            self._flush(kind)
+
+    def _flush(self, kind: str) -> None:
+        rows = self._rows[kind]
+        names = {name: None for row in rows for name in row}
+        # attribute defaults may be long and are repeated in every row
+        memory.claim(sum(len(cell) for row in rows for cell in row.values() if isinstance(cell, str)))
+        types = {LINE: pa.int64(), UNDIRECTED: pa.bool_()}
+        schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
+        self._tables[kind].append(pa.Table.from_pylist(rows, schema=schema))
+        rows.clear()
+
+    def _table(self, kind: str, *texts: str) -> Any:
+        """All rows of an element type; the columns `texts` are always present."""
+        self._flush(kind)
+        known = [*((name, pa.string()) for name in texts), (LINE, pa.int64()), (UNDIRECTED, pa.bool_())]
+        parts = [pa.schema(known).empty_table(), *self._tables[kind]]
+        return pa.concat_tables(parts, promote_options="default")
+
+    def raw(self, *, undirected: bool) -> Raw:
+        """Table of edges, with the table of vertices; `undirected` applies to edges without `UNDIRECTED`."""
+        nodes = self._table("node", ID, LABEL)
+        ids, lines = nodes[ID].combine_chunks(), nodes[LINE].to_numpy()
+        if (twice := repeated(ids)) is not None:
+            first, row = twice
+            message = f"vertex {ids[row].as_py()!r} is declared again, first in line {lines[first]}"
+            hint = "take one of the two out, or give it another id"
+            raise DataError(self.file, message, int(lines[row]), hint=hint)
+        columns = ids, nodes[LABEL].combine_chunks().fill_null("")
+        vertices = Raw(self.file, ("id", "label"), columns, lines.item, **self._attributes("node", nodes))
+        raw = self._edges(undirected=undirected, vertices=vertices)
+        if len(nodes):
+            ends_of(raw, vertices)
+        return raw
+
+    def _edges(self, *, undirected: bool, vertices: Raw) -> Raw:
+        table = self._table("edge", SOURCE, TARGET, WEIGHT)
+        columns, lines = [table[SOURCE], table[TARGET]], table[LINE].to_numpy()
+        weighted = table[WEIGHT].is_valid().to_numpy()
+        if weighted.all() and len(weighted):
+            columns.append(_typed(table[WEIGHT], self.types.get(("edge", "weight"))))
+        elif weighted.any():
+            row = int(np.argmax(weighted != weighted[0]))
+            source, target = (column[row].as_py() for column in columns)
+            own, first = ("no", "one") if weighted[0] else ("a", "none")
+            message = f"the edge from {source!r} to {target!r} has {own} weight, the first edge has {first}"
+            raise DataError(self.file, message, int(lines[row]), hint="give every edge a weight, or none")
+        ways = table[UNDIRECTED].fill_null(undirected).to_numpy()
+        both, more = ways if ways.any() else None, self._attributes("edge", table)
+        return edges(self.file, columns, lines.item, undirected=both, vertices=vertices, **more)
+
+    def _attributes(self, kind: str, table: Any) -> dict[str, Any]:
+        """Columns beside the ends and the weight, as fields of `Raw`."""
+        names = [name for name in table.column_names if not name.startswith("\0")]
+        texts = (name for (of, name), type in self.types.items() if (of, type) == (kind, "string"))
+        columns = {name: _typed(table[name], self.types.get((kind, name))) for name in names}
+        return {"extra": columns, "texts": frozenset(texts)}
+
+
+def _typed(column: Column, type: str | None) -> Column:
+    """Attribute in its declared type; text if a value does not fit, so that messages can show the value."""
+    if type not in _DECLARED:
+        return column
+    try:
+        return column.cast(pa.type_for_alias(_DECLARED[type]))
+    except pa.ArrowInvalid:
+        return column
 
 
 def read_graphml(path: Path, options: Options) -> Raw:
@@ -130,20 +222,14 @@ class _Reader:
 
 
 def write_graphml(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write vertices and directed edges; a third column is the weight, further columns are attributes.
-
-    Raises
-    ------
-    DataError
-        If a value contains a character that XML cannot represent.
-    """
+    """Write vertices and directed edges; a third column is the weight, further columns are attributes."""
     table, file = facts.tables[predicate], str(target.path)
     titles = ["weight", *names[3:]][: max(0, table.arity - 2)]
     vertices = dict.fromkeys(_legal(end, file) for row in facts.rows(predicate) for end in row[:2])
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write(_HEAD)
         for number, (title, kind) in enumerate(zip(titles, table.kinds[2:], strict=True)):
-            type = _TYPES.get(kind, "string")
+            type = _WRITTEN.get(kind, "string")
             key = f'<key id="d{number}" for="edge" attr.name={quoteattr(title)} attr.type="{type}"/>\n'
             stream.write(key)
         stream.write(f'<graph id={quoteattr(predicate)} edgedefault="directed">\n')

@@ -16,7 +16,7 @@ from kgreason.base.errors import DataError
 from kgreason.data.raw_table import Column, Raw, open_bytes, texts
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
-from kgreason.data.value_conversion import PIECE, CastError, Gathered, Unfit
+from kgreason.data.value_conversion import BATCH, CastError, Gathered, Unfit
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.language.values import plain
 
@@ -42,23 +42,7 @@ _SEPARATORS = b"\n", b" ", b",", b":"  # no number or escape sequence continues 
 
 
 class JsonFile:
-    r"""Incremental reader of the values of a JSON file.
-
-    Attributes
-    ----------
-    array
-        Whether the file begins with an array.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.json")
-    ...     _ = path.write_text('[{"a": 1},\n {"a": 2.5}]')
-    ...     file = JsonFile(path)
-    ...     list(file.values("item")), file.line("item", 1)
-    ([{'a': 1}, {'a': 2.5}], 2)
-    """
+    """Incremental reader of the values of a JSON file; `array`: whether the file begins with an array."""
 
     def __init__(self, path: Path, encoding: str = "utf-8") -> None:
         self.path, self._encoding, self._exact = path, encoding, False
@@ -69,15 +53,7 @@ class JsonFile:
     def values(self, prefix: str, *, exact: bool = False) -> Iterator[Any]:
         """Values at an ijson path: ``item`` for array elements; empty for all top-level values.
 
-        Parameters
-        ----------
-        exact
-            Return numbers with a point or exponent as `decimal.Decimal`.
-
-        Raises
-        ------
-        DataError
-            If the file is not valid JSON, or not in its encoding; with the line number.
+        If `exact`, numbers with a point or exponent are `decimal.Decimal`. Invalid JSON is a `DataError` with the line.
         """
         if not self._first:
             return  # ijson does not accept empty input
@@ -101,15 +77,15 @@ class JsonFile:
         text = self._text(by_line=True)
         level = 0  # nesting depth within a value, whose keys may look like the path itself
         try:
-            for place, event, _ in ijson.parse(text, use_float=not self._exact, multiple_values=not prefix):
+            for path, event, _ in ijson.parse(text, use_float=not self._exact, multiple_values=not prefix):
                 if event.startswith("end_"):
                     level -= level > 0
                     continue
-                if not level and place == prefix and event != "map_key":
+                if not level and path == prefix and event != "map_key":
                     if not number:
                         return text.line
                     number -= 1
-                level += event.startswith("start_") and (level > 0 or place == prefix)
+                level += event.startswith("start_") and (level > 0 or path == prefix)
         except (ijson.JSONError, InvalidOperation):
             pass
         line = text.line
@@ -134,11 +110,11 @@ class _Text:
 
     def __init__(self, file: str, blocks: Iterator[str], *, by_line: bool, exact: bool) -> None:
         self.line = 1
-        self._pieces = self._checked(file, blocks, by_line, exact)
+        self._blocks = self._checked(file, blocks, by_line, exact)
 
     def read(self, size: int = -1) -> bytes:
         """Read the next block; `size` is ignored."""
-        return next(self._pieces, b"") if size else b""
+        return next(self._blocks, b"") if size else b""
 
     def _checked(self, file: str, blocks: Iterator[str], by_line: bool, exact: bool) -> Iterator[bytes]:
         rest = b""
@@ -147,12 +123,12 @@ class _Text:
             cut = max(map(data.rfind, _SEPARATORS)) + 1 if block else len(data)
             data, rest = data[:cut], data[cut:]
             if found := _refused(data, exact=exact):
-                place, message = found
-                line = self.line + data.count(b"\n", 0, place)
+                offset, message = found
+                line = self.line + data.count(b"\n", 0, offset)
                 raise DataError(file, f"no JSON: {message}", line, hint=_HINT)
-            for piece in data.splitlines(keepends=True) if by_line else filter(None, [data]):
-                yield piece
-                self.line += piece.count(b"\n")
+            for part in data.splitlines(keepends=True) if by_line else filter(None, [data]):
+                yield part
+                self.line += part.count(b"\n")
 
 
 def _refused(data: bytes, *, exact: bool) -> tuple[int, str] | None:
@@ -160,9 +136,9 @@ def _refused(data: bytes, *, exact: bool) -> tuple[int, str] | None:
     if _DEEPEST.search(data.translate(None, _NO_BRACKETS)):
         return len(data) - 1, "nested too deeply"
     zeros = data.translate(_DIGITS) if exact else b""
-    if (place := zeros.find(_LONG)) >= 0:
-        count = len(zeros) - place - len(zeros[place:].lstrip(b"0"))
-        return place, f"an integer of {count:,} digits is not read"
+    if (offset := zeros.find(_LONG)) >= 0:
+        count = len(zeros) - offset - len(zeros[offset:].lstrip(b"0"))
+        return offset, f"an integer of {count:,} digits is not read"
     if b"\\ud" in data or b"\\uD" in data:
         half = next((m.start() for m in _ESCAPES.finditer(data) if m["half"]), None)
         if half is not None:
@@ -213,9 +189,8 @@ def _inside(file: JsonFile, path: str) -> Raw:
             value = value[key]
         else:
             known = ", ".join(map(repr, value)) if isinstance(value, dict) else "none"
-            raise DataError(
-                str(file.path), f"there is no {key!r} of path={path}", hint=f"the keys there are {known}"
-            )
+            what = f"there is no {key!r} of path={path}"
+            raise DataError(str(file.path), what, hint=f"the keys there are {known}")
     if not isinstance(value, list):
         hint = "name the keys that lead to an array of rows, joined by points, as in path=data.rows"
         raise DataError(str(file.path), f"path={path} leads to no array of rows", hint=hint)
@@ -229,17 +204,16 @@ def _table(file: JsonFile, rows: Iterator[Any], prefix: str | None, *, single: b
     columns: dict[str, Gathered] = {}
     first: Any = None
     count = 0
-    while batch := list(islice(rows, PIECE)):
+    while batch := list(islice(rows, BATCH)):
         first = first if count else batch[0]
-        for title, cells in (_by_key if isinstance(first, dict) else _by_place)(raw, batch, first, count):
+        for title, cells in (_by_key if isinstance(first, dict) else _by_position)(raw, batch, first, count):
             column = columns.setdefault(title, Gathered())
             column.pad(count)
             column.add(cells)
         count += len(batch)
     if single and count == 1 and isinstance(first, dict) and (arrays := _arrays_of_rows(first)):
-        hint = (
-            f"say which of its arrays holds them: path={arrays[0]}; if it is a row itself, put [ ] around it"
-        )
+        hint = f"say which of its arrays holds them: path={arrays[0]}"
+        hint += "; if it is a row itself, put [ ] around it"
         raise DataError(name, "one object, not rows", hint=hint)
     found: list[Column] = []
     for column in columns.values():
@@ -261,14 +235,14 @@ def _by_key(raw: Raw, batch: Sequence[Any], _: Any, before: int) -> Iterator[tup
         yield title, [row.get(title) for row in flat]
 
 
-def _by_place(raw: Raw, batch: Sequence[Any], first: Any, before: int) -> Iterator[tuple[str, list[Any]]]:
+def _by_position(raw: Raw, batch: Sequence[Any], first: Any, before: int) -> Iterator[tuple[str, list[Any]]]:
     width = len(first) if isinstance(first, list) else 1
     listed = [row if isinstance(row, list) else [row] for row in batch]
     for number, (row, cells) in enumerate(zip(batch, listed, strict=True), before):
         if isinstance(row, dict) or len(cells) != width:
             raise raw.error(number, f"{_shown(row)} where the first row has {width} values")
-    for place in range(width):
-        yield f"column{place + 1}", [row[place] for row in listed]
+    for position in range(width):
+        yield f"column{position + 1}", [row[position] for row in listed]
 
 
 def _flat(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -285,9 +259,8 @@ def _arrays_of_rows(value: Mapping[str, Any]) -> list[str]:
     """Paths of arrays of rows, keys joined by points; empty arrays count only if there are no others."""
     flat = _flat(value)
     empty = all(v == [] for v in flat.values())
-    return [
-        k for k, v in flat.items() if empty or (isinstance(v, list) and v and isinstance(v[0], (dict, list)))
-    ]
+    rows = (k for k, v in flat.items() if isinstance(v, list) and v and isinstance(v[0], (dict, list)))
+    return list(flat if empty else rows)
 
 
 def _shown(row: object) -> str:

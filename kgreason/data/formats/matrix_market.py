@@ -21,8 +21,8 @@ import numpy as np
 from kgreason.base import memory
 from kgreason.base.arrays import as_arrow, pa, pc
 from kgreason.base.errors import DataError
+from kgreason.data.fact_columns import check_weight
 from kgreason.data.formats.edge_list import check_declared, check_indices, read_fields
-from kgreason.data.formats.field_text import check_weight
 from kgreason.data.formats.vertex_names import Vertices, edges, labelled, numbered, write_entries
 from kgreason.data.raw_table import Raw, decoded, whole_lines
 from kgreason.data.source_options import Options
@@ -43,9 +43,9 @@ def read_mtx(path: Path, options: Options) -> Raw:
     count = max(height, width)
     check_declared(path, count, size_line)
     memory.claim(_BYTES * count)
-    fields = read_fields(path, options.encoding, skip=size_line, delimiter=" ", comments="%")
+    columns, lines = read_fields(path, options.encoding, skip=size_line, delimiter=" ", comments="%")
     expected = 2 if field == "pattern" else 3
-    columns, lines = fields.columns or (pa.chunked_array([], pa.large_string()),) * expected, fields.lines
+    columns = columns or (pa.chunked_array([], pa.large_string()),) * expected
     if len(columns) != expected:
         message = f"{len(columns)} fields in an entry of a {field} matrix, expected {expected}"
         hint = "the first line says what the matrix is of: pattern has 2 fields, real and integer 3"
@@ -99,13 +99,7 @@ def _head(path: Path, encoding: str) -> tuple[str, str, int, list[int]]:
 
 
 def write_mtx(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write a general matrix of weights, or a pattern matrix without weights; it is empty for unary predicates.
-
-    Raises
-    ------
-    DataError
-        If a vertex or weight is not a number, or a pair has two weights.
-    """
+    """Write a general matrix of weights, or a pattern matrix without weights; it is empty for unary predicates."""
     table, file = facts.tables[predicate], str(target.path)
     check_weight(file, predicate, table, names, "mtx")
     found, most = numbered(facts, predicate, target)
@@ -128,9 +122,8 @@ def _check_pairs(file: str, found: Vertices) -> None:
     same = (np.diff(source[order]) == 0) & (np.diff(end[order]) == 0)
     if same.any():
         first = order[int(np.argmax(same))]
-        raise DataError(
-            file,
-            f"a matrix has one entry for a pair, but {int(same.sum())} more than one, as that of rows "
-            f"{int(source[first])} and {int(end[first])}",
-            hint="add the weights up by a rule (msum), or write konect, gml or net",
+        pair = f"{int(source[first])} and {int(end[first])}"
+        what = (
+            f"a matrix has one entry for a pair, but {int(same.sum())} more than one, as that of rows {pair}"
         )
+        raise DataError(file, what, hint="add the weights up by a rule (msum), or write konect, gml or net")

@@ -18,15 +18,15 @@ import numpy as np
 
 from kgreason.base.arrays import arrow_csv, as_arrow, as_numpy, pa, pc, strings
 from kgreason.base.errors import DataError
-from kgreason.data.formats.delimited_text import read_columns, records
-from kgreason.data.formats.field_text import pieces, texts
+from kgreason.data.fact_columns import row_ranges, texts, typed_array
+from kgreason.data.formats.delimited import line_of, read_columns, records
 from kgreason.data.formats.vertex_names import named, vertices_of
 from kgreason.data.raw_table import Column, Raw, no_file
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import coded
-from kgreason.data.value_conversion import CastError, text
-from kgreason.engine.relations.fact_tables import Codes, Facts, decode
+from kgreason.data.value_conversion import CastError, joined, text
+from kgreason.engine.relations.fact_tables import Facts, decode
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.file_access import parts_of
 from kgreason.language.values import Value, ordered
@@ -36,14 +36,8 @@ _HEADER = re.compile(r"[-_.]?headers?$", re.IGNORECASE)
 _CELL = re.compile(
     r"(?P<name>.*?)(?::(?P<type>[A-Za-z][A-Za-z_]*)(?P<array>\[\])?(?:\((?P<space>[^)]*)\))?(?P<rest>\{.*\})?)?"
 )
-_ROLES = {
-    "ID": "id",
-    "START_ID": "source",
-    "END_ID": "target",
-    "TYPE": ":TYPE",
-    "LABEL": ":LABEL",
-    "IGNORE": "",
-}
+_ENDS = {"ID": "id", "START_ID": "source", "END_ID": "target"}
+_ROLES = {**_ENDS, "TYPE": ":TYPE", "LABEL": ":LABEL", "IGNORE": ""}
 _KINDS: dict[str, Kind | None] = {
     **dict.fromkeys(("int", "long", "short", "byte"), Kind.INT),
     **dict.fromkeys(("float", "double"), Kind.DOUBLE),
@@ -60,16 +54,8 @@ _ODD = re.compile(r'[:(){}\[\],;"\r\n]')
 class Field:
     """A column declared in a header.
 
-    Attributes
-    ----------
-    written, name
-        Header cell, and property name; may be empty.
-    role
-        ``ID``, ``START_ID``, ``END_ID``, ``TYPE``, ``LABEL`` or ``IGNORE``; empty for other properties.
-    type, array
-        Property type in lower case, and whether its cells are lists.
-    space
-        Id space; empty if there is only one.
+    `role` is ``ID``, ``START_ID``, ``END_ID``, ``TYPE``, ``LABEL`` or ``IGNORE``, and empty for other properties. The
+    `type` is in lower case; cells of an `array` are lists; the id `space` is empty if there is only one.
     """
 
     written: str
@@ -92,8 +78,6 @@ Group = tuple[Sequence[Field], Sequence[tuple[Path, bool]]]
 def is_header(cells: Sequence[str]) -> bool:
     """Whether a line is a header of an import file: it declares an id, or both ends of relationships.
 
-    Examples
-    --------
     >>> is_header(["companyId:ID(Company)", "name"]), is_header([":START_ID", ":END_ID"]), is_header(["a:b", "ID"])
     (True, True, False)
     """
@@ -102,13 +86,7 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
-    """Parse a header.
-
-    Raises
-    ------
-    DataError
-        If it declares no ids, or an unknown type.
-    """
+    """Parse a header."""
     fields = tuple(map(_field, cells))
     for field in fields:
         if not field.role and field.type not in _KINDS:
@@ -123,12 +101,9 @@ def fields_of(file: str, line: int, cells: Sequence[str]) -> tuple[Field, ...]:
             raise DataError(file, f"two columns :{role}", line, hint="leave one of them out, or say :IGNORE")
     if "ID" in roles or {"START_ID", "END_ID"}.issubset(roles):
         return fields
-    raise DataError(
-        file,
-        "this is no header of Neo4j: it names neither :ID nor :START_ID and :END_ID",
-        line,
-        hint="a header in a file of its own stands first: format=neo4j of nodes-header.csv,nodes.csv",
-    )
+    what = "this is no header of Neo4j: it names neither :ID nor :START_ID and :END_ID"
+    hint = "a header in a file of its own stands first: format=neo4j of nodes-header.csv,nodes.csv"
+    raise DataError(file, what, line, hint=hint)
 
 
 def _field(cell: str) -> Field:
@@ -137,15 +112,12 @@ def _field(cell: str) -> Field:
         return Field(cell, cell)
     type = found["type"] or "string"
     role = type.upper() if type.upper() in _ROLES else ""
-    return Field(
-        cell.strip(), found["name"], role, type.lower(), found["array"] is not None, found["space"] or ""
-    )
+    array, space = found["array"] is not None, found["space"] or ""
+    return Field(cell.strip(), found["name"], role, type.lower(), array, space)
 
 
 class _Table:
-    """Rows of nodes or relationships, from files with one or several headers."""
-
-    # `file` locates rows in messages: their file, if there is only one.
+    """Rows of nodes or relationships, from files with one or several headers; `file` locates them in messages."""
 
     def __init__(self, path: Path, groups: Sequence[Group], options: Options) -> None:
         self._options = options
@@ -160,7 +132,6 @@ class _Table:
         self._kept = np.arange(len(self.rows))
 
     def choose(self, column: str, wanted: str, what: str) -> None:
-        """Keep the rows of the requested types or labels."""
         if column not in self.rows.column_names:
             message = f"there is no column {column}, so there are no {what} {wanted!r}"
             raise DataError(self.file, message, hint=f"leave out {column[1:].lower()}=")
@@ -186,7 +157,10 @@ class _Table:
         return Raw(self.file, tuple(names), found, self._line, extra=extra, typed=True, **more)
 
     def _line(self, row: int) -> int | None:
-        return _line(*self._files[0], self._options, int(self._kept[row])) if len(self._files) == 1 else None
+        return self._line_in(*self._files[0], int(self._kept[row])) if len(self._files) == 1 else None
+
+    def _line_in(self, path: Path, own: bool, row: int) -> int | None:
+        return line_of(path, self._options, _delimiter(path, self._options), row + own)
 
     def _read(self, path: Path, own: bool, fields: Sequence[Field], spaces: dict[str, list[Column]]) -> Any:
         delimiter = _delimiter(path, self._options)
@@ -197,20 +171,18 @@ class _Table:
                 continue
             column = column.cast(pa.large_string())
             try:
-                if field.role in ("ID", "START_ID", "END_ID"):
+                if field.role in _ENDS:
                     if column.null_count:
                         row = int(np.argmax(as_numpy(column.combine_chunks().is_null())))
                         raise CastError(row, "", "", "give the node an id, or take the line out")
                     spaces.setdefault(field.space, []).extend(column.chunks)
                     if self._options.spaces and field.space:
-                        large = pa.large_string()
-                        mark, nothing = pa.scalar(f"{field.space}:", large), pa.scalar("", large)
-                        column = pc.binary_join_element_wise(mark, column, nothing)
+                        column = joined(f"{field.space}:", column)
                 elif not field.role:
                     column = _typed(column.combine_chunks(), field)
             except CastError as error:
                 what = f"{error.value!r} is not {error.expected}" if error.expected else "the cell is empty"
-                line = _line(path, own, self._options, error.row)
+                line = self._line_in(path, own, error.row)
                 raise DataError(str(path), what, line, field.written, error.hint) from error
             columns[field.column] = column
         return pa.table(columns)
@@ -221,11 +193,9 @@ class _Table:
         for one, two in itertools.combinations(ids, 2):
             both = ids[two].filter(pc.is_in(ids[two], ids[one]))
             if len(both):
-                raise DataError(
-                    self.file,
-                    f"the id {both[0].as_py()!r} stands in the id spaces {one!r} and {two!r}",
-                    hint=f"spaces=true calls it {two}:{both[0].as_py()} there; spaces=false takes both for one",
-                )
+                what = f"the id {both[0].as_py()!r} stands in the id spaces {one!r} and {two!r}"
+                hint = f"spaces=true calls it {two}:{both[0].as_py()} there; spaces=false takes both for one"
+                raise DataError(self.file, what, hint=hint)
 
 
 def read_neo4j(path: Path, options: Options) -> Raw:
@@ -233,11 +203,6 @@ def read_neo4j(path: Path, options: Options) -> Raw:
 
     A relationship has source, target and a weight: the property ``weight``, or the only numeric one. All other
     properties, ``:TYPE`` and ``:LABEL`` are columns that `columns` can select by name.
-
-    Raises
-    ------
-    DataError
-        If a header or value is invalid, no row has the requested type or label, or two id spaces share ids.
     """
     groups, notes = _folder(path, options) if path.is_dir() else ([_listed(path, options)], [])
     nodes = [group for group in groups if any(field.role == "ID" for field in group[0])]
@@ -322,11 +287,6 @@ def _delimiter(path: Path, options: Options) -> str:
     return options.delimiter or ("\t" if tabs else ",")
 
 
-def _line(path: Path, own: bool, options: Options, row: int) -> int | None:
-    found = records(path, options, _delimiter(path, options))
-    return next(itertools.islice(found, row + own, None), (None, ()))[0]
-
-
 def _typed(column: Column, field: Field) -> Column:
     """Values of a property; list elements are separated by semicolons."""
     kind = _KINDS[field.type]
@@ -346,64 +306,37 @@ def _typed(column: Column, field: Field) -> Column:
 
 def _values(column: Column, kind: Kind) -> Column:
     """Typed values; empty cells are missing values."""
-    present = np.flatnonzero(as_numpy(column.is_valid()))
-    codes = np.zeros(len(column), dtype=np.int64)
-    try:
-        codes[present] = coded(column.drop_null(), kind) if len(present) else []
-    except CastError as error:
-        error.row = int(present[error.row])
-        raise
-    values = _numbers(codes, kind)
+    empty = {Kind.BOOL: "false", Kind.DATE: "1970-01-01"}.get(kind, "0")
+    values = as_arrow(typed_array(kind, coded(pc.fill_null(column, empty), kind)))
     return pc.if_else(column.is_valid(), values, pa.scalar(None, values.type))
-
-
-def _numbers(codes: Codes, kind: Kind) -> Column:
-    forms = {Kind.DOUBLE: "float64", Kind.DATE: "datetime64[us]"}
-    codes = np.ascontiguousarray(codes)
-    return as_arrow(codes.astype(bool) if kind is Kind.BOOL else codes.view(forms.get(kind, "int64")))
 
 
 def write_neo4j(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
     """Write relationships with typed properties or, for unary predicates, nodes.
 
     In property names, characters with a meaning in headers are replaced by an underscore.
-
-    Raises
-    ------
-    DataError
-        If a vertex name is empty.
     """
     table = facts.tables[predicate]
     if table.arity == 1:
-        write_nodes(path, facts, predicate, target)
+        write_nodes(path, facts, predicate, names, target)
         return
-    properties = [_property(facts, place, names, predicate) for place in range(2, table.arity)]
+    properties = [_property(facts, position, names, predicate) for position in range(2, table.arity)]
     header = [":START_ID", ":END_ID", *(head for head, _ in properties), ":TYPE"]
 
     def rows() -> Iterator[list[Column]]:
-        for some in pieces(facts, predicate):
+        for some in row_ranges(facts, predicate):
             data = list(zip(table.kinds, (column[some] for column in table.columns), strict=True))
             cells = [texts(kind, codes, facts) for kind, codes in data[:2]]
             for (kind, codes), (_, form) in zip(data[2:], properties, strict=True):
-                if kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL):
-                    cells.append(_numbers(codes, kind))
-                    continue
-                used, where = np.unique(codes, return_inverse=True)
-                words = strings([form(v) for v in decode(kind, used, facts.symbols)])
-                cells.append(words.take(as_arrow(where.reshape(-1))))
+                typed = kind in (Kind.INT, Kind.DOUBLE, Kind.BOOL)
+                cells.append(as_arrow(typed_array(kind, codes)) if typed else texts(kind, codes, facts, form))
             yield [*cells, _same(target.options.get("type", predicate), len(cells[0]))]
 
     _write(path, header, rows())
 
 
-def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> None:
-    """Write the vertices of a predicate as nodes with one label.
-
-    Raises
-    ------
-    DataError
-        If a vertex name is empty.
-    """
+def write_nodes(path: Path, facts: Facts, predicate: str, _: Sequence[str], target: Target) -> None:
+    """Write the vertices of a predicate as nodes with one label."""
     found = vertices_of(facts, predicate, target)
     label = target.options.get("label", predicate if len(found.ends) == 1 else "Vertex")
     _write(path, ["name:ID", ":LABEL"], iter([[strings(list(found.names)), _same(label, len(found.names))]]))
@@ -411,7 +344,7 @@ def write_nodes(path: Path, facts: Facts, predicate: str, target: Target) -> Non
 
 def _write(path: Path, header: Sequence[str], parts: Iterator[Sequence[Column]]) -> None:
     """Write columns in parts; numbers are unquoted, text is quoted."""
-    names = [str(place) for place in range(len(header))]
+    names = [str(position) for position in range(len(header))]
     options = arrow_csv.WriteOptions(include_header=False, quoting_style="needed")
     with path.open("wb") as stream:
         stream.write((",".join(header) + "\n").encode())
@@ -424,11 +357,11 @@ def _same(words: str, count: int) -> Column:
 
 
 def _property(
-    facts: Facts, place: int, names: Sequence[str], predicate: str
+    facts: Facts, position: int, names: Sequence[str], predicate: str
 ) -> tuple[str, Callable[[Value], str]]:
     """Header cell, and a function that formats values."""
-    name, table = _ODD.sub("_", names[place]), facts.tables[predicate]
-    kind, data = table.kinds[place], table.columns[place]
+    name, table = _ODD.sub("_", names[position]), facts.tables[predicate]
+    kind, data = table.kinds[position], table.columns[position]
     if kind in (Kind.LIST, Kind.SET, Kind.ANY):
         element = _element(decode(kind, np.unique(data), facts.symbols))
         if element:

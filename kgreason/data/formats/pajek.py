@@ -20,8 +20,8 @@ import numpy as np
 from kgreason.base import memory
 from kgreason.base.arrays import pa
 from kgreason.base.errors import DataError
+from kgreason.data.fact_columns import check_weight
 from kgreason.data.formats.edge_list import check_declared, check_indices, split_lines
-from kgreason.data.formats.field_text import check_weight
 from kgreason.data.formats.vertex_names import edges, named, vertices_of, write_entries
 from kgreason.data.raw_table import Raw, decoded, whole_lines
 from kgreason.data.source_options import Options
@@ -62,8 +62,8 @@ def read_pajek(path: Path, options: Options) -> Raw:
             hint = "kgreason reads *vertices, *arcs and *edges"
             raise DataError(file, f"a section {section} is not read", line, hint=hint)
         line += body.count("\n")
-    fields = split_lines(file, iter(bodies), 0, " ", "%")
-    columns, lines = fields.columns or (pa.chunked_array([], pa.large_string()),) * 2, fields.lines
+    columns, lines = split_lines(file, iter(bodies), 0, " ", "%")
+    columns = columns or (pa.chunked_array([], pa.large_string()),) * 2
     if len(columns) not in (2, 3):
         message = f"{len(columns)} fields, expected two vertices and perhaps a weight"
         hint = "a line of *arcs or *edges is for instance 1 2 0.5"
@@ -73,8 +73,8 @@ def read_pajek(path: Path, options: Options) -> Raw:
     undirected = np.array(both)[np.searchsorted([first for first, _ in bodies], lines, "right") - 1]
     both_ways = undirected if undirected.any() else None
     raw = named(edges(file, columns, lines.item, undirected=both_ways, vertices=vertices), options)
-    asked = options.vertices or options.columns is not None or options.names not in (None, "id")
-    if wrong is not None and (asked or (raw.vertices is not None and raw.vertices.key is not None)):
+    labelled = options.vertices or options.columns is not None or options.names not in (None, "id")
+    if wrong is not None and (labelled or (raw.vertices is not None and raw.vertices.key is not None)):
         raise wrong
     return raw
 
@@ -108,12 +108,8 @@ def _vertices(file: str, body: str, title: int, count: int) -> Raw:
         found = _VERTEX.match(words)
         number = int64(found[1]) if found is not None else None
         if found is None or number is None or not 1 <= number <= count:
-            raise DataError(
-                file,
-                f"expected a vertex number from 1 to {count} and a label, found {words.strip()[:60]!r}",
-                line,
-                hint='write for instance 1 "Ada"',
-            )
+            what = f"expected a vertex number from 1 to {count} and a label, found {words.strip()[:60]!r}"
+            raise DataError(file, what, line, hint='write for instance 1 "Ada"')
         labels[number - 1], lines[number - 1] = _ENTITY.sub(_letter, found[2] or found[3] or ""), line
     ids = pa.array(np.arange(1, count + 1)).cast(pa.string())
     return Raw(file, ("id", "label"), (ids, pa.array(labels, pa.string())), lambda row: int(lines[row]))
@@ -126,13 +122,7 @@ def _letter(found: re.Match[str]) -> str:
 
 
 def write_pajek(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write vertices and arcs, in UTF-8; quotation marks and line ends are numeric entities such as ``&#34;``.
-
-    Raises
-    ------
-    DataError
-        If a name is empty, or a weight is not a number.
-    """
+    """Write vertices and arcs, in UTF-8; quotation marks and line ends are numeric entities such as ``&#34;``."""
     table = facts.tables[predicate]
     check_weight(str(target.path), predicate, table, names, "net")
     found = vertices_of(facts, predicate, target)
@@ -145,5 +135,4 @@ def write_pajek(path: Path, facts: Facts, predicate: str, names: Sequence[str], 
 
 
 def _label(name: str) -> str:
-    """Label with quotation marks and line ends escaped."""
     return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", name)

@@ -11,7 +11,7 @@ from typing import Any
 from kgreason.base import memory
 from kgreason.base.arrays import pa, pc, pq
 from kgreason.base.errors import DataError
-from kgreason.data.formats.field_text import whole_pieces
+from kgreason.data.fact_columns import fact_chunks, facts_to_arrow
 from kgreason.data.raw_table import AGAIN, Raw, no_file
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
@@ -36,15 +36,12 @@ def read_parquet(path: Path, _: Options) -> Raw:
 
 @contextmanager
 def _sound(path: Path) -> Iterator[None]:
-    """Convert Arrow errors for damaged or non-Parquet files to `DataError`."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(
-            str(path),
-            f"no Parquet file that can be read: {' '.join(str(error).split())}",
-            hint=f"if it is of another format say so, for instance format=csv; else: {AGAIN}",
-        ) from error
+        what = f"no Parquet file that can be read: {' '.join(str(error).split())}"
+        hint = f"if it is of another format say so, for instance format=csv; else: {AGAIN}"
+        raise DataError(str(path), what, hint=hint) from error
 
 
 def _batches(path: Path, file: Any) -> Iterator[Any]:
@@ -62,8 +59,8 @@ def _batches(path: Path, file: Any) -> Iterator[Any]:
 def _longest(path: Path, file: Any) -> int:
     """Bytes of the longest dictionary text in row groups that could decode to large batches."""
     longest = 1
-    for place in range(len(file.schema)):
-        column = file.schema.column(place)
+    for position in range(len(file.schema)):
+        column = file.schema.column(position)
         if column.physical_type != "BYTE_ARRAY" or column.path != column.name:
             continue
         with pq.ParquetFile(path, read_dictionary=[column.name]) as only:
@@ -78,10 +75,8 @@ def _longest(path: Path, file: Any) -> int:
 
 
 def write_parquet(path: Path, facts: Facts, predicate: str, names: Sequence[str], _: Target) -> None:
-    """Write typed columns; see `kgreason.data.exchange.facts_to_arrow`."""
-    from kgreason.data.exchange import facts_to_arrow
-
-    tables = (facts_to_arrow(piece, predicate, names) for piece in whole_pieces(facts, predicate))
+    """Write typed columns; see `kgreason.data.fact_columns.facts_to_arrow`."""
+    tables = (facts_to_arrow(chunk, predicate, names) for chunk in fact_chunks(facts, predicate))
     first = next(tables)
     with pq.ParquetWriter(path, first.schema) as writer:
         for table in chain([first], tables):

@@ -26,7 +26,7 @@ from kgreason.base.arrays import Lazy, arrow_csv, pa, pc
 from kgreason.base.errors import DataError, ReleaseError
 from kgreason.base.interrupts import stoppable
 from kgreason.base.printable import hidden
-from kgreason.data.formats.field_text import NESTED, columns_of, json_text, whole_pieces
+from kgreason.data.fact_columns import NESTED, columns_of, fact_chunks, json_text
 from kgreason.data.formats.sql import ONLY_READS, Writer, dotted, extra, quoted, refused, resolved
 from kgreason.data.raw_table import BLOCK, Column, Raw
 from kgreason.data.row_conditions import condition
@@ -143,28 +143,21 @@ def _give_up(connection: Any) -> None:
 
 
 def _cause(error: Exception) -> tuple[str, str | None]:
-    """Message of a server or libpq error, and a hint."""
     diag = getattr(error, "diag", None)
     primary = getattr(diag, "message_primary", None)
     lines = [line.strip() for line in hidden(str(error)).splitlines() if line.strip()]
     telling = [line for line in lines if "failed:" in line or "FATAL" in line]
-    said = hidden(primary or _STARTS.sub("", (telling or lines or [type(error).__name__])[-1]))
+    reason = hidden(primary or _STARTS.sub("", (telling or lines or [type(error).__name__])[-1]))
     state = getattr(error, "sqlstate", None)
-    hint = _STATES.get(state or "") or next((h for words, h in _HINTS if words in said.lower()), None)
-    if hint is None and "does not exist" in said:
-        hint = _STATES["3D000"] if "database" in said else _STATES["28000"]
+    hint = _STATES.get(state or "") or next((h for words, h in _HINTS if words in reason.lower()), None)
+    if hint is None and "does not exist" in reason:
+        hint = _STATES["3D000"] if "database" in reason else _STATES["28000"]
     detail = getattr(diag, "message_detail", None)
-    return said + (f" ({hidden(detail)})" if detail else ""), hint
+    return reason + (f" ({hidden(detail)})" if detail else ""), hint
 
 
-def read_postgresql(_: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query written at `place`, in a read-only transaction.
-
-    Raises
-    ------
-    DataError
-        If the connection fails, the table does not exist, or the query is not read-only.
-    """
+def read_postgresql(_: Path, options: Options, query: str | None = None, location: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query written at `location`, in a read-only transaction."""
     where = address(options.connection)
     with _connected(options.connection, where) as connection:
         info = connection.info  # includes the defaults of libpq
@@ -174,14 +167,14 @@ def read_postgresql(_: Path, options: Options, query: str | None = None, place: 
         connection.read_only = True
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         try:
-            read = partial(_read, connection, where, options, query, place or where)
+            read = partial(_read, connection, where, options, query, location or where)
             return stoppable(read, partial(_give_up, connection))
         except psycopg.Error as error:
             reason, hint = _cause(error)
             raise DataError(where, reason, hint=hint) from None
 
 
-def _read(connection: Any, where: str, options: Options, query: str | None, place: str) -> Raw:
+def _read(connection: Any, where: str, options: Options, query: str | None, location: str) -> Raw:
     settings = {"datestyle": "ISO, YMD", "timezone": "UTC", "extra_float_digits": "1"}
     if options.schema:
         settings["search_path"] = quoted(options.schema)
@@ -189,13 +182,13 @@ def _read(connection: Any, where: str, options: Options, query: str | None, plac
         connection.execute("SELECT set_config(%s, %s, true)", setting)
     tables = _tables(connection, options.schema)
     if query is not None:
-        return _query(connection, place, query, {*tables.values()})
+        return _query(connection, location, query, {*tables.values()})
     name = resolved(where, options.table, tables, "say database= and schema=, if the tables are elsewhere")
-    place, rows = f"{where} table {name}", dotted(name, options.schema)
+    location, rows = f"{where} table {name}", dotted(name, options.schema)
     if options.where is not None:
         names, _ = _typed_columns(connection, rows)
-        rows = f"(SELECT * FROM {rows} WHERE {condition(place, options.where, names, escaped=True)})"
-    return _fetched(connection, place, rows)
+        rows = f"(SELECT * FROM {rows} WHERE {condition(location, options.where, names, escaped=True)})"
+    return _fetched(connection, location, rows)
 
 
 def _tables(connection: Any, schema: str | None) -> dict[str, str]:
@@ -207,36 +200,30 @@ def _tables(connection: Any, schema: str | None) -> dict[str, str]:
     return {**names, **{name: name for name in names.values()}}
 
 
-def _query(connection: Any, place: str, query: str, tables: Collection[str]) -> Raw:
-    text = one_select(query, place, tables)
+def _query(connection: Any, location: str, query: str, tables: Collection[str]) -> Raw:
+    text = one_select(query, location, tables)
     try:
-        return _fetched(connection, place, f"(\n{text}\n)")
+        return _fetched(connection, location, f"(\n{text}\n)")
     except psycopg.OperationalError:
         raise
     except psycopg.Error as error:
         reason = ONLY_READS if error.sqlstate == _READ_ONLY else _cause(error)[0]
-        raise refused(place, query, reason, tables) from None
+        raise refused(location, query, reason, tables) from None
 
 
-def one_select(query: str, place: str, tables: Collection[str] = ()) -> str:
-    """The single statement of a query, without a trailing semicolon.
-
-    Raises
-    ------
-    DataError
-        If it begins like a statement that does not only read, or is followed by another one.
-    """
+def one_select(query: str, location: str, tables: Collection[str] = ()) -> str:
+    """The single statement of a query, without a trailing semicolon."""
     first, end = "", len(query)
     for token in _TOKEN.finditer(query):
         if token["blank"]:
             continue
         if end < len(query):
-            raise refused(place, query, ONLY_READS, tables)
+            raise refused(location, query, ONLY_READS, tables)
         first = first or token[0].lower()
         if token["end"]:
             end = token.start()
     if first not in _READS:
-        raise refused(place, query, ONLY_READS, tables)
+        raise refused(location, query, ONLY_READS, tables)
     return query[:end]
 
 
@@ -286,9 +273,8 @@ def _parse(file: str, block: bytes, schema: Any) -> Any:
             ),
         )
     except pa.ArrowInvalid as error:
-        raise DataError(
-            file, f"the server sends what is no UTF-8 text: {error}", hint="is the database SQL_ASCII?"
-        ) from error
+        what = f"the server sends what is no UTF-8 text: {error}"
+        raise DataError(file, what, hint="is the database SQL_ASCII?") from error
 
 
 def _typed_columns(connection: Any, rows: str) -> tuple[tuple[str, ...], list[_Typed]]:
@@ -316,13 +302,11 @@ def _numeric(column: Column) -> Column:
         return column.cast(pa.int64())
     if not pc.any(pc.match_substring_regex(column, "^-?[0-9]{16,}$")).as_py():
         return column.cast(pa.float64())
-    values = [
-        None if c is None else int(c) if c.lstrip("-").isdecimal() else float(c) for c in column.to_pylist()
-    ]
+    cells = column.to_pylist()
     try:
-        return arrow_column(values)
+        return arrow_column([c and (int(c) if c.lstrip("-").isdecimal() else float(c)) for c in cells])
     except CastError as error:
-        return Unfit(len(values), error)
+        return Unfit(len(cells), error)
 
 
 def _dates(kind: str, column: Column) -> Column:
@@ -391,13 +375,6 @@ def write_postgresql(target: Target) -> Iterator[Writer]:
 
     An existing table with the same columns is emptied and filled, which preserves its privileges, indexes and views.
     One with other columns is dropped and recreated.
-
-    Raises
-    ------
-    ReleaseError
-        If the tables cannot be written.
-    DataError
-        If the connection fails, or the package psycopg is missing.
     """
     with _connected(target.connection, target.address) as connection:
 
@@ -432,23 +409,20 @@ def _csv_blocks(facts: Facts, predicate: str) -> Iterator[bytes]:
     """Facts as CSV for COPY; all values are quoted, since unquoted empty fields are NULL; lists and sets are JSON."""
     style = arrow_csv.WriteOptions(include_header=False, quoting_style="all_valid")
     names = [str(i) for i in range(facts.tables[predicate].arity)]
-    for piece in whole_pieces(facts, predicate):
+    for chunk in fact_chunks(facts, predicate):
         stream = io.BytesIO()
-        columns = columns_of(piece, predicate, NESTED, json_text)
+        columns = columns_of(chunk, predicate, NESTED, json_text)
         arrow_csv.write_csv(pa.Table.from_arrays(columns, names), stream, style)
         yield stream.getvalue()
 
 
 @contextmanager
 def _writing(target: Target) -> Iterator[None]:
-    """Convert errors of the server to errors of the output."""
     try:
         yield
     except psycopg.Error as error:
         reason, hint = _cause(error)
         if hint and hint.startswith("ask the owner"):
-            hint = (
-                "ask for the right, as in GRANT CREATE ON SCHEMA results TO writer; "
-                "a table is replaced by its owner"
-            )
+            hint = "ask for the right, as in GRANT CREATE ON SCHEMA results TO writer"
+            hint += "; a table is replaced by its owner"
         raise ReleaseError(f"{target.file}: cannot be written: {reason}", hint=hint) from None

@@ -33,7 +33,7 @@ from kgreason.data.raw_table import UNPACKING, Column, Raw, open_bytes
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
 from kgreason.data.text_conversion import claim_texts
-from kgreason.data.value_conversion import PIECE, CastError, Objects, arrow_column, text
+from kgreason.data.value_conversion import BATCH, CastError, Objects, arrow_column, text
 from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.values import Null, Value
@@ -80,16 +80,14 @@ def read_rdf(path: Path, options: Options) -> Raw:
     the members of a class, or its facts. Neither is needed for a file with one relation written by kgreason. IRIs are
     strings, shortened by `base` and `strip`; blank nodes are strings such as ``_:x``; literals are typed.
     """
-    asked = (options.predicate, options.category, options.base, options.strip) != (None, None, None, False)
-    own = None if asked else _own(path, options)
+    chosen = (options.predicate, options.category, options.base, options.strip) != (None, None, None, False)
+    own = None if chosen else _own(path, options)
     if own is not None:
         reader = _Reader(path, own)
-        if reader.alone():
+        if reader.single():
             name = (own.predicate or own.category or "").removeprefix(BASE)
-            what = f"predicate={name}" if own.predicate else f"class={name}"
-            note = (
-                f"{path}: read as kgreason writes {name} (base={BASE}&{what}); base= alone reads all triples"
-            )
+            given = f"base={BASE}&{'predicate' if own.predicate else 'class'}={name}"
+            note = f"{path}: read as kgreason writes {name} ({given}); base= alone reads all triples"
             return replace(reader.relation(), notes=(note,))
     reader = _Reader(path, options)
     return reader.everything() if reader.all else reader.relation()
@@ -100,7 +98,7 @@ def _own(path: Path, options: Options) -> Options | None:
     for triple in islice(_triples(path, None), 1):
         type = triple.predicate.value == _TYPE
         iri = getattr(triple.object, "value", "") if type else triple.predicate.value
-        if iri.startswith(BASE) and not _place(iri, None):
+        if iri.startswith(BASE) and not _argument(iri, None):
             given = replace(options, base=BASE)
             return replace(given, category=iri) if type else replace(given, predicate=iri)
     return None
@@ -125,7 +123,7 @@ def _triples(path: Path, base: str | None) -> Iterator[Any]:
             raise DataError(str(path), f"cannot be read as {format.name}: {error}", hint=_OTHER) from error
 
 
-def _place(iri: str, base: str | None) -> str | None:
+def _argument(iri: str, base: str | None) -> str | None:
     """Argument name of a property; `None` if it is not one."""
     for start in {BASE, base or BASE}:
         name = iri[len(start) :] if iri.startswith(start) else ""
@@ -166,12 +164,11 @@ class _Reader:
             cells[1].append(word)
             kinds.append(kind)
             predicates.append(self._predicates[iri])
-            if len(kinds) % PIECE == 0:
+            if len(kinds) % BATCH == 0:
                 flush()
         flush()
-        self._subjects, self._objects = (
-            pa.chunked_array(c).unify_dictionaries().combine_chunks() for c in chunks
-        )
+        whole = (pa.chunked_array(column).unify_dictionaries().combine_chunks() for column in chunks)
+        self._subjects, self._objects = whole
         self._predicate, self._kind = np.array(predicates), np.array(kinds)
 
     def _term(self, term: Any) -> tuple[str, int]:
@@ -204,7 +201,7 @@ class _Reader:
 
     def _counts(self, iri: str) -> bool:
         """Whether triples with a predicate belong to the relation, or name vertices."""
-        argument = _place(iri, self._options.base) is not None
+        argument = _argument(iri, self._options.base) is not None
         return iri == _TYPE or argument or self._is(iri, self._options.predicate) or self._labels(iri)
 
     def _is(self, iri: str, wanted: str | None) -> bool:
@@ -230,7 +227,7 @@ class _Reader:
         mask = np.isin(codes, [classes[iri] for iri in found])
         return rows[mask], [iri for iri in classes if iri not in found]
 
-    def alone(self) -> bool:
+    def single(self) -> bool:
         """Whether the file holds only one relation and vertex names."""
         others = [iri for iri in self._predicates if not self._counts(iri) and iri != _LABEL]
         return not others and not self._typed()[1]
@@ -253,13 +250,13 @@ class _Reader:
             if self._is(iri, self._options.predicate):
                 self._short(iri)
         rows, others = self._typed()
-        places = self._arguments(rows)
-        if places:
+        arguments = self._arguments(rows)
+        if arguments:
             if len(pairs):
                 what = f"{self._options.predicate} stands both between pairs and over facts of its class"
                 raise self._wrong(what, "class= reads the facts alone")
-            columns = {place: self._cells(found) for place, found in places.items()}
-            return self._raw(columns, [place for place in places if place != "weight"])
+            columns = {argument: self._cells(found) for argument, found in arguments.items()}
+            return self._raw(columns, [argument for argument in arguments if argument != "weight"])
         if self._options.category is not None:
             members = np.sort(np.unique(as_numpy(self._subjects.indices)[rows], return_index=True)[1])
             return self._raw({"subject": self._nodes(rows[members])})
@@ -286,45 +283,42 @@ class _Reader:
         number[codes[first]] = np.arange(len(first))
         found: dict[str, Rows] = {}
         for iri in self._predicates:
-            place, rows = _place(iri, self._options.base), self._of(iri.__eq__)
+            argument, rows = _argument(iri, self._options.base), self._of(iri.__eq__)
             rows = rows[number[codes[rows]] >= 0]
-            if place is None or not len(rows):
+            if argument is None or not len(rows):
                 continue
-            mine, facts = found.setdefault(place, np.full(len(first), -1)), number[codes[rows]]
+            mine, facts = found.setdefault(argument, np.full(len(first), -1)), number[codes[rows]]
             new = mine[facts] < 0
             mine[facts[new]] = rows[new]
             same = mine[facts]
             twice = (objects[rows] != objects[same]) | (self._kind[rows] != self._kind[same])
             if twice.any():
                 fact = self._subjects[rows[np.argmax(twice)]]
-                raise self._wrong(f"the fact {fact} has two values as {place}", "one fact is one node")
+                raise self._wrong(f"the fact {fact} has two values as {argument}", "one fact is one node")
         if not found:
             return {}
         lacking = np.flatnonzero(np.any([rows < 0 for rows in found.values()], axis=0))
         if len(lacking):
-            own = ", ".join(sorted(place for place, rows in found.items() if rows[lacking[0]] >= 0))
+            own = ", ".join(sorted(argument for argument, rows in found.items() if rows[lacking[0]] >= 0))
             what = f"the fact {self._subjects[first[lacking[0]]]} has {own or 'no arguments'}"
             what += f", others have {', '.join(found)}"
             raise self._wrong(what, "give each the same arguments, or take the node out")
-        named = any(place in _ENDS for place in found)
+        named = any(argument in _ENDS for argument in found)
         expected = _ENDS[: max(len(found), 2)] if named else [f"arg{i + 1}" for i in range(len(found))]
         if set(expected) != set(found):
-            missing = next((place for place in expected if place not in found), "others")
+            missing = next((argument for argument in expected if argument not in found), "others")
             what = f"facts have {', '.join(sorted(found))}, but no {missing}"
             raise self._wrong(what, "number them from arg1 on")
-        return {place: found[place] for place in expected}
+        return {argument: found[argument] for argument in expected}
 
     def _raw(
         self, columns: Mapping[str, tuple[Column, Rows]], ends: Sequence[str] = ("subject", "object")
     ) -> Raw:
         labels = self._vertex_names([columns[title] for title in ends if title in columns])
-        found = [
-            self._column(title, *cells, labels if title in ends else {}) for title, cells in columns.items()
-        ]
-        graph = tuple(columns)[:2] == _ENDS[:2]
-        return Raw(
-            self._file, tuple(columns), tuple(found), lambda _: None, named=False, typed=True, graph=graph
-        )
+        names = tuple(columns)
+        found = tuple(self._column(name, *columns[name], labels if name in ends else {}) for name in names)
+        graph = names[:2] == _ENDS[:2]
+        return Raw(self._file, names, found, lambda _: None, named=False, typed=True, graph=graph)
 
     def _column(self, title: str, words: Column, kinds: Rows, labels: Mapping[str, str]) -> Column:
         """Column of values; each distinct term is converted once."""
@@ -339,7 +333,7 @@ class _Reader:
                 pass
         texts = words.dictionary
         codes = kinds.astype(np.int64) * len(texts) + as_numpy(words.indices)
-        distinct, places = np.unique(codes, return_inverse=True)
+        distinct, indices = np.unique(codes, return_inverse=True)
         memory.claim(len(distinct) * _BYTES)
         values: list[object] = []
         try:
@@ -348,14 +342,14 @@ class _Reader:
                 values.append(self._value(texts[word].as_py(), datatypes[kind], kind, labels, len(values)))
             column = arrow_column(values)
         except CastError as error:
-            row = int(np.argmax(places == error.row))
+            row = int(np.argmax(indices == error.row))
             hint = error.hint or "mend the literal, or leave out its type: it is text then"
             message = f"row {row + 1}: {error.value} is not {error.expected}"
             raise DataError(self._file, message, column=title, hint=hint) from error
         if isinstance(column, Objects):
-            return arrow_column([values[place] for place in places.tolist()])
-        claim_texts(column, as_arrow(places))
-        return column.take(as_arrow(places))
+            return arrow_column([values[index] for index in indices.tolist()])
+        claim_texts(column, as_arrow(indices))
+        return column.take(as_arrow(indices))
 
     def _value(self, word: str, datatype: str, kind: int, labels: Mapping[str, str], row: int) -> object:
         if not kind:
@@ -406,13 +400,7 @@ _BLANK = re.compile(r"_:([A-Za-z0-9_]+)", re.ASCII)
 
 
 def write_rdf(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write Turtle if the file name ends with ``.ttl``, else N-Triples.
-
-    Raises
-    ------
-    DataError
-        If pyoxigraph is missing, or an option is invalid.
-    """
+    """Write Turtle if the file name ends with ``.ttl``, else N-Triples."""
     oxigraph = extra("pyoxigraph", "rdf", target.path)
     terms = _Written(oxigraph, target, names)
     turtle = target.path.suffix.lower() == ".ttl"
@@ -421,22 +409,20 @@ def write_rdf(path: Path, facts: Facts, predicate: str, names: Sequence[str], ta
 
 
 class _Written:
-    """Conversion of values to RDF terms."""
-
     def __init__(self, oxigraph: ModuleType, target: Target, names: Sequence[str]) -> None:
         self.rdf, self.base = oxigraph, target.options.get("base", BASE)
         if not _ABSOLUTE.fullmatch(self.base):
             what = f"option base cannot be {self.base!r}"
             raise DataError(str(target.path), what, hint="for instance base=http://example.org/")
         given = [c.strip() for c in target.options.get("literals", "").split(",") if c.strip()]
-        places = {name: i for i, name in enumerate(names)} | {str(i + 1): i for i in range(len(names))}
+        positions = {name: i for i, name in enumerate(names)} | {str(i + 1): i for i in range(len(names))}
         for column in given:
-            if column not in places:
+            if column not in positions:
                 hint = f"the columns are {', '.join(names)}"
                 raise DataError(str(target.path), f"there is no column {column!r}", hint=hint)
         self.labels: list[Any] = []  # pending triples with names that the IRI does not contain
         self._labelled: set[str] = set()
-        self.literals = frozenset(places[c] for c in given)
+        self.literals = frozenset(positions[c] for c in given)
 
     def node(self, value: Value) -> Any:
         """IRI or blank node; a name that is not an IRI is appended to the base."""
@@ -458,9 +444,9 @@ class _Written:
             self.labels.append(self.rdf.Triple(node, self.rdf.NamedNode(_LABEL), self.rdf.Literal(words)))
         return node
 
-    def object(self, value: Value, place: int) -> Any:
+    def object(self, value: Value, position: int) -> Any:
         """Literal for a number, truth value, date, list, set, or value of a literal column; else a node."""
-        if isinstance(value, str) and place in self.literals:
+        if isinstance(value, str) and position in self.literals:
             return self.rdf.Literal(value)
         if isinstance(value, (str, Null)):
             return self.node(value)
@@ -476,7 +462,7 @@ def _facts(facts: Facts, predicate: str, terms: _Written) -> Iterator[Any]:
     """Triples of facts; the triples of a fact are contiguous, so that facts can be read one at a time."""
     triple, kind, table = terms.rdf.Triple, terms.rdf.NamedNode(_TYPE), facts.tables[predicate]
     name = terms.rdf.NamedNode(terms.base + predicate)
-    places = [terms.rdf.NamedNode(BASE + place) for place in _arguments(table)]
+    properties = [terms.rdf.NamedNode(BASE + name) for name in _arguments(table)]
     for number, row in enumerate(facts.rows(predicate), 1):
         if table.arity == 1:
             yield triple(terms.node(row[0]), kind, name)
@@ -485,8 +471,8 @@ def _facts(facts: Facts, predicate: str, terms: _Written) -> Iterator[Any]:
         else:
             fact = terms.rdf.BlankNode(f"{predicate}{number}")
             yield triple(fact, kind, name)
-            for place, value in enumerate(row):
-                yield triple(fact, places[place], terms.object(value, place))
+            for position, value in enumerate(row):
+                yield triple(fact, properties[position], terms.object(value, position))
         yield from terms.labels
         terms.labels.clear()
 
@@ -496,4 +482,4 @@ def _arguments(table: Table) -> Sequence[str]:
     numbers = table.arity == 3 and table.kinds[2] in (Kind.INT, Kind.DOUBLE)
     if numbers and all(kind not in (Kind.INT, Kind.DOUBLE, Kind.BOOL, Kind.DATE) for kind in table.kinds[:2]):
         return _ENDS
-    return [f"arg{place + 1}" for place in range(table.arity)]
+    return [f"arg{position + 1}" for position in range(table.arity)]

@@ -25,11 +25,6 @@ def located(path: Path, table: str | None) -> tuple[Path, str | None]:
 
     The table is the option, else the last component of a path below an existing file; if the path is a folder and the
     option a file in it, as for ``@bind("p", "sqlite", "data", "own.db")``, that file is the database.
-
-    Raises
-    ------
-    DataError
-        If the file does not exist.
     """
     if path.is_file():
         return path, table
@@ -44,17 +39,7 @@ def located(path: Path, table: str | None) -> tuple[Path, str | None]:
 def resolved(file: str, table: str | None, tables: Mapping[str, str], hint: str | None = None) -> str:
     """Resolve a table name; case is ignored if the match is unique.
 
-    Parameters
-    ----------
-    tables
-        Table names by all accepted spellings.
-    hint
-        Hint for a database without tables.
-
-    Raises
-    ------
-    DataError
-        If the table does not exist, or none is given and there are several.
+    `tables` are the table names by all accepted spellings; `hint` is for a database without tables.
     """
     known = sorted({*tables.values()})
     if not table:
@@ -73,12 +58,12 @@ def resolved(file: str, table: str | None, tables: Mapping[str, str], hint: str 
     raise DataError(file, f"there is no table {table!r}", hint=means + there)
 
 
-def refused(place: str, query: str, reason: str, tables: Collection[str] = ()) -> DataError:
-    """Error for a query that fails; `place` is the location of the query, or its database."""
+def refused(location: str, query: str, reason: str, tables: Collection[str] = ()) -> DataError:
+    """Error for a query that fails; `location` is that of the query, or its database."""
     words = " ".join(query.split())
     shown = words if len(words) <= 100 else words[:97] + "..."
     there = f"the tables are {_listed(tables)}" if tables else None
-    return DataError(place, f"the query `{shown}` fails: {reason}", hint=there)
+    return DataError(location, f"the query `{shown}` fails: {reason}", hint=there)
 
 
 def _listed(names: Collection[str]) -> str:
@@ -86,44 +71,27 @@ def _listed(names: Collection[str]) -> str:
 
 
 def quoted(name: str) -> str:
-    """Quoted SQL identifier.
-
-    Examples
-    --------
-    >>> quoted('a "b')
-    '"a ""b"'
-    """
+    """Quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def dotted(name: str, schema: str | None = None) -> str:
     """Quoted SQL name of a table, qualified by its schema if it has one.
 
-    Examples
-    --------
-    >>> dotted("register.own"), dotted("own", "register")
-    ('"register"."own"', '"register"."own"')
+    >>> dotted("register.own"), dotted('o"n', "register")
+    ('"register"."own"', '"register"."o""n"')
     """
     return ".".join(map(quoted, (schema, name) if schema else name.split(".", 1)))
 
 
 def extra(package: str, name: str, file: Path | str) -> ModuleType:
-    """Import an optional package.
-
-    Raises
-    ------
-    DataError
-        If it is not installed; the hint contains the install command.
-    """
+    """Import an optional package."""
     try:
         return importlib.import_module(package)
     except ImportError:  # the package, or a system library that it needs, is missing
-        what = "servers" if name in SERVERS else "files"
-        raise DataError(
-            str(file),
-            f"{name} {what} need the package {package}, which is not installed",
-            hint=f"pip install '.[{name}]' in a checkout of kgreason",
-        ) from None
+        kinds = "servers" if name in SERVERS else "files"
+        what = f"{name} {kinds} need the package {package}, which is not installed"
+        raise DataError(str(file), what, hint=f"pip install '.[{name}]' in a checkout of kgreason") from None
 
 
 @contextmanager
@@ -135,19 +103,8 @@ def replacing_tables(
 ) -> Iterator[Writer]:
     """Replace tables of a database file: all if the block succeeds, else none.
 
-    Parameters
-    ----------
-    errors
-        Exception types of the database.
-    connect
-        Opens a file as a connection without a transaction.
-    replace
-        Called with a connection, a quoted table name, facts, a predicate and column names.
-
-    Raises
-    ------
-    ReleaseError
-        If the tables cannot be written.
+    `connect` opens a file without a transaction; `replace` is called with a connection, a quoted table name, facts, a
+    predicate and column names; `errors` are the exceptions of the database, converted to `ReleaseError`.
     """
     with _file(path) as file, _writing(path, errors), closing(connect(file)) as connection:
         connection.execute("BEGIN")
@@ -180,7 +137,6 @@ def _file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _writing(path: Path, errors: type[Exception], table: str = "") -> Iterator[None]:
-    """Convert database errors to messages in terms of the user."""
     try:
         yield
     except errors as error:

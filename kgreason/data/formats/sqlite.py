@@ -20,13 +20,13 @@ from kgreason.base import memory
 from kgreason.base.arrays import pa, pc
 from kgreason.base.errors import DataError
 from kgreason.base.interrupts import stoppable
+from kgreason.data.fact_columns import json_text
 from kgreason.data.formats import sql
-from kgreason.data.formats.field_text import json_text
 from kgreason.data.raw_table import Column, Raw, no_file
 from kgreason.data.row_conditions import condition
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
-from kgreason.data.value_conversion import LARGEST, PIECE, SMALLEST, CastError, Gathered, Large, Objects
+from kgreason.data.value_conversion import BATCH, LARGEST, SMALLEST, CastError, Gathered, Large, Objects
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.values import read_date
 
@@ -51,8 +51,8 @@ _TYPES = {
 }
 
 
-def read_sqlite(path: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query written at `place`.
+def read_sqlite(path: Path, options: Options, query: str | None = None, location: str | None = None) -> Raw:
+    """Read a table or view, or the result of a query written at `location`.
 
     Columns declared as boolean, date or JSON are read as truth values, dates and lists, if all their values are 0 or 1,
     ISO dates, or lists.
@@ -67,18 +67,12 @@ def read_sqlite(path: Path, options: Options, query: str | None = None, place: s
                 _table, connection, str(file), sql.resolved(str(file), table, tables), options.where
             )
         else:
-            read = partial(_query, connection, place or str(file), query, tables)
+            read = partial(_query, connection, location or str(file), query, tables)
         return stoppable(read, connection.interrupt)
 
 
 def sqlite_tables(path: Path) -> list[str]:
-    """Names of the tables and views of a database.
-
-    Raises
-    ------
-    DataError
-        If the file is not a database.
-    """
+    """Names of the tables and views of a database."""
     with _opened(path) as connection:
         return [*_tables(connection)]
 
@@ -96,11 +90,8 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorname", None) == "SQLITE_TOOBIG":
             raise memory.Exhausted("a row is longer than what is left of it") from error
-        raise DataError(
-            str(file),
-            f"no SQLite database that can be read: {error}",
-            hint="is it of another kind? say format=duckdb, or name the right file",
-        ) from error
+        hint = "is it of another kind? say format=duckdb, or name the right file"
+        raise DataError(str(file), f"no SQLite database that can be read: {error}", hint=hint) from error
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, str]:
@@ -113,9 +104,8 @@ def _tables(connection: sqlite3.Connection) -> dict[str, str]:
 
 def _table(connection: sqlite3.Connection, file: str, table: str, where: str | None) -> Raw:
     name = sql.quoted(table)
-    declared = [
-        str(row[2]).upper() for row in connection.execute(f"PRAGMA table_xinfo({name})") if row[6] != 1
-    ]
+    columns = connection.execute(f"PRAGMA table_xinfo({name})")
+    declared = [str(type).upper() for _, _, type, *_, hidden in columns if hidden != 1]
     rows = f"SELECT * FROM {name}"
     if where is not None:
         names = [d[0] for d in connection.execute(f"{rows} LIMIT 0").description]
@@ -124,7 +114,7 @@ def _table(connection: sqlite3.Connection, file: str, table: str, where: str | N
     return _fetched(connection, file, rows, declared)
 
 
-def _query(connection: sqlite3.Connection, place: str, query: str, tables: Collection[str]) -> Raw:
+def _query(connection: sqlite3.Connection, location: str, query: str, tables: Collection[str]) -> Raw:
     refusals: list[int] = []
 
     def authorize(action: int, *_: object) -> int:
@@ -136,35 +126,29 @@ def _query(connection: sqlite3.Connection, place: str, query: str, tables: Colle
 
     connection.set_authorizer(authorize)
     try:
-        return _fetched(connection, place, query, ())
+        return _fetched(connection, location, query, ())
     except (
         sqlite3.DatabaseError,
         sqlite3.Warning,
     ) as error:  # Warning: several statements, in Python 3.11
         if not refusals and type(error) is sqlite3.DatabaseError:
             raise
-        raise sql.refused(place, query, sql.ONLY_READS if refusals else str(error), tables) from error
+        raise sql.refused(location, query, sql.ONLY_READS if refusals else str(error), tables) from error
 
 
-def check_sqlite(query: str, place: str) -> None:
-    """Parse a query without its tables.
-
-    Raises
-    ------
-    DataError
-        If the syntax is invalid, or it begins like a statement that returns no rows.
-    """
+def check_sqlite(query: str, location: str) -> None:
+    """Parse a query without its tables."""
     words = _COMMENT.sub(" ", query).split(None, 1)
     if words and words[0].lower() == "explain":
         return
     if words and words[0].lower() in _WRITES:
-        raise sql.refused(place, query, sql.ONLY_READS)
+        raise sql.refused(location, query, sql.ONLY_READS)
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.execute(f"EXPLAIN {query}")
         except (sqlite3.Error, sqlite3.Warning) as error:
             if "syntax error" in str(error) or "one statement" in str(error):
-                raise sql.refused(place, query, str(error)) from error
+                raise sql.refused(location, query, str(error)) from error
 
 
 def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Sequence[str]) -> Raw:
@@ -174,8 +158,8 @@ def _fetched(connection: sqlite3.Connection, file: str, query: str, declared: Se
     names = tuple(d[0] for d in cursor.description)
     cells = [Gathered() for _ in names]
     rows = map(_looked_at, cursor)
-    while piece := list(islice(rows, PIECE)):
-        for column, values in zip(cells, zip(*piece, strict=True), strict=True):
+    while batch := list(islice(rows, BATCH)):
+        for column, values in zip(cells, zip(*batch, strict=True), strict=True):
             column.add(values)
     types = declared if len(declared) == len(names) else [""] * len(names)
     columns = []

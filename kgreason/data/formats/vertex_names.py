@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from kgreason.base.arrays import as_arrow, as_numpy, pa, pc
 from kgreason.base.errors import DataError
-from kgreason.data.formats.field_text import TextColumn, numbers, pieces, write_lines
+from kgreason.data.fact_columns import TextColumn, numbers, row_ranges, write_lines
 from kgreason.data.raw_table import Column, Raw, decoded, whole_lines
 from kgreason.data.source_options import Options
 from kgreason.data.targets import Target
@@ -48,22 +48,11 @@ _SHOWN = 10
 
 
 def normal_spelling(column: Column) -> Column:
-    r"""Normalize the spelling of names, for ``names=normalize``.
+    """Normalize the spelling of names (an Arrow array of large strings), for ``names=normalize``.
 
     Letters are converted to their usual width and composed (NFC); white space becomes a single blank, and is removed at
     the ends and next to letters of scripts without blanks between words; invisible characters are removed. Case and
     other blanks are kept, since ``AB 1`` and ``AB1``, ``an other`` and ``another`` may be different names.
-
-    Parameters
-    ----------
-    column
-        Arrow array of large strings.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> normal_spelling(pa.array(["Ada\u3000 Ｌｔｄ ", "ธนาคาร กรุงเทพ", "AB 1"], pa.large_string())).to_pylist()
-    ['Ada Ltd', 'ธนาคารกรุงเทพ', 'AB 1']
     """
     odd = pc.fill_null(pc.match_substring_regex(column, _ODD), False)
     if not pc.any(odd, min_count=0).as_py():
@@ -91,19 +80,13 @@ def _folded(names: Column) -> Column:
 
 
 def alike(labels: Sequence[str]) -> list[tuple[str, ...]]:
-    """Groups of distinct names that differ only in white space or character width.
-
-    Examples
-    --------
-    >>> alike(["A B", "C", "AB", "1 23", "12 3", "Ａ"])
-    [('A B', 'AB')]
-    """
+    """Groups of distinct names that differ only in white space or character width."""
     names = pa.array(labels, pa.large_string()).unique()
-    places = as_numpy(_folded(names).dictionary_encode().indices)
-    shared = np.flatnonzero(np.bincount(places)[places] > 1) if len(places) else places  # usually empty
+    codes = as_numpy(_folded(names).dictionary_encode().indices)
+    shared = np.flatnonzero(np.bincount(codes)[codes] > 1) if len(codes) else codes  # usually empty
     groups: dict[int, list[str]] = {}
-    for place, name in zip(places[shared].tolist(), names.take(as_arrow(shared)).to_pylist(), strict=True):
-        groups.setdefault(place, []).append(name)
+    for code, name in zip(codes[shared].tolist(), names.take(as_arrow(shared)).to_pylist(), strict=True):
+        groups.setdefault(code, []).append(name)
     return [tuple(group) for group in groups.values()]
 
 
@@ -142,19 +125,9 @@ def edges(file: str, columns: Sequence[Column], line: Callable[[int], int | None
 
 
 def named(raw: Raw, options: Options, *, usual: bool = True) -> Raw:
-    """Replace vertex ids by the attribute that the option ``names`` selects.
+    """Replace vertex ids by the attribute that the option ``names`` selects; it must be distinct for all vertices.
 
-    Parameters
-    ----------
-    raw
-        Edges between ids, with the table of vertices.
-    usual
-        Without the option, use the attribute ``label`` or else ``name`` if it is distinct for all vertices.
-
-    Raises
-    ------
-    DataError
-        If the selected attribute does not exist, is missing for a vertex, or is not unique.
+    Without the option, and if `usual`, the attribute ``label`` or else ``name`` is used if it is distinct.
     """
     vertices = raw.vertices
     if vertices is None or options.names == "id":
@@ -220,39 +193,26 @@ def _absent(column: Column) -> Column:
 def _renamed(raw: Raw, names: Column, attribute: str) -> Raw:
     """Replace ids by names, in the edges and as the key of the vertices."""
     assert raw.vertices is not None
-    ends = (names.take(place) for place in ends_of(raw, raw.vertices))
-    vertices = replace(raw.vertices, key=attribute, key_column=names)
+    ends = (names.take(rows) for rows in ends_of(raw, raw.vertices))
+    vertices = replace(raw.vertices, key=(attribute, names))
     return replace(raw, columns=(*ends, *raw.columns[2:]), vertices=vertices)
 
 
 def ends_of(raw: Raw, vertices: Raw) -> list[Column]:
-    """Vertex row numbers of the two ends of each edge.
-
-    Raises
-    ------
-    DataError
-        If the end of an edge is not a vertex.
-    """
-    ids, places = vertices.columns[0], []
+    """Vertex row numbers of the two ends of each edge."""
+    ids, found = vertices.columns[0], []
     for end in raw.columns[:2]:
-        places.append(pc.index_in(end.cast(ids.type), value_set=ids))
-        row = pc.index(places[-1].is_null(), True).as_py()
+        found.append(pc.index_in(end.cast(ids.type), value_set=ids))
+        row = pc.index(found[-1].is_null(), True).as_py()
         if row >= 0:
-            message = (
-                f"the edge ends at {end[row].as_py()!r}, which is no vertex of {Path(vertices.file).name}"
-            )
+            file = Path(vertices.file).name
+            message = f"the edge ends at {end[row].as_py()!r}, which is no vertex of {file}"
             raise raw.error(row, message, hint="declare the vertex, or take the edge out")
-    return places
+    return found
 
 
 def called(raw: Raw, options: Options) -> Raw:
-    """Replace vertex ids by labels if the option ``label`` is ``name``; ids are appended to repeated labels.
-
-    Raises
-    ------
-    DataError
-        If the option has another value, or the file has no names.
-    """
+    """Replace vertex ids by labels if the option ``label`` is ``name``; ids are appended to repeated labels."""
     vertices = raw.vertices
     if options.label in (None, "id") or vertices is None:
         return raw
@@ -261,10 +221,10 @@ def called(raw: Raw, options: Options) -> Raw:
         raise DataError(raw.file, f"option label cannot be {options.label!r}", hint=hint)
     ids, labels = (column.to_pylist() for column in vertices.columns[:2])
     if ids and ids == labels:
-        hint = (
-            "label=id calls vertices by their ids; labels=FILE of GLEIF names the file of level 1 with names"
+        hint = "labels=FILE of GLEIF names the file of level 1 with names"
+        raise DataError(
+            raw.file, "no vertex has a name", hint=f"label=id calls vertices by their ids; {hint}"
         )
-        raise DataError(raw.file, "no vertex has a name", hint=hint)
     if options.normalize:  # before the comparison: labels that become equal need their ids
         labels = normal_spelling(pa.array(labels, pa.large_string())).to_pylist()
     labels = [label if label.strip() else id for id, label in zip(ids, labels, strict=True)]
@@ -281,21 +241,10 @@ def _told_apart(ids: Sequence[str], labels: Sequence[str]) -> list[str]:
 
 
 def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -> Raw:
-    """Replace vertex numbers by the lines of the file that the option ``labels`` names.
+    """Replace 1-based vertex numbers by the lines of the file that the option ``labels`` names.
 
-    Parameters
-    ----------
-    raw
-        Edges between 1-based vertex numbers.
-    path
-        File of the edges; the label file is relative to its folder.
-    count
-        Number of vertices, if the edge file states it.
-
-    Raises
-    ------
-    DataError
-        If a line is empty or repeated, or the number of lines does not match the edge file.
+    The file is relative to the folder of `path`. Its lines must be distinct, not empty, and as many as `count`, if the
+    edge file states the number of vertices.
     """
     if options.labels is None:
         return raw
@@ -309,11 +258,8 @@ def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -
     if trouble is not None:
         raise vertices.error(*trouble)
     if count is not None and count != len(names):
-        raise DataError(
-            str(file),
-            f"{len(names)} lines for the {count} vertices of {path.name}",
-            hint="write one name a line, that of vertex 1 first",
-        )
+        what = f"{len(names)} lines for the {count} vertices of {path.name}"
+        raise DataError(str(file), what, hint="write one name a line, that of vertex 1 first")
     return _renamed(replace(raw, vertices=vertices), names, "name")
 
 
@@ -324,12 +270,7 @@ def labelled(raw: Raw, path: Path, options: Options, count: int | None = None) -
 class Vertices:
     """Vertices of a predicate: the values of its first two arguments.
 
-    Attributes
-    ----------
-    names
-        Distinct names, as text.
-    ends
-        1-based vertex number of each row, for each of the first two arguments; int64.
+    `names` are the distinct texts; `ends` the 1-based vertex numbers (int64) of the rows, for each of these arguments.
     """
 
     names: Sequence[str]
@@ -344,11 +285,6 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
     """Number the vertices of a predicate: by value if their names are 1 to n, else in order of appearance.
 
     Vertices without edges (``target.vertices``) come last.
-
-    Raises
-    ------
-    DataError
-        If a name is empty or blank.
     """
     table = facts.tables[predicate]
     number: dict[str, int] = {}
@@ -356,17 +292,14 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
     for kind, data in zip(table.kinds[:2], table.columns[:2], strict=True):
         encoded = as_arrow(np.ascontiguousarray(data)).dictionary_encode()
         values = decode(kind, as_numpy(encoded.dictionary), facts.symbols)
-        places = [number.setdefault(text(value), len(number) + 1) for value in values]
-        ends.append(np.array(places, dtype=np.int64)[as_numpy(encoded.indices)])
+        vertices = [number.setdefault(text(value), len(number) + 1) for value in values]
+        ends.append(np.array(vertices, dtype=np.int64)[as_numpy(encoded.indices)])
     for name in target.vertices:
         number.setdefault(name, len(number) + 1)
     odd = next((name for name in number if not name.strip(whitespace)), None)
     if odd is not None:
-        raise DataError(
-            str(target.path),
-            f"{predicate} holds a vertex with {'a blank' if odd else 'an empty'} name, which readers take for none",
-            hint="csv and parquet hold such names",
-        )
+        what = f"{predicate} holds a vertex with {'a blank' if odd else 'an empty'} name, which readers take for none"
+        raise DataError(str(target.path), what, hint="csv and parquet hold such names")
     counted = [str(i) for i in range(1, len(number) + 1)]
     if number.keys() == set(counted):
         value = np.array([0, *map(int, number)], dtype=np.int64)
@@ -375,17 +308,9 @@ def vertices_of(facts: Facts, predicate: str, target: Target) -> Vertices:
 
 
 def numbered(facts: Facts, predicate: str, target: Target) -> tuple[Vertices, int]:
-    """Vertices numbered by their names or, with a label file, by the lines of their names.
+    """Vertices numbered by their names or, with a label file, by the lines of their names, and the largest number.
 
-    Returns
-    -------
-    tuple
-        Vertices, and the largest number.
-
-    Raises
-    ------
-    DataError
-        If a name is not a number, or far exceeds the number of vertices.
+    A name that is not a number, or far exceeds the number of vertices, is a `DataError`.
     """
     found = vertices_of(facts, predicate, target)
     if target.labels is not None or all(name == str(i) for i, name in enumerate(found.names, 1)):
@@ -406,14 +331,8 @@ def numbered(facts: Facts, predicate: str, target: Target) -> tuple[Vertices, in
     return replace(found, ends=tuple(value[end] for end in found.ends)), most
 
 
-def write_labels(path: Path, facts: Facts, predicate: str, target: Target) -> None:
-    """Write the name of each vertex on a line, in order of vertex numbers.
-
-    Raises
-    ------
-    DataError
-        If a name cannot be written on one line.
-    """
+def write_labels(path: Path, facts: Facts, predicate: str, _: Sequence[str], target: Target) -> None:
+    """Write the name of each vertex on a line, in order of vertex numbers."""
     found = vertices_of(facts, predicate, target)
     odd = next((name for name in found.names if "\n" in name or "\r" in name or name[0] == "\ufeff"), None)
     if odd is not None:
@@ -425,7 +344,7 @@ def write_labels(path: Path, facts: Facts, predicate: str, target: Target) -> No
 def write_entries(stream: IO[bytes], facts: Facts, predicate: str, found: Vertices) -> None:
     """Write one line per fact: its two vertex numbers and its further values, separated by blanks."""
     table = facts.tables[predicate]
-    for rows in pieces(facts, predicate):
+    for rows in row_ranges(facts, predicate):
         source, target = found.columns(rows)
         line: list[TextColumn | str] = [source, " ", target]
         for kind, data in zip(table.kinds[2:], table.columns[2:], strict=True):
