@@ -107,7 +107,7 @@ def look_at(site: str) -> None:
         page.keyboard.press("/")
         page.keyboard.insert_text("k-degree")  # at once: the search takes "k-" alone for a mistake
         page.keyboard.press("Shift")  # it looks at the text when a key is released
-        page.wait_for_selector('.md-search-result__item:first-child a[href*="k_degree.html"]')
+        page.wait_for_selector('.md-search-result__item:first-child a[href*="k-degree.html"]')
         browser.close()
     assert [url for url in asked if not url.startswith((site, "data:", "blob:"))] == []
     assert said == []
