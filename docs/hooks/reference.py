@@ -5,7 +5,8 @@ A page asks for such text by a comment:
 - ``<!-- settings: kgreason.anonymize -->``: keyword arguments of a function, as a list;
 - ``<!-- options: people pckga -->``: options of a method, as a table;
 - ``<!-- commands -->``: all commands with their arguments and options;
-- ``<!-- formats -->``: all formats of data, and the options of sources by format.
+- ``<!-- formats -->``: all formats of data, and the options of sources by format;
+- ``<!-- diagnostics -->``: all codes of findings, with links to their pages.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from importlib import import_module
 from inspect import Parameter, cleandoc, getdoc, signature
+from pathlib import Path
 from typing import Any, get_args
 
-PLACE = re.compile(r"<!-- (settings|options|commands|formats)(?:: ([^>]+?))? -->\n?")
+PLACE = re.compile(r"<!-- (settings|options|commands|formats|diagnostics)(?:: ([^>]+?))? -->\n?")
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
@@ -27,6 +29,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
         "options": options,
         "commands": commands,
         "formats": formats,
+        "diagnostics": diagnostics,
     }
     return PLACE.sub(lambda found: texts[found[1]](*(found[2] or "").split()) + "\n\n", markdown)
 
@@ -135,7 +138,7 @@ def values(each: Any, kind: Any, text: str) -> str:
 
 
 def without_meaning(family: str, method: str, own: set[str]) -> str:
-    """Options of a method for people that its own clustering and partition leave without a meaning."""
+    """Options of a method for people that its own clustering and partition leave without effect."""
     if family != "people":
         return ""
     unused = import_module("kgreason.people.settings").Settings(method=method).unused()
@@ -253,9 +256,13 @@ def tables_of(module: Any, fits: Callable[[object], bool]) -> dict[str, Any]:
 
 
 def summary(function: Any) -> str:
-    """First paragraph of the docstring of a function."""
-    first = (getdoc(function) or "").split("\n\n")[0]
-    return re.sub(r"(; see|, as) `kgreason[\w.]+`", "", first).replace(" written at `place`", "")
+    """Docstring of a function without its sections."""
+    first = re.split(r"\n\n\w+\n---", getdoc(function) or "")[0]
+    return (
+        re.sub(r"(; see|, as) `kgreason[\w.]+`", "", first)
+        .replace(" written at `place`", "")
+        .replace("`category`", "`class`")
+    )
 
 
 def source_options() -> str:
@@ -294,3 +301,14 @@ def attributes(kind: type) -> dict[str, str]:
     section = cleandoc(kind.__doc__ or "").partition("Attributes\n----------\n")[2]
     found = re.findall(r"^(\w[\w, ]*)\n((?:    .*\n?)+)", section, re.M)
     return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
+
+
+# --- diagnostics ---
+
+
+def diagnostics() -> str:
+    """Codes of findings and titles of their pages."""
+    pages = sorted((Path(__file__).parents[1] / "diagnostics").glob("[EW]*.md"))
+    titles = [page.read_text(encoding="utf-8").partition("\n")[0].partition(": ")[2] for page in pages]
+    rows = [(f"[{p.stem}]({p.name})", title) for p, title in zip(pages, titles, strict=True)]
+    return table(("Code", "What is wrong"), rows)

@@ -165,26 +165,29 @@ class Options:
     Attributes
     ----------
     delimiter
-        One character; `None`: the default of the format (edge lists: detected in the first line of data).
+        A character, or tab, comma, semicolon, space or bar; `None`: the default of the format (edge lists: detected in
+        the first line of data).
     header
-        Whether the first line holds column names; `None`: detect.
+        Whether the first line holds column names; `None`: by content, with a note in doubt. Names used by the rules, or
+        a single line without numbers, are a header; an empty cell or ``n/a`` above numbers is data.
     quote
-        Quote character of CSV; `None`: no quoting.
+        Quote character; `None`: no quoting. Unclosed quotes, or text after the closing quote, are errors.
     encoding
-        Encoding of text files. Undecodable bytes are an error, never replaced.
+        Encoding of text files, not UTF-16. Undecodable bytes are an error, never replaced.
     skip
         Number of physical lines to skip at the start.
     columns
-        Columns to read, in order, by name or 1-based number; `None`: from ``@mapping`` or by position.
+        Columns to read, in order, by name or 1-based number; `None`: from ``@mapping`` or by position. Two columns of a
+        weighted edge mean weight 1.
     percent
         Divide plain numbers of the last column by 100. Values such as ``8.15%`` are always percentages.
     decimal
-        Decimal separator; with a comma, ``1.234,5`` and ``41,27%`` are also numbers.
+        Decimal separator; with a comma, ``1.234,5`` and ``41,27%`` are also numbers, and ``0.600`` is none.
     missing
-        Treatment of empty cells: raise an error, skip (and count) the row, keep the empty string, or create a fresh
-        labelled null.
+        Treatment of empty cells, NULL of SQL and null of JSON: raise an error, skip (and count) the row, keep the empty
+        string, or create a fresh labelled null.
     null_string
-        Cell text that counts as empty, in addition to the empty cell.
+        Cell text that counts as empty, in addition to the empty cell, such as ``n/a``; `missing` is then null.
     symmetric
         Add the reverse of every edge; `None`: only if the file declares its edges undirected.
     keep_diagonal
@@ -194,32 +197,42 @@ class Options:
     drop_loops
         Remove self-loops.
     weight
-        Weight of every edge of a file without weights.
+        Weight of every edge of a file without weights; `None`: 1, with a note (an error for Python tables).
     prefix
-        Prefix of the values of the first two columns, to separate name spaces.
+        Prefixes of the values of the first two columns, to separate name spaces: ``u:,m:``.
     table
-        Table of a database; for graph files ``edges`` or ``vertices``.
+        Table of a database, `None`: the only one; for graph files ``edges`` or ``vertices``, `None`: vertices for unary
+        predicates.
     where
-        Condition on columns; only rows that satisfy it are read.
+        Condition on columns; only rows that satisfy it are read, and counted in a note.
     names
-        Vertex attribute of graph files that supplies vertex names, or ``id``; `None`: labels if they are distinct.
+        Vertex attribute of graph files that supplies vertex names, or ``id``; RDF: a property, or ``label``; `None`:
+        labels if they are distinct. ``normalize`` unifies spellings, also as ``label,normalize``.
     normalize
         Normalize the spelling of names (`kgreason.data.formats.vertex_names.normal_spelling`).
     labels
-        For formats with numbered vertices: file with one vertex name per line.
-    type, label
-        Neo4j: relationship types and node labels to read, separated by commas. GLEIF: relationship type, or ``any``;
-        `None`: direct consolidation.
+        For formats with numbered vertices: file with one vertex name per line. GLEIF: LEI-CDF file of the names. It
+        lies in the same folder.
+    type
+        Neo4j: relationship types to read, separated by commas. GLEIF: relationship type, or ``any``; `None`:
+        ``IS_DIRECTLY_CONSOLIDATED_BY``.
+    label
+        Neo4j: node labels to read, separated by commas. BODS, GLEIF: ``name`` reads names in place of ids; equal names
+        get ids appended, as ``Adler (E1)``.
     spaces
-        Neo4j: prefix ids with their id space; `None`: no prefix; ids that occur in two id spaces are an error.
+        Neo4j: prefix ids with their id space, as ``Person:7``; false identifies equal ids of two spaces; `None`: ids
+        that occur in two id spaces are an error.
     schema
         Schema of a table of a database server; `None`: resolved by its search path.
     connection
         Connection options of a database server.
     path
         Location of the rows in a JSON file, keys separated by points.
-    predicate, category
-        RDF: read the pairs of this predicate, or the members of this class.
+    predicate
+        RDF: read the pairs of this predicate, full or shortened; `None`: all triples, or the relation of a file by
+        kgreason.
+    category
+        RDF: read the facts of this class, or its members (one column).
     base
         RDF: base IRI for relative IRIs; also removed as a prefix of IRIs.
     strip
