@@ -154,13 +154,12 @@ def without_meaning(family: str, method: str, own: set[str]) -> str:
 
 def commands() -> str:
     """All commands, with the options that every command has first."""
-    import click
     import typer.main
 
     from kgreason.cli import app
 
     program: Any = typer.main.get_command(app)
-    start = click.Context(program, info_name="kgreason")
+    start = program.context_class(program, info_name="kgreason")
     common = [p for p in program.params if "--help" not in p.opts]
     parts = ["## Options of every command", parameters(common, start)]
     shared = {flag for each in common for flag in each.opts}
@@ -171,10 +170,8 @@ def commands() -> str:
 
 def described(name: str, command: Any, parent: Any, shared: set[str]) -> list[str]:
     """Sections of a command, or of the commands of a group."""
-    import click
-
-    context = click.Context(command, info_name=name, parent=parent)
-    if isinstance(command, click.Group):
+    context = command.context_class(command, info_name=name, parent=parent)
+    if hasattr(command, "commands"):
         found = [f"## {context.command_path}", str(command.help)]
         for one, each in command.commands.items():
             found += described(one, each, context, shared)
