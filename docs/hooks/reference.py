@@ -217,20 +217,32 @@ def formats() -> str:
         fact_writing, lambda place: bool(re.search(r"\.write_(?!labels|nodes)\w+$", str(place)))
     )
     writing = tables_of(targets, lambda names: isinstance(names, tuple))
-    rows = []
+    rows, notes = [], []
     for name, place in READERS.items():
         endings = [f".{ending}" for ending, of in EXTENSIONS.items() if of == name]
+        reading = paragraphs(function_of(place))
+        written = paragraphs(function_of(writers[name])) if name in writers else ["not written"]
+        files = code(" ".join(SPECIAL.get(name, endings)))
         rows.append(
-            (
-                code(name),
-                code(" ".join(SPECIAL.get(name, endings))),
-                cell(summary(function_of(place))),
-                cell(summary(function_of(writers[name]))) if name in writers else "not written",
-                code(" ".join(writing.get(name, ()))),
-            )
+            (code(name), files, cell(reading[0]), cell(written[0]), code(" ".join(writing.get(name, ()))))
         )
+        more = [
+            f"{verb} {cell(each)}"
+            for verb, of in (("*Reading.*", reading), ("*Writing.*", written))
+            for each in of[1:]
+        ]
+        if more:
+            notes += [f"### {name}", *more]
     head = ("Format", "Files", "Reading", "Writing", "Options for writing")
-    return "\n\n".join(["## Formats", table(head, rows), "## Options for reading", source_options()])
+    parts = [
+        "## Formats",
+        table(head, rows),
+        "## Options for reading",
+        source_options(),
+        "## Notes by format",
+        *notes,
+    ]
+    return "\n\n".join(parts)
 
 
 SPECIAL = {
@@ -252,14 +264,11 @@ def tables_of(module: Any, fits: Callable[[object], bool]) -> dict[str, Any]:
     return {str(name): value for each in tables for name, value in each.items()}
 
 
-def summary(function: Any) -> str:
-    """Docstring of a function without its sections."""
-    first = re.split(r"\n\n\w+\n---", getdoc(function) or "")[0]
-    return (
-        re.sub(r"(; see|, as) `kgreason[\w.]+`", "", first)
-        .replace(" written at `place`", "")
-        .replace("`category`", "`class`")
-    )
+def paragraphs(function: Any) -> list[str]:
+    """Paragraphs of the docstring of a function before its sections."""
+    text = re.split(r"\n\n\w+\n---", getdoc(function) or "")[0]
+    text = re.sub(r"(; see|, as) `kgreason[\w.]+`", "", text)
+    return text.replace(" written at `place`", "").replace("`category`", "`class`").split("\n\n")
 
 
 def source_options() -> str:

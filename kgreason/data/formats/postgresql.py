@@ -160,6 +160,9 @@ def _cause(error: Exception) -> tuple[str, str | None]:
 def read_postgresql(_: Path, options: Options, query: str | None = None, place: str | None = None) -> Raw:
     """Read a table or view, or the result of a query written at `place`, in a read-only transaction.
 
+    Numbers, truth values, dates, texts, enumerations, UUIDs and arrays of these keep their types; other types are
+    errors if read. ``numeric`` without decimals becomes integer, else double; JSON becomes lists if all values are.
+
     Raises
     ------
     DataError
