@@ -171,23 +171,23 @@ def commands() -> str:
 def described(name: str, command: Any, parent: Any, shared: set[str]) -> list[str]:
     """Sections of a command, or of the commands of a group."""
     context = command.context_class(command, info_name=name, parent=parent)
+    level = "##" if context.command_path.count(" ") == 1 else "###"
     if hasattr(command, "commands"):
-        found = [f"## {context.command_path}", str(command.help)]
+        found = [f"{level} {context.command_path}", paragraphed(str(command.help))]
         for one, each in command.commands.items():
             found += described(one, each, context, shared)
         return found
-    level = "##" if context.command_path.count(" ") == 1 else "###"
     usage = " ".join(command.collect_usage_pieces(context))
     given = [p for p in command.params if not shared.intersection(p.opts) and "--help" not in p.opts]
     return [
         f"{level} {context.command_path}",
-        cell_paragraphs(str(command.help)),
+        paragraphed(str(command.help)),
         f"```text\n{context.command_path} {usage}\n```",
         parameters(given, context),
     ]
 
 
-def cell_paragraphs(text: str) -> str:
+def paragraphed(text: str) -> str:
     """Help of a command, paragraph by paragraph."""
     return "\n\n".join(cell(part) for part in text.split("\n\n"))
 
