@@ -3,7 +3,7 @@
 A page asks for such text by a comment:
 
 - ``<!-- settings: kgreason.anonymize -->``: keyword arguments of a function, as a list;
-- ``<!-- options: people pckga -->``: options of a method, as a table;
+- ``<!-- options: people pckga -->``: options of a method, as a table; ``<!-- options -->``: those of all methods;
 - ``<!-- commands -->``: all commands with their arguments and options;
 - ``<!-- formats -->``: all formats of data, and the options of sources by format;
 - ``<!-- diagnostics -->``: all codes of findings, with links to their pages.
@@ -77,8 +77,20 @@ def annotated(parameter: Parameter) -> str:
     return f": {parameter.annotation}" + f" = {parameter.default!r}" * shows
 
 
-def options(family: str, method: str) -> str:
-    """Options of a method, read from its settings."""
+METHODS = {
+    "isomorphism": ("kguard", "klone", "k-iso"),
+    "people": ("pckga", "ckga", "cdga", "ctkga", "k-degree"),
+    "links": ("links",),
+}
+"""Methods by family."""
+
+
+def options(family: str = "", method: str = "") -> str:
+    """Options of a method, read from its settings; those of all methods if none is named."""
+    if not family:
+        named = [(family, method) for family, methods in METHODS.items() for method in methods]
+        parts = [f"## {m}\n\n[Page of the method](../methods/{m}.md)\n\n{options(f, m)}" for f, m in named]
+        return "\n\n".join(parts)
     settings = settings_of(family, method)
     from kgreason.base.setting_fields import documentation, ordered, types
 
