@@ -21,7 +21,7 @@ from textwrap import dedent
 PART = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$|^ *<!-- *(.*?) *-->$", re.M | re.S)
 MARKS = ("not run", "fragment", "varies", "file", "output of", "exit")
 OWN = ("setup", "check")
-GENERATED = re.compile("(settings|options|commands|formats|diagnostics)(: |$)")
+GENERATED = re.compile("(settings|options|commands|formats|diagnostics|rules)(: |$)")
 
 
 @dataclass(frozen=True)

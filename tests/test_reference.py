@@ -72,6 +72,14 @@ def test_all_diagnostics(reference: ModuleType) -> None:
     assert re.findall(r"^\| \[(\w+)\]\(\1\.md\) \| .+ \|$", reference.diagnostics(), re.M) == codes
 
 
+def test_all_rule_files(reference: ModuleType) -> None:
+    text = reference.rules()
+    for file in (ROOT / "rules").glob("*.vada"):
+        section = text.partition(f"### {file.stem}\n")[2].partition("\n### ")[0]
+        assert "| Derived | Meaning |" in section, file
+        assert f"--rules {file.name}" in section, file
+
+
 def test_pages_are_short() -> None:
     pages = [
         p for p in DOCS.rglob("*.md") if p.parent.name != "reproduction" and not re.match(r"[EW]\d", p.stem)

@@ -6,7 +6,8 @@ A page asks for such text by a comment:
 - ``<!-- options: people pckga -->``: options of a method, as a table; ``<!-- options -->``: those of all methods;
 - ``<!-- commands -->``: all commands with their arguments and options;
 - ``<!-- formats -->``: all formats of data, and the options of sources by format;
-- ``<!-- diagnostics -->``: all codes of findings, with links to their pages.
+- ``<!-- diagnostics -->``: all codes of findings, with links to their pages;
+- ``<!-- rules -->``: the files of the rule library, by the comments on top of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from inspect import Parameter, cleandoc, getdoc, signature
 from pathlib import Path
 from typing import Any, get_args
 
-PLACE = re.compile(r"<!-- (settings|options|commands|formats|diagnostics)(?:: ([^>]+?))? -->\n?")
+PLACE = re.compile(r"<!-- (settings|options|commands|formats|diagnostics|rules)(?:: ([^>]+?))? -->\n?")
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
@@ -30,6 +31,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
         "commands": commands,
         "formats": formats,
         "diagnostics": diagnostics,
+        "rules": rules,
     }
     return PLACE.sub(lambda found: texts[found[1]](*(found[2] or "").split()) + "\n\n", markdown)
 
@@ -330,3 +332,47 @@ def diagnostics() -> str:
     titles = [page.read_text(encoding="utf-8").partition("\n")[0].partition(": ")[2] for page in pages]
     rows = [(f"[{p.stem}]({p.name})", title) for p, title in zip(pages, titles, strict=True)]
     return table(("Code", "What is wrong"), rows)
+
+
+# --- rule library ---
+
+
+def rules() -> str:
+    """Files of the rule library: the comment on top, and what the outputs mean."""
+    files = sorted((Path(__file__).parents[2] / "rules").glob("*.vada"))
+    return "\n\n".join(part for file in files for part in rule_file(file))
+
+
+def rule_file(file: Path) -> list[str]:
+    """Sections of a rule file."""
+    text = file.read_text(encoding="utf-8")
+    comment = re.match(r"(%%.*\n)+", text)
+    lines = [
+        line.removeprefix("%%").removeprefix(" ") for line in (comment[0] if comment else "").splitlines()
+    ]
+    title, *paragraphs_ = "\n".join(lines).strip().split("\n\n")
+    found = [f"### {file.stem}", f"{cell(title)} File: [rules/{file.name}](../rules/{file.name})"]
+    for each in paragraphs_:
+        told = each.startswith(" ") or re.match(r"\w+\([A-Z]", each)
+        found.append(f"```text\n{cleandoc(each)}\n```" if told else cell(each))
+    rows = derived(file, outputs(text))
+    return [*found, table(("Derived", "Meaning"), rows)] if rows else found
+
+
+def derived(file: Path, names: list[str]) -> list[tuple[str, str]]:
+    """Predicates of a rule file, with what the comments above their rules say."""
+    import kgreason
+
+    rows = []
+    for name in names:
+        own = [rule for rule in kgreason.load(file).rules if rule.head.predicate == name]
+        texts = dict.fromkeys(rule.documentation for rule in own if rule.documentation)
+        if texts:
+            head = max((str(rule.head) for rule in own), key=lambda text: len(set(text)))
+            rows.append((f"`{head}`", cell(" ".join(texts))))
+    return rows
+
+
+def outputs(text: str) -> list[str]:
+    """Outputs of a rule file, or its queries."""
+    return list(dict.fromkeys(re.findall(r'^@(?:output|derived|query)\("(\w+)"\)', text, re.M)))
