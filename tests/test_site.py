@@ -68,7 +68,15 @@ def seconds(said: str) -> dict[str, float]:
     return {name: float(time) for name, time in re.findall(r"notebook (\w+\.ipynb): ([\d.]+) s", said)}
 
 
-LOOKED_AT = ("index", "tutorial", "comparison", "terminal", "api", "reference/formats", "notebooks/company_ownership")
+LOOKED_AT = (
+    "index",
+    "tutorial",
+    "comparison",
+    "terminal",
+    "api",
+    "reference/formats",
+    "notebooks/company_ownership",
+)
 
 
 class Quiet(SimpleHTTPRequestHandler):
