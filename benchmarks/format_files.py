@@ -147,7 +147,7 @@ def triples(path: Path, graph: Graph) -> None:
 
 
 def weighted_triples(path: Path, graph: Graph) -> None:
-    """Edges as kgreason writes those with weights (docs/data.md, RDF)."""
+    """Edges as kgreason writes those with weights (docs/reference/formats.md)."""
     number = 0
     with path.open("wb") as stream:
         for t in graph.tables():

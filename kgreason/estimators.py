@@ -240,7 +240,7 @@ class KGUARD(_UnderRules, Kguard):
 
     References
     ----------
-    KGISO, algorithm KGUARD; docs/anonymization.md.
+    KGISO, algorithm KGUARD; docs/methods/kguard.md.
 
     Examples
     --------
@@ -262,7 +262,7 @@ class KLONE(_UnderRules, Klone):
 
     References
     ----------
-    KGISO, algorithm KLONE; docs/anonymization.md.
+    KGISO, algorithm KLONE; docs/methods/klone.md.
 
     Examples
     --------
@@ -322,7 +322,7 @@ class CDGA(_OfPeople, Cdga):
 
     References
     ----------
-    THESIS, chapter 3; docs/people.md.
+    THESIS, chapter 3; docs/methods/cdga.md.
 
     Examples
     --------
@@ -344,7 +344,7 @@ class CKGA(_OfPeople, Ckga):
 
     References
     ----------
-    THESIS, chapter 4; docs/people.md.
+    THESIS, chapter 4; docs/methods/ckga.md.
 
     Examples
     --------
@@ -367,7 +367,7 @@ class PCKGA(_OfPeople, Pckga):
 
     References
     ----------
-    PCKGA, section 3; docs/people.md.
+    PCKGA, section 3; docs/methods/pckga.md.
 
     Examples
     --------
@@ -391,7 +391,7 @@ class CTKGA(_OfPeople, Ctkga):
 
     References
     ----------
-    THESIS, chapter 5; docs/people.md.
+    THESIS, chapter 5; docs/methods/ctkga.md.
 
     Examples
     --------
@@ -413,7 +413,7 @@ class KDegree(_OfPeople, KDegreeSettings):
 
     References
     ----------
-    K. Liu, E. Terzi: Towards identity anonymization on graphs, SIGMOD 2008; docs/k_degree.md.
+    K. Liu, E. Terzi: Towards identity anonymization on graphs, SIGMOD 2008; docs/methods/k-degree.md.
 
     Examples
     --------
@@ -451,7 +451,7 @@ class Links(_OfLinks, LinksSettings):
 
     References
     ----------
-    LINKS, section 4; docs/links.md.
+    LINKS, section 4; docs/methods/links.md.
 
     Examples
     --------

@@ -21,6 +21,7 @@ from textwrap import dedent
 PART = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$|^ *<!-- *(.*?) *-->$", re.M | re.S)
 MARKS = ("not run", "fragment", "varies", "file", "output of", "exit")
 OWN = ("setup", "check")
+GENERATED = re.compile("(settings|options|commands|formats|diagnostics|rules)(: |$)")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def blocks(path: Path) -> Iterator[Block]:
             marks = {}
         elif (own := comment.split("\n")[0]) in OWN:
             yield Block(own, comment.removeprefix(own) + "\n", line, {}, False)
-        elif not comment.startswith("settings: "):  # the site lists them there
+        elif not GENERATED.match(comment):  # the site puts text there
             name, _, value = comment.partition(": ")
             if name not in MARKS or not value:
                 raise PageError(f"{path.name}:{line}: not a mark: {comment}")

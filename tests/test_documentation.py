@@ -190,6 +190,17 @@ def test_what_is_not_run_is_little_and_has_a_reason() -> None:
     assert len(left) <= FEW, "\n".join(left)
 
 
+def test_constructs_of_the_language_are_one_rule_file(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    table = page.partition("## Constructs\n")[2].partition("\n## ")[0]
+    examples = re.findall(r"^\|.*\| `(.+)` \|$", table, re.M)
+    assert len(examples) > 20
+    file = tmp_path / "constructs.vada"
+    file.write_text("\n".join(examples), encoding="utf-8")
+    found = examine_file(str(file))
+    assert found.program is not None, str(found)
+
+
 def test_only_known_kinds_of_blocks() -> None:
     for page in PAGES:
         for block in blocks(page):

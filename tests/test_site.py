@@ -68,7 +68,15 @@ def seconds(said: str) -> dict[str, float]:
     return {name: float(time) for name, time in re.findall(r"notebook (\w+\.ipynb): ([\d.]+) s", said)}
 
 
-LOOKED_AT = ("index", "tutorial", "comparison", "terminal", "api", "notebooks/company_ownership")
+LOOKED_AT = (
+    "index",
+    "tutorial",
+    "comparison",
+    "terminal",
+    "api",
+    "reference/formats",
+    "notebooks/company_ownership",
+)
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -107,7 +115,7 @@ def look_at(site: str) -> None:
         page.keyboard.press("/")
         page.keyboard.insert_text("k-degree")  # at once: the search takes "k-" alone for a mistake
         page.keyboard.press("Shift")  # it looks at the text when a key is released
-        page.wait_for_selector('.md-search-result__item:first-child a[href*="k_degree.html"]')
+        page.wait_for_selector('.md-search-result__item:first-child a[href*="k-degree.html"]')
         browser.close()
     assert [url for url in asked if not url.startswith((site, "data:", "blob:"))] == []
     assert said == []

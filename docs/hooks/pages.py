@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os.path
 import re
-from importlib import import_module
-from inspect import Parameter, signature
 from pathlib import Path, PurePosixPath
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -26,7 +24,6 @@ HOMES = {
 PUBLISHED = ("rules", "examples")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)")
 COMMENT = re.compile(r"<!--.*?-->\n?", re.S)
-SETTINGS = re.compile(r"<!-- settings: ([\w.]+) -->\n?")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -63,31 +60,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
     source = next((PurePosixPath(s) for s, p in HOMES.items() if p == here and s.endswith(".md")), None)
     source = source or PurePosixPath("docs", here)
     text = LINK.sub(lambda link: moved(link[1], source, here, root), markdown)
-    return COMMENT.sub("", SETTINGS.sub(lambda found: listed(found[1]), text))
-
-
-def listed(function: str) -> str:
-    """Keyword arguments of a function, which are the fields of its settings, as a list."""
-    module, _, name = function.rpartition(".")
-    call = getattr(import_module(module), name)
-    _, _, section = str(call.__doc__).partition("    Parameters\n    ----------\n")
-    texts = dict(re.findall(r"^    (\w+)\n        ([^\n]+)$", section.partition("\n\n    Raises")[0], re.M))
-    lines = [
-        f"`{name}{shown(parameter)}`: {texts[name]}"
-        for name, parameter in list(signature(call).parameters.items())[1:]
-        if name in texts
-    ]
-    return "\n".join(["Arguments:", "", *(f"- {line}" for line in lines), "", ""])
-
-
-def shown(parameter: Parameter) -> str:
-    """Type and default of a parameter."""
-    default = (
-        ""
-        if parameter.default is Parameter.empty or parameter.name == "progress"
-        else f" = {parameter.default!r}"
-    )
-    return f": {parameter.annotation}{default}"
+    return COMMENT.sub("", text)
 
 
 def moved(target: str, source: PurePosixPath, page: str, root: Path) -> str:

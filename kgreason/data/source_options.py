@@ -142,74 +142,127 @@ _AUTO = {**_FLAG, "auto": None}
 
 @dataclass(frozen=True)
 class Options:
-    """Parsed options of a data source."""
+    """Parsed options of a data source.
 
-    # one character; `None`: the default of the format (edge lists: detected in the first line of data)
+    Attributes
+    ----------
+    delimiter
+        A character, or tab, comma, semicolon, space or bar; `None`: the default of the format (edge lists: detected in
+        the first line of data).
+    header
+        Whether the first line holds column names; `None`: by content, with a note in doubt. Names used by the rules, or
+        a single line without numbers, are a header; an empty cell or ``n/a`` above numbers is data.
+    quote
+        Quote character; `None`: no quoting. Unclosed quotes, or text after the closing quote, are errors.
+    encoding
+        Encoding of text files, not UTF-16. Undecodable bytes are an error, never replaced.
+    skip
+        Number of physical lines to skip at the start.
+    columns
+        Columns to read, in order, by name or 1-based number; `None`: from ``@mapping`` or by position. Two columns of a
+        weighted edge mean weight 1.
+    percent
+        Divide plain numbers of the last column by 100. Values such as ``8.15%`` are always percentages.
+    decimal
+        Decimal separator; with a comma, ``1.234,5`` and ``41,27%`` are also numbers, and ``0.600`` is none.
+    missing
+        Treatment of empty cells, NULL of SQL and null of JSON: raise an error, skip (and count) the row, keep the empty
+        string, or create a fresh labelled null.
+    null_string
+        Cell text that counts as empty, in addition to the empty cell, such as ``n/a``; `missing` is then null.
+    symmetric
+        Add the reverse of every edge; `None`: only if the file declares its edges undirected.
+    keep_diagonal
+        Keep the diagonal of a symmetric matrix.
+    scale
+        Scale weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min).
+    drop_loops
+        Remove self-loops.
+    weight
+        Weight of every edge of a file without weights; `None`: 1, with a note (an error for Python tables).
+    prefix
+        Prefixes of the values of the first two columns, to separate name spaces: ``u:,m:``.
+    table
+        Table of a database, `None`: the only one; for graph files ``edges`` or ``vertices``, `None`: vertices for unary
+        predicates.
+    where
+        Condition on columns; only rows that satisfy it are read, and counted in a note.
+    names
+        Vertex attribute of graph files that supplies vertex names, or ``id``; RDF: a property, or ``label``; `None`:
+        labels if they are distinct. ``normalize`` unifies spellings, also as ``label,normalize``.
+    normalize
+        Normalize the spelling of names (`kgreason.data.formats.vertex_names.normal_spelling`).
+    labels
+        For formats with numbered vertices: file with one vertex name per line. GLEIF: LEI-CDF file of the names. It
+        lies in the same folder.
+    type
+        Neo4j: relationship types to read, separated by commas. GLEIF: relationship type, or ``any``; `None`:
+        ``IS_DIRECTLY_CONSOLIDATED_BY``.
+    label
+        Neo4j: node labels to read, separated by commas. BODS, GLEIF: ``name`` reads names in place of ids; equal names
+        get ids appended, as ``Adler (E1)``.
+    spaces
+        Neo4j: prefix ids with their id space, as ``Person:7``; false identifies equal ids of two spaces; `None`: ids
+        that occur in two id spaces are an error.
+    schema
+        Schema of a table of a database server; `None`: resolved by its search path.
+    connection
+        Connection options of a database server.
+    path
+        Location of the rows in a JSON file, keys separated by points.
+    predicate
+        RDF: read the pairs of this predicate, full or shortened; `None`: all triples, or the relation of a file by
+        kgreason.
+    category
+        RDF: read the facts of this class, or its members (one column).
+    base
+        RDF: base IRI for relative IRIs; also removed as a prefix of IRIs.
+    strip
+        RDF: shorten every IRI to the part after its last ``#`` or ``/``.
+    interest
+        BODS: interest type that is read as an edge, or ``any``.
+    share
+        BODS: number that represents a range of shares; `None`: ranges are an error.
+    level
+        BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all except indirect interests.
+    allow_files
+        DuckDB: allow queries and views to read other files. Set by the caller only, never by a source.
+    """
+
     delimiter: str | None = _option(None, delimiter_of, (*_LINES, "neo4j"))
-    # whether the first line holds column names; `None`: detect
     header: bool | None = _option(None, _AUTO, _LINES, "useHeaders")
-    # quote character of CSV; `None`: no quoting
     quote: str | None = _option('"', _quote, (*_DELIMITED, "neo4j"))
-    # encoding of text files; undecodable bytes are an error, never replaced
     encoding: str = _option("utf-8", _encoding, _ENCODED)
-    # number of physical lines to skip at the start
     skip: int = _option(0, partial(_number, "skip", whole=True), _LINES)
-    # columns to read, in order, by name or 1-based number; `None`: from ``@mapping`` or by position
     columns: tuple[str, ...] | None = _option(None, lambda _, text: tuple(map(str.strip, text.split(","))))
-    # divide plain numbers of the last column by 100; values such as ``8.15%`` are always percentages
     percent: bool = _option(False, _FLAG)
-    # decimal separator; with a comma, ``1.234,5`` and ``41,27%`` are also numbers
     decimal: str = _option(".", _decimal)
-    # treatment of empty cells: raise an error, skip (and count) the row, keep the empty string, or create a fresh
-    # labelled null
     missing: str = _option("error", ("error", "skip", "keep", "null"))
-    # cell text that counts as empty, in addition to the empty cell
     null_string: str | None = _option(None, spelling="nullString")
-    # add the reverse of every edge; `None`: only if the file declares its edges undirected
     symmetric: bool | None = _option(None, _AUTO)
-    # keep the diagonal of a symmetric matrix
     keep_diagonal: bool = _option(False, {"drop": False, "keep": True}, ("mtx",), "diagonal")
-    # scale weights to [0,1]: ``abs`` is abs(w) / max abs(w), ``minmax`` is (w - min) / (max - min)
     scale: str | None = _option(None, ("abs", "minmax"))
-    drop_loops: bool = _option(False, {"keep": False, "drop": True}, spelling="loops")  # remove self-loops
-    # weight of every edge of a file without weights
+    drop_loops: bool = _option(False, {"keep": False, "drop": True}, spelling="loops")
     weight: float | None = _option(None, partial(_number, "weight"))
-    # prefix of the values of the first two columns, to separate name spaces
     prefix: tuple[str, str] | None = _option(None, _prefix)
-    where: str | None = _option(None)  # condition on columns; only rows that satisfy it are read
-    # table of a database; for graph files ``edges`` or ``vertices``
+    where: str | None = _option(None)
     table: str | None = _option(None, formats=_TABLES)
-    # vertex attribute of graph files that supplies vertex names, or ``id``; `None`: labels if they are distinct
     names: str | None = _option(None, formats=(*_GRAPHS, "neo4j", "rdf"))
-    # normalize the spelling of names (`kgreason.data.formats.vertex_names.normal_spelling`)
     normalize: bool = False
-    # for formats with numbered vertices: file with one vertex name per line
     labels: str | None = _option(None, formats=("mtx", "konect", "gleif"))
-    # Neo4j: relationship types and node labels to read, separated by commas
-    # GLEIF: relationship type, or ``any``; `None`: direct consolidation
     type: str | None = _option(None, formats=("neo4j", "gleif"))
     label: str | None = _option(None, formats=("neo4j", *_NAMED))
-    # Neo4j: prefix ids with their id space; `None`: no prefix; ids that occur in two id spaces are an error
     spaces: bool | None = _option(None, _FLAG, ("neo4j",))
-    # schema of a table of a database server; `None`: resolved by its search path
     schema: str | None = _option(None, formats=("postgresql",))
-    connection: Mapping[str, str] = field(default_factory=dict)  # connection options of a database server
-    # location of the rows in a JSON file, keys separated by points
+    connection: Mapping[str, str] = field(default_factory=dict)
     path: str | None = _option(None, formats=("json",))
-    # RDF: read the pairs of this predicate, or the members of this class
     predicate: str | None = _option(None, formats=("rdf",))
     category: str | None = _option(None, formats=("rdf",), spelling="class")
-    # RDF: base IRI for relative IRIs; also removed as a prefix of IRIs
     base: str | None = _option(None, formats=("rdf",))
-    # RDF: shorten every IRI to the part after its last ``#`` or ``/``
     strip: bool = _option(False, _FLAG, ("rdf",))
-    # BODS: interest type that is read as an edge, or ``any``
     interest: str = _option("shareholding", formats=("bods",))
-    # BODS: number that represents a range of shares; `None`: ranges are an error
     share: str | None = _option(None, ("exact", "minimum", "maximum", "middle"), ("bods",))
-    # BODS: ``direct``, ``indirect``, ``unknown`` or ``any``; `None`: all except indirect interests
     level: str | None = _option(None, ("direct", "indirect", "unknown", "any"), ("bods",))
-    # DuckDB: allow queries and views to read other files; set by the caller only, never by a source
     allow_files: bool = False
 
     @property

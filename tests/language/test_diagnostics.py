@@ -98,9 +98,3 @@ def test_every_code_has_a_page() -> None:
         for code in CODE.findall(re.sub(r">>> .*", "", source.read_text(encoding="utf-8")))
     }
     assert sorted(used) == [p.stem for p in PAGES]
-
-
-def test_the_index_lists_all_pages() -> None:
-    index = (DOCS / "README.md").read_text(encoding="utf-8")
-    titles = {p.stem: p.read_text(encoding="utf-8").split("\n")[0].split(": ", 1)[1] for p in PAGES}
-    assert re.findall(r"^\| \[(\w+)\]\(\1\.md\) \| (.*) \|$", index, re.M) == list(titles.items())

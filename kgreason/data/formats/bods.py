@@ -66,8 +66,8 @@ class _Malformed(ValueError):
 def read_bods(path: Path, options: Options) -> Raw:
     """Read the interests that are currently valid; omitted interests are reported.
 
-    The last statement of each record is valid, replaced statements are not. Vertices are records (up to 0.3 statements)
-    of entities and persons, with their names as labels.
+    Versions 0.1 to 0.4 are read. The last statement of each record is valid, replaced statements are not. Vertices
+    are records (up to 0.3 statements) of entities and persons, with their names as labels.
     """
     file = JsonFile(path, options.encoding)
     prefix = "item" if file.array else ""

@@ -119,7 +119,11 @@ _TAB = "delimiter=tab keeps blanks and commas; csv holds any text"
 
 
 def read_edges(path: Path, options: Options) -> Raw:
-    """Read an edge list or a KONECT file; ids are kept as written."""
+    """Read an edge list or a KONECT file; ids are kept as written.
+
+    Blanks, tabs or commas separate the values; ``%`` and ``#`` begin comment lines. The first ``%`` line of KONECT
+    gives the direction; its ``ent`` files are suitable as `labels`.
+    """
     form = konect_form(path)
     if form == "bip" and options.prefix is None:
         what = "the file is bipartite: both of its sides count their ids from 1"

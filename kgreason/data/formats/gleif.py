@@ -37,7 +37,8 @@ def read_gleif(path: Path, options: Options) -> Raw:
     """Read active, validly registered relationships, by default direct consolidation; others are counted in a note.
 
     Edges have no weight: a parent that consolidates its child controls it, and quantifiers are rare and ambiguous (a
-    wholly owned child is 100 at one registrar, 1 at another). They are available as the column ``quantifier``.
+    wholly owned child is 100 at one registrar, 1 at another). They are available as the column ``quantifier``:
+    ``columns=source,target,quantifier``. LEI-CDF files give entities, ``table=vertices`` their names.
     """
     raw = _read(path, options.type or _DIRECT)
     if options.labels is not None and raw.vertices is not None:

@@ -47,7 +47,9 @@ _NAMED = {"&": "&amp;", '"': "&quot;"}
 def read_gml(path: Path, options: Options) -> Raw:
     """Read the nodes and edges of a GML graph; the weight is the key ``weight`` or else ``value``.
 
-    Other keys are columns that `columns` can select by name.
+    Other keys are columns that `columns` can select by name: ``columns=source,target,role`` those of edges,
+    ``table=vertices&columns=id,label`` those of vertices. Names are labels, if every vertex has its own; else the key
+    ``name`` on this condition; else ids.
     """
     graph = GraphBuilder(str(path))
     lists: list[tuple[str, dict[str, str], int]] = []  # open lists

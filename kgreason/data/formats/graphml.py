@@ -137,7 +137,8 @@ def _typed(column: Column, type: str | None) -> Column:
 def read_graphml(path: Path, options: Options) -> Raw:
     """Read a GraphML graph; the weight is the edge key named ``weight`` or else ``value``.
 
-    All other data of vertices and edges are columns that `columns` can select by name. The encoding is that of the
+    All other data of vertices and edges are columns that `columns` can select by name, as in GML. Names are ids; files
+    by igraph need ``names=name``. The encoding is that of the
     XML declaration.
     """
     reader = _Reader(str(path))

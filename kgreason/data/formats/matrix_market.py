@@ -37,7 +37,10 @@ _BYTES = 30  # bytes per vertex
 
 
 def read_mtx(path: Path, options: Options) -> Raw:
-    """Read a coordinate matrix; vertices are named by their indices, as written."""
+    """Read a coordinate matrix; vertices are named by their indices, as written.
+
+    Line i of `labels` names vertex i; ``nodename`` files of SuiteSparse are suitable. Symmetric matrices are expanded.
+    """
     file = str(path)
     field, symmetry, size_line, (height, width, entries) = _head(path, options.encoding)
     count = max(height, width)

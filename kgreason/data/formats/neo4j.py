@@ -203,6 +203,21 @@ def read_neo4j(path: Path, options: Options) -> Raw:
 
     A relationship has source, target and a weight: the property ``weight``, or the only numeric one. All other
     properties, ``:TYPE`` and ``:LABEL`` are columns that `columns` can select by name.
+
+    Headers: ``:ID`` and ``:LABEL`` of nodes; ``:START_ID``, ``:END_ID`` and ``:TYPE`` of relationships; properties
+    with optional types (``share:double``; ``codes:string[]``, separated by semicolons). Separate headers come
+    first: ``nodes-header.csv,nodes-1.csv,nodes-2.csv?format=neo4j``. A folder holds all nodes and relationships:
+    ``register?format=neo4j``; there ``nodes-header.csv`` belongs to ``nodes.csv``, ``nodes-1.csv`` etc., and other
+    files are skipped with a note.
+
+    Unary predicates read ids of nodes, wider ones properties: ``columns=id,name``, or ``@mapping``.
+    ``columns=id,:LABEL`` gives text such as ``Company;Bank``. ``names=name``, for a folder, names vertices by a
+    property.
+
+    Raises
+    ------
+    DataError
+        If a header or value is invalid, no row has the requested type or label, or two id spaces share ids.
     """
     groups, notes = _folder(path, options) if path.is_dir() else ([_listed(path, options)], [])
     nodes = [group for group in groups if any(field.role == "ID" for field in group[0])]

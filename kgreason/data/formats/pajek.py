@@ -39,7 +39,7 @@ _SPECIAL = re.compile('["\x00-\x1f\x7f]|&(?=#[0-9])')
 def read_pajek(path: Path, options: Options) -> Raw:
     """Read the vertices and lines of a network.
 
-    Labels that are not used as vertex names may be invalid in the encoding.
+    Names are those of GML. Labels that are not used as vertex names may be invalid in the encoding.
     """
     file, count, vertices = str(path), 0, Raw(str(path), ("id", "label"), (), lambda _: None)
     text, wrong = _text(path, options.encoding)

@@ -157,7 +157,16 @@ def _cause(error: Exception) -> tuple[str, str | None]:
 
 
 def read_postgresql(_: Path, options: Options, query: str | None = None, location: str | None = None) -> Raw:
-    """Read a table or view, or the result of a query written at `location`, in a read-only transaction."""
+    """Read a table or view, or the result of a query written at `location`, in a read-only transaction.
+
+    Numbers, truth values, dates, texts, enumerations, UUIDs and arrays of these keep their types; other types are
+    errors if read. ``numeric`` without decimals becomes integer, else double; JSON becomes lists if all values are.
+
+    Raises
+    ------
+    DataError
+        If the connection fails, the table does not exist, or the query is not read-only.
+    """
     where = address(options.connection)
     with _connected(options.connection, where) as connection:
         info = connection.info  # includes the defaults of libpq

@@ -2,7 +2,7 @@
 
 ``p(a, b)`` is the triple ``<base a> <base p> <base b>``; ``p(a)`` states that a has class ``<base p>``. Facts with more
 arguments are nodes of class ``<base p>``: a weighted edge has the properties source, target and weight, other facts
-arg1, arg2 etc. (docs/data.md).
+arg1, arg2 etc. (docs/reference/formats.md).
 
 References
 ----------
@@ -79,6 +79,12 @@ def read_rdf(path: Path, options: Options) -> Raw:
     With `predicate`, the rows are the pairs of this predicate, or the facts of the class of that name; with `category`,
     the members of a class, or its facts. Neither is needed for a file with one relation written by kgreason. IRIs are
     strings, shortened by `base` and `strip`; blank nodes are strings such as ``_:x``; literals are typed.
+
+    Files of kgreason with the default base (``urn:kgreason:``) and one relation need no options; others need `base` and
+    `predicate`. Triples grouped by fact need less memory. Facts without all arguments are errors.
+
+    In other files, ``names=label`` names the ends of edges by ``rdfs:label``: without language, else English, else the
+    first. Any property is possible. Vertices without it keep their IRIs; equal names of two vertices are an error.
     """
     chosen = (options.predicate, options.category, options.base, options.strip) != (None, None, None, False)
     own = None if chosen else _own(path, options)
@@ -400,7 +406,21 @@ _BLANK = re.compile(r"_:([A-Za-z0-9_]+)", re.ASCII)
 
 
 def write_rdf(path: Path, facts: Facts, predicate: str, names: Sequence[str], target: Target) -> None:
-    """Write Turtle if the file name ends with ``.ttl``, else N-Triples."""
+    """Write Turtle if the file name ends with ``.ttl``, else N-Triples.
+
+    ``company("a")`` is ``<base a>`` of class ``<base company>``; ``own("a", "b")`` is the triple ``<base a> <base own>
+    <base b>``. A weighted edge is a blank node of class ``<base own>`` with ``<urn:kgreason:source>``,
+    ``<urn:kgreason:target>`` and ``<urn:kgreason:weight>``; another fact one with ``<urn:kgreason:arg1>`` etc. `base`
+    is ``urn:kgreason:`` by default.
+
+    Numbers, truth values and dates are typed literals; strings are nodes, except in the columns that `literals` names,
+    as ``literals=2``. Names are percent-encoded and get an ``rdfs:label``; IRIs are kept.
+
+    Raises
+    ------
+    DataError
+        If pyoxigraph is missing, or an option is invalid.
+    """
     oxigraph = extra("pyoxigraph", "rdf", target.path)
     terms = _Written(oxigraph, target, names)
     turtle = target.path.suffix.lower() == ".ttl"

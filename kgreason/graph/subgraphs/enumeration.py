@@ -319,7 +319,7 @@ def attacked_subgraphs(graph: KnowledgeGraph, x: int, limit: int | None = None) 
 
     References
     ----------
-    docs/anonymization.md, "Disconnected G".
+    docs/anonymization.md, Definition 4.1.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def classify(
 
     References
     ----------
-    docs/anonymization.md, "KG-isomorphism".
+    docs/anonymization.md, Definition 4.1.
     """
     from kgreason.graph.facts import InducedReasoner
 

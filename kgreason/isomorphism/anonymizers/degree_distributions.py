@@ -28,7 +28,7 @@ class DegreeDistribution:
 
     References
     ----------
-    docs/anonymization.md, KLONE; "p_in and p_out negative binomial".
+    docs/methods/klone.md; "p_in and p_out negative binomial".
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 References
 ----------
-KGISO, Algorithm 3 lines 11-30; docs/anonymization.md, KGUARD, steps 5 and 6.
+KGISO, Algorithm 3 lines 11-30; docs/methods/kguard.md, steps 5 and 6.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 References
 ----------
 J. Cheng, A. Fu, J. Liu: K-isomorphism: privacy preserving network publication against structural attacks (SIGMOD 2010);
-here for directed multigraphs with several relations. docs/anonymization.md, k-Iso.
+here for directed multigraphs with several relations. docs/methods/k-iso.md.
 """
 
 from __future__ import annotations

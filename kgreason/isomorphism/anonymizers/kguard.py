@@ -6,7 +6,7 @@ until no subgraph lacks images.
 
 References
 ----------
-KGISO, Definition 4.1; docs/anonymization.md, KGUARD.
+KGISO, Definition 4.1; docs/methods/kguard.md.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ degree, not all vertices related by a chain of isomorphisms (`degree_diversity.i
 
 References
 ----------
-KGISO, Algorithm 3; docs/anonymization.md, KGUARD.
+KGISO, Algorithm 3; docs/methods/kguard.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 References
 ----------
-KGISO, Algorithm 1; docs/anonymization.md, KLONE.
+KGISO, Algorithm 1; docs/methods/klone.md.
 """
 
 from __future__ import annotations

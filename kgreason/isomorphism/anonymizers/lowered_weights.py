@@ -39,7 +39,7 @@ def symmetric_loss(original: Answers, changed: Answers) -> float:
 
     References
     ----------
-    docs/anonymization.md, "Semantic utility".
+    docs/anonymization.md, Utility and fidelity.
 
     Examples
     --------

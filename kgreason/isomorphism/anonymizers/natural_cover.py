@@ -2,7 +2,7 @@
 
 References
 ----------
-docs/anonymization.md, KGUARD: natural cover.
+docs/methods/kguard.md, natural cover.
 """
 
 from __future__ import annotations
