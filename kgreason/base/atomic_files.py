@@ -46,15 +46,7 @@ _UNSURE = "ready~"  # not completely written yet
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two folders.
-
-    Attributes
-    ----------
-    place
-        Target path.
-    space
-        Its workspace.
-    """
+    """One of the two folders: its target path, and the workspace of this path."""
 
     place: Path
     space: Path
@@ -67,12 +59,12 @@ class Side:
 
     @property
     def new(self) -> Path:
-        """The new folder, before it is moved."""
+        """New folder, before it is moved to the target."""
         return self.space / NEW
 
     @property
     def old(self) -> Path:
-        """The replaced folder, during the exchange."""
+        """Replaced folder, during the exchange."""
         return self.space / OLD
 
     def waits(self, inode: int) -> bool:
@@ -113,13 +105,7 @@ class Exchange:
     secret: Side
 
     def finish(self) -> None:
-        """Move both folders to their targets or, if one cannot be moved, neither.
-
-        Raises
-        ------
-        OSError
-            If a folder cannot be moved.
-        """
+        """Move both folders to their targets or, if one cannot be moved, neither: then raise `OSError`."""
         ready = self.secret.space / READY
         if not ready.exists():
             inodes = [side.new.stat().st_ino for side in (self.secret, self.public)]
@@ -236,24 +222,18 @@ def mend(public: Path, secret: Path, replaceable: Callable[[Path], bool]) -> lis
     ReleaseError
         If recovery is impossible; names the folders.
     """
-    said: list[str] = []
+    done: list[str] = []
     for place in (public, secret):
-        for space in _left(place):
+        for space in _workspaces_of(place):
             with suppress(FileNotFoundError), _abandoned(space) as exchange:  # or another process removed it
                 if exchange is not None:
-                    said += _mended(exchange, replaceable)
-    return said
+                    done += _mended(exchange, replaceable)
+    return done
 
 
 def check_settled(place: Path) -> None:
-    """Raise an error for a folder whose replacement was left unfinished by a killed process.
-
-    Raises
-    ------
-    ReleaseError
-        Names both folders of the release.
-    """
-    for space in _left(place):
+    """Raise `ReleaseError` for a folder whose replacement was left unfinished by a killed process."""
+    for space in _workspaces_of(place):
         with _abandoned(space) as exchange:
             if exchange is not None and exchange.halfway:
                 both = f"{exchange.public.place} and {exchange.secret.place}"
@@ -333,7 +313,7 @@ def _read(space: Path) -> Exchange | None:
     return Exchange(public, secret)
 
 
-def _left(place: Path) -> list[Path]:
+def _workspaces_of(place: Path) -> list[Path]:
     """Folders named like workspaces of a target."""
     place = place.parent.resolve() / place.name
     form = re.compile(re.escape(f".{place.name}-") + "[0-9a-f]{8}")
@@ -347,14 +327,9 @@ _BESIDE = (".gz", ".wal", "-journal", "-wal", "-shm")
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Temporary file next to `path`, renamed to it if the block succeeds.
+    """Temporary file next to `path`, renamed to it if the block succeeds; raise `ReleaseError` if that is impossible.
 
     For a symbolic link, its target is replaced; an existing file keeps its mode.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder does not exist or cannot be written.
     """
     if not path.name or path.is_dir():
         raise ReleaseError(f"{path} is a folder", hint="name a file in it")

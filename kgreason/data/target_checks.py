@@ -17,8 +17,7 @@ from kgreason.data.source_options import normal
 from kgreason.data.sources import DATABASES, SourceSpec, parse_file
 from kgreason.data.targets import FORMATS, Target, column_names, no_format
 from kgreason.language.check.checked_program import CheckedProgram
-from kgreason.language.check.file_access import parts_of
-from kgreason.language.check.output_targets import Place, place_of, place_on_server
+from kgreason.language.check.file_access import Place, parts_of, place_of, place_on_server
 from kgreason.language.check.program_checker import Examined, examine_file
 from kgreason.language.vocabulary import ARITIES
 

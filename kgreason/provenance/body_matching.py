@@ -20,8 +20,7 @@ from kgreason.engine.relations.value_columns import Function, coded, sought
 from kgreason.language.check.checked_program import Assign, CheckedAtom, Step, Stratum
 from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
 from kgreason.language.values import Value
-from kgreason.provenance.known_facts import Heights, Ids
-from kgreason.provenance.traced_rules import Prepared
+from kgreason.provenance.known_facts import Heights, Ids, Prepared
 from kgreason.provenance.traces import Trace
 
 Binding = dict[str, int]

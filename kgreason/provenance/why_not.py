@@ -17,10 +17,10 @@ from kgreason.engine.relations.symbols import key
 from kgreason.language.syntax.syntax_tree import Atom, Constant, Variable
 from kgreason.language.values import Value, source
 from kgreason.provenance.body_matching import Matcher, decoded_row
+from kgreason.provenance.known_facts import Prepared
 from kgreason.provenance.obstacles import Obstacle, Obstacles
 from kgreason.provenance.proof_search import Search
 from kgreason.provenance.proof_tree import Reason, WhyNot, fact_text, note
-from kgreason.provenance.traced_rules import Prepared
 from kgreason.provenance.traces import Trace
 
 NEAR = 5

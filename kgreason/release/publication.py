@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from kgreason.base.argument_checks import check_type
 from kgreason.base.atomic_files import Exchange, Side, mend, workspaces
 from kgreason.base.errors import ReleaseError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import Progress
-from kgreason.base.setting_fields import setting
+from kgreason.base.setting_fields import check_type, setting
 from kgreason.release.digests import ACCOUNT, not_of_account
 
 _FULL = 1 << 16  # bytes of free space below which a device counts as full

@@ -13,8 +13,7 @@ from kgreason.base.resources import resource
 from kgreason.graph.induced.lifted import lift
 from kgreason.language.check.checked_program import Keyed
 from kgreason.language.check.genericity import check_generic
-from kgreason.language.check.program_checker import examine_file, load_file, load_text
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import examine_file, load_file, load_text, restricted
 from kgreason.language.syntax.syntax_tree import Program
 from tests.language.test_parser import EXAMPLE, PIECES, PROGRAMS
 

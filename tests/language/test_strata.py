@@ -9,8 +9,7 @@ import pytest
 from kgreason.base.errors import ProgramError, render_all
 from kgreason.graph.induced.lifted import lift
 from kgreason.language.check.checked_program import CheckedRule, Invention
-from kgreason.language.check.program_checker import load_text
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import load_text, restricted
 from kgreason.language.functions import function
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 

@@ -18,6 +18,7 @@ from kgreason.base.errors import EvaluationError, KgreasonError, ProgramError
 from kgreason.data.fact_loading import load_facts
 from kgreason.data.program_tables import sources
 from kgreason.engine.expressions.compiled_expressions import has_skolem
+from kgreason.engine.plan.placement import variables
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.language.check.checked_program import Assign, CheckedAtom, CheckedProgram, CheckedRule
@@ -26,7 +27,6 @@ from kgreason.language.values import Null
 from kgreason.provenance import Explanation, Proof, WhyNot, explain, explain_fact
 from kgreason.provenance.proof_tree import EQUAL
 from kgreason.provenance.rendering import proof_text, proofs_dot, why_not_dot, why_not_text
-from kgreason.provenance.traced_rules import variables
 from tests.examples import inputs
 from tests.naive import evaluate as naive
 from tests.naive.expressions import Scene

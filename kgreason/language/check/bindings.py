@@ -12,16 +12,7 @@ from kgreason.base.printable import HINT, hidden, in_address, names_password
 from kgreason.language.check.checked_program import Bind, Mapped, Query
 from kgreason.language.check.file_access import address, connection
 from kgreason.language.syntax.syntax_tree import Annotation, Constant
-from kgreason.language.vocabulary import (
-    ARITIES,
-    DATABASES,
-    LATER_SOURCES,
-    SERVERS,
-    SOURCES,
-    TARGETS,
-    TYPES,
-    meant,
-)
+from kgreason.language.vocabulary import DATABASES, LATER_SOURCES, SERVERS, SOURCES, TYPES, meant
 
 # An unquoted value ends at the next blank, or at the comma before the next option.
 _BARE = r"(?:(?!,\s*(?:\w+\s*=|\s|$))\S)*"
@@ -201,30 +192,6 @@ def _refuse(clause: Annotation, source: str, allowed: frozenset[str], findings: 
             span,
             note="the sources are " + ", ".join(sorted(allowed)),
             hint=meant(source, allowed) or f"write {FORMS[clause.name]}",
-        )
-
-
-def check_target(bind: Bind, arity: int | None, findings: Findings) -> None:
-    """Check that facts can be written to the target of an output's bind."""
-    least, most = ARITIES.get(bind.source, (0, None))
-    if arity is not None and not least <= arity <= (arity if most is None else most):
-        places = f"{least} to {most}" if most else f"{least} and more"
-        findings.add(
-            "E308",
-            f"@bind of the output `{bind.predicate}`: it has {arity or 'no'} argument{'s' * (arity != 1)}",
-            bind.span,
-            note=f"a file of the format {bind.source} has places for {places}: two ends of an edge, and what an edge "
-            "carries",
-            hint="write another format, for instance csv or parquet",
-        )
-    if bind.source not in TARGETS:
-        findings.add(
-            "E308",
-            f"@bind of the output `{bind.predicate}`: {bind.source!r} cannot be written",
-            bind.span,
-            note="an @bind of an output that rules derive says where it is written: to "
-            + ", ".join(sorted(TARGETS)),
-            hint=f'if its facts are to be read from there, say so: @input("{bind.predicate}")',
         )
 
 

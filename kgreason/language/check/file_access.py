@@ -156,11 +156,7 @@ def _inside(path: Path, roots: Iterable[Path]) -> bool:
     """Whether a path, with symbolic links resolved, is inside one of some folders and below no hidden folder."""
     try:
         found = path.resolve()
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-    ):  # cyclic links or an invalid file name: reported on reading
+    except (OSError, RuntimeError, ValueError):  # cyclic links or an invalid file name: reported on reading
         return True
     folders = [root.resolve() for root in roots]
     within = [found.relative_to(folder).parts for folder in folders if found.is_relative_to(folder)]
@@ -237,13 +233,13 @@ def address(options: Mapping[str, str]) -> str:
     return f"postgresql://{shown}{port}{path}{service}"
 
 
-def place(options: Mapping[str, str]) -> Path:
+def database_identity(options: Mapping[str, str]) -> Path:
     """Identity of a database before connecting; all names of the local host are the same.
 
     Examples
     --------
-    >>> one = place({"host": "localhost", "port": "5432", "database": "register"})
-    >>> one == place({"host": "127.0.0.1", "dbname": "register", "port": "5432", "user": "reader"})
+    >>> one = database_identity({"host": "localhost", "port": "5432", "database": "register"})
+    >>> one == database_identity({"host": "127.0.0.1", "dbname": "register", "port": "5432", "user": "reader"})
     True
     """
     said = {name: os.environ.get(variable, "") for name, variable in _VARIABLES.items()}
@@ -269,3 +265,51 @@ def table_of(options: Mapping[str, str], table: str) -> str:
     """
     schema = next((value for name, value in options.items() if name.lower() == "schema"), "")
     return f"{schema}.{table}" if schema and table else table
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, or a table of a database; `table` is `None` if only the file is known.
+
+    A table on a server may be named with or without its schema; without, it matches any table of this name.
+
+    Examples
+    --------
+    >>> Place(Path("a.db"), "t").meets(Place(Path("a.db"))), Place(Path("a.db"), "t").meets(Place(Path("a.db"), "s"))
+    (True, False)
+    >>> Place(Path("db"), "public.t", server=True).meets(Place(Path("db"), "t", server=True))
+    True
+    """
+
+    file: Path
+    table: str | None = None
+    server: bool = False
+
+    def meets(self, other: Place) -> bool:
+        """Whether both can be the same file or table."""
+        if self.file != other.file:
+            return False
+        if self.table is None or other.table is None:
+            return True
+        one, two = self.table.lower(), other.table.lower()
+        if self.server and ("." in one) != ("." in two):
+            one, two = one.rpartition(".")[2], two.rpartition(".")[2]
+        return one == two
+
+
+def place_of(bind: Bind, *, written: bool) -> Place:
+    """Place of a bind."""
+    path = Path(bind.path)
+    if bind.source not in DATABASES:
+        return Place(path.resolve())
+    table = next((v for name, v in bind.options.items() if name.lower() == "table"), None)
+    if bind.source in SERVERS:
+        return place_on_server(bind.options, table or bind.table)
+    if path.is_dir():  # folder and file, as for other sources
+        return Place((path / bind.table).resolve(), table or (bind.predicate if written else None))
+    return Place(path.resolve(), table or bind.table)
+
+
+def place_on_server(options: Mapping[str, str], table: str | None) -> Place:
+    """Place of a table on a database server."""
+    return Place(database_identity(options), table_of(options, table) if table else None, server=True)

@@ -29,7 +29,7 @@ from kgreason.language.check.expressions import (
     names,
     walk,
 )
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import (
     Binary,
     Call,

@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from kgreason.base.errors import Findings, Span
-from kgreason.language.check.aggregates import dependent, monotonic_name, named_contributors
 from kgreason.language.check.body_order import Draft
-from kgreason.language.check.call_types import article
 from kgreason.language.check.checked_program import (
     MONOTONIC,
     Aggregation,
@@ -23,14 +21,9 @@ from kgreason.language.check.checked_program import (
     Keyed,
     Step,
 )
-from kgreason.language.check.expressions import names
-from kgreason.language.syntax.syntax_tree import (
-    Binary,
-    Constant,
-    Skolem,
-    Term,
-    Variable,
-)
+from kgreason.language.check.expressions import article, names
+from kgreason.language.check.safety import dependent, monotonic_name, named_contributors
+from kgreason.language.syntax.syntax_tree import Binary, Constant, Skolem, Term, Variable
 
 if TYPE_CHECKING:
     from kgreason.language.check.body_order import Draft

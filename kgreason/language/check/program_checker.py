@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kgreason.base.errors import Diagnostic, Findings, ProgramError, plural, render_all
 from kgreason.language.check.affected_positions import nullable_inputs
 from kgreason.language.check.annotations import Annotations, check_posts, read_annotations
-from kgreason.language.check.checked_program import Bind, CheckedProgram, Query
+from kgreason.language.check.checked_program import Bind, CheckedProgram, Query, Stratum
 from kgreason.language.check.declarations import (
     check_declared,
     check_parameters,
+    check_targets,
     check_undefined,
     check_unused,
     first_places,
 )
 from kgreason.language.check.file_access import Reach
 from kgreason.language.check.includes import Source, read_program, read_text
-from kgreason.language.check.output_targets import check_targets
 from kgreason.language.check.strata import Built, build, read_conditions
 from kgreason.language.check.wardedness import wardedness, warn_unwarded
 from kgreason.language.syntax.syntax_tree import Annotation, Atom, Program
@@ -108,9 +108,8 @@ def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bo
     found = _examine_file(path, given, allow_files=allow_files)
     if found.program is None or not found.program.beyond:
         return found
-    all_findings = Findings((*found.diagnostics, *found.program.beyond.values()))
-    all_findings.files = tuple(found.sources)
-    return Examined(None, all_findings.all, found.sources)
+    findings = Findings((*found.diagnostics, *found.program.beyond.values()), found.sources)
+    return Examined(None, findings.all, found.sources)
 
 
 def _examine_file(path: str | Path, given: Iterable[str], *, allow_files: bool) -> Examined:
@@ -222,3 +221,37 @@ def _arities(program: Program, findings: Findings) -> dict[str, int]:
                 related=((known.span, f"with {plural(known.arity)}"),),
             )
     return {predicate: atom.arity for predicate, atom in first.items()}
+
+
+def restricted(program: CheckedProgram, goals: Iterable[str]) -> CheckedProgram:
+    """Keep only what the `goals` depend on; the goals become the outputs.
+
+    Examples
+    --------
+    >>> from kgreason.language.check.program_checker import load_text
+    >>> program = load_text("p(X) :- e(X). q(X) :- e(X), not r(X). r(1).")
+    >>> sorted(restricted(program, ["q"]).heads)
+    ['q']
+    """
+    goals = tuple(dict.fromkeys(goals))
+    needed = set(goals)
+    needed.update(u.predicate for u in program.unifications)
+    needed.update(d.predicate for d in program.denials)
+    strata: list[Stratum] = []
+    for stratum in reversed(program.strata):
+        if not needed & stratum.predicates:
+            continue
+        for rule in stratum.rules:  # members of a component depend on each other
+            needed.update(a.predicate for a in (*rule.positives, *rule.negatives))
+        strata.append(stratum)
+    strata.reverse()
+    found = program.wardedness
+    if not found.warded or found.harmful_joins:  # the restricted program may be warded
+        found = wardedness(strata, nullable_inputs((*program.binds, *program.queries_bound), program.arities))
+    return replace(
+        program,
+        facts=tuple(a for a in program.facts if a.predicate in needed),
+        strata=tuple(strata),
+        outputs=goals,
+        wardedness=found,
+    )

@@ -19,7 +19,6 @@ from lark import Lark, Token, UnexpectedToken
 from kgreason.base.errors import Diagnostic, ProgramError, Span
 from kgreason.language.syntax.clauses import DEPTH, body_first, clauses, span, too_deep, unreadable
 from kgreason.language.syntax.clauses import Clause as Tokens
-from kgreason.language.syntax.literals import UNKNOWN, references
 from kgreason.language.syntax.syntax_errors import graph_call, sql, temporal, unexpected
 from kgreason.language.syntax.syntax_tree import (
     Annotation,
@@ -34,7 +33,7 @@ from kgreason.language.syntax.syntax_tree import (
     children,
     expressions,
 )
-from kgreason.language.syntax.tree_builder import Builder, grammar
+from kgreason.language.syntax.tree_builder import UNKNOWN, Builder, grammar, references
 
 _WORDS = frozenset({"NAME", "VAR", "IN", "NOT"})
 _LITERALS = frozenset({"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER"})
