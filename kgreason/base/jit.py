@@ -49,7 +49,7 @@ Bytes = Annotated[npt.NDArray[np.uint8], "uint8", 1]
 """Arguments of kernels: C-contiguous arrays of a type and a number of axes."""
 
 
-compiling: Callable[[bool], object] = lambda _: None
+compiling: Callable[[bool], None] | None = None
 """Called before each compilation, which takes long, with whether its result will be kept."""
 
 checked = False
@@ -200,7 +200,8 @@ def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequen
         with _compiler():
             code = _whole(caches.read(file, source))  # another thread may have compiled it
             if code is None:
-                compiling(caches.place(file, source) is not None)
+                if compiling:
+                    compiling(caches.place(file, source) is not None)
                 code = _compile(function, name, types, results)
                 content = code[0].encode() + b"\n" + code[1]
                 caches.write(file, source, hashlib.sha256(content).digest() + content)
