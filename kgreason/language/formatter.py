@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from kgreason.language.syntax.clauses import CLOSING, OPENING
 from kgreason.language.syntax.parser import parse
 from kgreason.language.syntax.syntax_errors import sql
 from kgreason.language.syntax.tree_builder import grammar
@@ -19,20 +20,14 @@ from kgreason.language.syntax.tree_builder import grammar
 WIDTH = 100
 INDENT = 4
 
-_OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE", "OPEN"})
-_CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE", "CLOSE"})
+_OPENING = OPENING | {"OPEN"}
+_CLOSING = CLOSING | {"CLOSE"}
 _TIGHT_BEFORE = _CLOSING | {"COMMA", "END"}
 _TIGHT_AFTER = _OPENING | {"SIGN", "NOT_OPERATOR"}
 _CALLED = frozenset({"NAME", "LIBRARY", "HASH", "ANNOTATION"})
 _WORDLIKE = re.compile(r"[\w)}]\Z")
 _COMMENT = re.compile(r"%[^\n]*")
-_OPERANDS = frozenset({"VAR", "NAME", "RPAR", "RBRACKET", "RBRACE", "CLOSE", "PARAMETER"}) | {
-    "INTEGER",
-    "DOUBLE",
-    "STRING",
-    "BOOLEAN",
-    "DATE",
-}
+_OPERANDS = _CLOSING | {"VAR", "NAME", "PARAMETER", "INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE"}
 
 
 @dataclass(slots=True)
@@ -48,8 +43,7 @@ class Note:
 class Word:
     """A token; `notes` are the comments directly before it.
 
-    Types are those of the grammar, with OPEN and CLOSE for the brackets around contributors, and SIGN for a unary
-    minus.
+    Types are those of the grammar, OPEN and CLOSE for the brackets around contributors, and SIGN for a unary minus.
     """
 
     type: str
@@ -186,13 +180,6 @@ def format_text(text: str, file: str = "<text>") -> str:
     facts on one line stay together. At most one blank line is left between clauses. Names, numbers, strings and
     comments are unchanged; ``<-`` becomes ``:-``.
 
-    Parameters
-    ----------
-    text
-        Source.
-    file
-        Name in diagnostics.
-
     Raises
     ------
     ProgramError
@@ -203,20 +190,20 @@ def format_text(text: str, file: str = "<text>") -> str:
     words: list[Word] = []
     notes: list[Note] = []
     fact = False
-    pieces = list(_pieces(text))
-    for i, piece in enumerate(pieces):
-        if isinstance(piece, Note):
-            notes.append(piece)
+    tokens = list(_words_and_notes(text))
+    for i, token in enumerate(tokens):
+        if isinstance(token, Note):
+            notes.append(token)
             continue
         if not words:
             _between(notes, lines)
-            _blank(piece.newlines, lines)
+            _blank(token.newlines, lines)
             fact, notes = fact and not notes, []  # nothing may follow a comment on its line
-        piece.notes, notes = notes, []
-        words.append(piece)
-        if piece.type == "END":
-            notes = _behind(words, pieces[i + 1 : i + 2])
-            verbatim = text[words[0].start : piece.start + 1]
+        token.notes, notes = notes, []
+        words.append(token)
+        if token.type == "END":
+            notes = _behind(words, tokens[i + 1 : i + 2])
+            verbatim = text[words[0].start : token.start + 1]
             laid = [verbatim] if _foreign(words) else _lay_out(list(_retyped(words)))
             beside = fact and _is_fact(words) and not words[0].newlines and not words[0].notes
             if beside and len(laid) == 1 and len(lines[-1]) + 1 + len(laid[0]) <= WIDTH:
@@ -228,7 +215,7 @@ def format_text(text: str, file: str = "<text>") -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _pieces(text: str) -> Iterator[Word | Note]:
+def _words_and_notes(text: str) -> Iterator[Word | Note]:
     """Tokens and comments of a text in order."""
     end = 0
     for token in grammar()[0].lex(text):
@@ -267,7 +254,7 @@ def _blank(newlines: int, lines: list[str]) -> None:
 def _behind(words: list[Word], following: list[Word | Note]) -> list[Note]:
     """Remove and return the comment between the last word of a clause and its ``.``, to write it after the ``.``."""
     end = words[-1]
-    taken = any(isinstance(piece, Note) and not piece.newlines for piece in following)
+    taken = any(isinstance(token, Note) and not token.newlines for token in following)
     if taken or len(end.notes) != 1 or end.notes[0].newlines:
         return []  # comments on lines of their own would move above the next clause
     moved, end.notes = end.notes, []

@@ -14,11 +14,8 @@ from typing import TypeAlias
 
 from kgreason.base.errors import InexactError
 
-EXACT = 2**53
-"""Integers up to it are doubles, too."""
-
-DEPTH = 100
-"""How deep lists and sets can be nested."""
+EXACT = 2**53  # integers up to it equal doubles
+DEPTH = 100  # maximum nesting of lists and sets
 
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -31,11 +28,6 @@ class Null:
 
     Two nulls are the same value if and only if they have the same number; numbers are assigned in the order of
     invention within one evaluation.
-
-    Examples
-    --------
-    >>> str(Null(3)), Null(3) == Null(4)
-    ('_:n3', False)
     """
 
     number: int
@@ -63,18 +55,7 @@ def identity(value: Value) -> Hashable:
 
 
 def as_double(value: float) -> float:
-    """Convert a number to the double that equals it.
-
-    Raises
-    ------
-    InexactError
-        If there is none.
-
-    Examples
-    --------
-    >>> as_double(2), as_double(2**60)
-    (2.0, 1.152921504606847e+18)
-    """
+    """The double that equals a number; raise `InexactError` if there is none."""
     if isinstance(value, int) and not -EXACT <= value <= EXACT and int(float(value)) != value:
         raise inexact(value)
     return float(value) + 0.0
@@ -111,13 +92,7 @@ def source(value: Value) -> str:
 
 
 def brief(value: Value, width: int = 200) -> str:
-    """Write a value in the syntax of the language, truncated if it is long.
-
-    Examples
-    --------
-    >>> brief("abcdef", 4), brief(12)
-    ('"abc...', '12')
-    """
+    """Write a value in the syntax of the language, truncated if it is long."""
     text = source(value)
     return text if len(text) <= width else f"{text[:width]}..."
 

@@ -286,7 +286,7 @@ class Matcher:
 
     def _size(self, atom: CheckedAtom, batch: Batch) -> int:
         found = self._wanted(atom, batch)
-        return 0 if found is None else self.known[atom.predicate].fitting(*found)
+        return 0 if found is None else self.known[atom.predicate].count(*found)
 
     def _conditions(self, batch: Batch) -> Batch:
         for atom in self.early:

@@ -171,8 +171,7 @@ class Equations:
         search = self.search(link.run)
         known = search.found.known[link.predicate]
         row = self.runs.types.doubled(link.predicate, known.kinds, link.row[None, :], self.symbols)
-        place = int(known.places(row)[0])
-        return search.prove([(link.predicate, place)])[0]
+        return search.prove([(link.predicate, int(known.numbers(row)[0]))])[0]
 
     def _by_arguments(self, link: Link, values: tuple[Value, Value], number: int) -> Proof:
         one, other = (self.runs.merges.made[code] for code in (link.left, link.right))

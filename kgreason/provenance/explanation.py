@@ -46,8 +46,6 @@ class Explanation(Displayed):
 
     Attributes
     ----------
-    goal
-        The parsed goal.
     proofs
         Proofs of the first fitting facts, those with minimal proof heights; empty if none fits.
     others
@@ -175,29 +173,6 @@ def explain_fact(
     return Explanation(text, tuple(proofs), len(ids) - len(proofs), None, tuple(notes))
 
 
-def explain(
-    program: CheckedProgram,
-    facts: Facts,
-    goal: str | Atom,
-    *,
-    limits: Limits = Limits(),  # noqa: B008
-    sources: Lookup | None = None,
-) -> Proof | WhyNot:
-    """Prove the first fact that fits the goal, or explain why there is none; see `explain_fact`.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> explain(load_text("p(X) :- q(X). q(1)."), Facts.from_rows({}), "p(1)")
-    <Proof of p(1), height 1>
-    """
-    found = explain_fact(program, facts, goal, limits=limits, sources=sources)
-    if found.proofs:
-        return found.proofs[0]
-    assert found.why_not is not None
-    return found.why_not
-
-
 def _fitting(goal: Atom, wanted: list[int | None], found: Trace) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Numbers of the results that fit the goal, by height; a repeated variable requires equal values."""
     known = found.known.get(goal.predicate)
@@ -206,10 +181,10 @@ def _fitting(goal: Atom, wanted: list[int | None], found: Trace) -> np.ndarray[A
     columns = tuple(i for i, cell in enumerate(wanted) if cell is not None)
     ids = known.find(columns, [cell for cell in wanted if cell is not None])
     ids = ids[known.final[ids]]
-    places: dict[str, int] = {}
+    first: dict[str, int] = {}
     for i, term in enumerate(goal.arguments):
-        if isinstance(term, Variable) and places.setdefault(term.name, i) != i:
-            ids = ids[known.rows[ids, i] == known.rows[ids, places[term.name]]]
+        if isinstance(term, Variable) and first.setdefault(term.name, i) != i:
+            ids = ids[known.rows[ids, i] == known.rows[ids, first[term.name]]]
     return ids
 
 
@@ -236,18 +211,7 @@ FORM = 'write one atom, for instance control("a","b"), or control("a",X) for all
 
 
 def read_goal(text: str) -> Atom:
-    """Parse a goal: one atom, with or without a full stop.
-
-    Raises
-    ------
-    ProgramError
-        If the text is not a single atom.
-
-    Examples
-    --------
-    >>> str(read_goal('control("a", X)'))
-    'control("a", X)'
-    """
+    """Parse a goal: one atom, with or without a full stop; raise `ProgramError` if it is none."""
     text = text.strip()
     plain, nulls = _without_nulls(text)
     try:
@@ -323,13 +287,7 @@ def names_meant(goal: Atom, found: Trace) -> list[str]:
 
 
 def check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) -> None:
-    """Check predicate and number of arguments.
-
-    Raises
-    ------
-    ProgramError
-        With a hint at what may be meant.
-    """
+    """Raise `ProgramError` for an unknown predicate or a wrong number of arguments, with a hint."""
     arities = {p: t.arity for p, t in facts.tables.items()} | dict(program.arities)
     arity = arities.get(goal.predicate)
     if arity is None:
@@ -339,8 +297,8 @@ def check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) -> 
         raise _bad("E522", f"the rules know no predicate {goal.predicate}", goal.span, text, hint=hint)
     if arity != goal.arity:
         message = f"{goal.predicate} has {plural(arity)}, not {goal.arity}"
-        places = ",".join(f"X{i + 1}" for i in range(arity))
-        shape = f"{goal.predicate}({places})" if arity else goal.predicate
+        arguments = ",".join(f"X{i + 1}" for i in range(arity))
+        shape = f"{goal.predicate}({arguments})" if arity else goal.predicate
         note = "a predicate has one arity"
         raise _bad("E523", message, goal.span, text, note, f"write {shape}; variables stand for any value")
 
@@ -357,13 +315,13 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
     ProgramError
         If a constant has the wrong type, or occurs neither in the data nor in derived facts.
     """
-    kinds = found.known[goal.predicate].kinds if goal.predicate in found.known else ()
+    known = found.known.get(goal.predicate, ())
     result: list[int | None] = []
     for i, (argument, value) in enumerate(zip(goal.arguments, values, strict=True)):
         if value is None:
             result.append(None)
             continue
-        kind = kinds[i] if kinds and len(found.known[goal.predicate]) else None
+        kind = found.known[goal.predicate].kinds[i] if len(known) else None
         if isinstance(value, str) and not found.symbols.known(value):
             own = _kind(goal.predicate, i, found)
             if own not in (None, Kind.STRING):
@@ -371,16 +329,11 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
             raise _unknown(value, argument, found, text)
         for null in nulls_in(value):
             if not _holds(found, null):
-                raise _bad(
-                    "E525",
-                    f"{null} occurs nowhere in the data and in what is derived",
-                    argument.span,
-                    text,
-                    "nulls have the numbers that kgreason reason prints for the same rules and data",
-                )
-        cell = (
-            None if kind is None else encode(value, kind, found.symbols, (goal.predicate, i) in found.doubles)
-        )
+                message = f"{null} occurs nowhere in the data and in what is derived"
+                note = "nulls have the numbers that kgreason reason prints for the same rules and data"
+                raise _bad("E525", message, argument.span, text, note)
+        doubles = (goal.predicate, i) in found.doubles
+        cell = None if kind is None else encode(value, kind, found.symbols, doubles)
         number = kind is Kind.INT and isinstance(value, float)
         if cell is None and kind is not None and kind is not Kind.ANY and not number:
             raise _misfit(goal.predicate, i, kind, value, argument.span, text)
@@ -395,13 +348,7 @@ def _holds(found: Trace, null: Null) -> bool:
 
 
 def constants(goal: Atom, text: str) -> list[Value | None]:
-    """Values of the arguments of a goal, `None` for variables.
-
-    Raises
-    ------
-    ProgramError
-        If an argument is neither a value nor a variable.
-    """
+    """Values of the arguments of a goal, `None` for variables; raise `ProgramError` for an expression."""
     return [None if isinstance(a, Variable) else _value(a, text) for a in goal.arguments]
 
 
@@ -459,13 +406,7 @@ def _unknown(value: str, node: Expression, found: Trace, text: str) -> ProgramEr
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Most similar known string: the first that differs only in case or blanks, else one of similar length.
-
-    Examples
-    --------
-    >>> nearest("adler", ["Dachs", "Adler"]), nearest("Adlr", ["Dachs", "Adler"]), nearest("x", ["Adler"])
-    ('Adler', 'Adler', None)
-    """
+    """Most similar known string: the first that differs only in case or blanks, else one of similar length."""
     known = list(known)
     folded = word.casefold().strip()
     for string in known:

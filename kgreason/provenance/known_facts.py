@@ -1,4 +1,9 @@
-"""Facts with their heights, indexed by values at some positions."""
+"""What is known from the evaluation: facts with their heights, and the nulls that rules created.
+
+A second evaluation would create different nulls. Therefore the first one logs, for every rule that creates nulls, which
+null belongs to which values, in a hidden predicate in addition to its head; when the rule is matched again, it reads
+the log instead.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +36,13 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Known:
-    """Facts of one predicate, sorted by height.
+    """Facts of one predicate, sorted by height, with indexes by values at some positions.
 
     Parameters
     ----------
     rows
-        Coded values, shape (n, arity). For a keyed predicate, these include facts that a
-        recursion has replaced by better values.
+        Coded values, shape (n, arity). Those of a keyed predicate include facts that a recursion has replaced by better
+        values.
     heights
         Height of each fact; shape (n,).
     final
@@ -57,12 +62,11 @@ class Known:
         heights: Heights,
         final: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        order = np.argsort(heights, kind="stable") if np.any(heights[1:] < heights[:-1]) else None
-        self.kinds = kinds
-        self.rows = rows if order is None else rows[order]
-        self.heights = heights if order is None else heights[order]
         final = np.ones(len(rows), dtype=np.bool_) if final is None else final
-        self.final = final if order is None else final[order]
+        if np.any(heights[1:] < heights[:-1]):
+            order = np.argsort(heights, kind="stable")
+            rows, heights, final = rows[order], heights[order], final[order]
+        self.kinds, self.rows, self.heights, self.final = kinds, rows, heights, final
         self._indexes: dict[tuple[int, ...], tuple[npt.NDArray[np.uint64], Ids]] = {}
 
     def __len__(self) -> int:
@@ -81,16 +85,16 @@ class Known:
         """Numbers of the facts with some values at the columns, sorted by height."""
         return self.join(columns, np.array([values], dtype=np.int64))[1]
 
-    def fitting(self, columns: tuple[int, ...], wanted: Codes) -> int:
+    def count(self, columns: tuple[int, ...], wanted: Codes) -> int:
         """Approximate number of facts that match rows of values at the columns."""
-        return int(self.found(columns, wanted)[2].sum()) if columns else len(self) * len(wanted)
+        return int(self.lookup(columns, wanted)[2].sum()) if columns else len(self) * len(wanted)
 
     def join(self, columns: tuple[int, ...], wanted: Codes) -> tuple[Ids, Ids]:
         """Join of rows of values with the facts at the columns: numbers of the matching rows and facts."""
         if not columns:
             which = np.repeat(np.arange(len(wanted)), len(self))
             return which, np.tile(np.arange(len(self)), len(wanted))
-        order, starts, counts = self.found(columns, wanted)
+        order, starts, counts = self.lookup(columns, wanted)
         which = np.repeat(np.arange(len(wanted)), counts)
         inside = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         ids = order[np.repeat(starts, counts) + inside]
@@ -100,14 +104,14 @@ class Known:
         same = (self.rows[ids][:, list(columns)] == wanted[which]).all(axis=1)
         return which[same], ids[same]
 
-    def places(self, rows: Codes) -> Ids:
+    def numbers(self, rows: Codes) -> Ids:
         """Number of the first fact equal to each row; -1 where there is none."""
         which, ids = self.join(tuple(range(self.rows.shape[1])), rows)
         found = np.full(len(rows), -1, dtype=np.int64)
         found[which[::-1]] = ids[::-1]
         return found
 
-    def found(self, columns: tuple[int, ...], wanted: Codes) -> tuple[Ids, Ids, Ids]:
+    def lookup(self, columns: tuple[int, ...], wanted: Codes) -> tuple[Ids, Ids, Ids]:
         """Index lookup: fact numbers in key order, and start and length of the range for each row."""
         index = self._indexes.get(columns)
         if index is None:
@@ -132,12 +136,8 @@ def _mixed(rows: Codes, columns: tuple[int, ...]) -> npt.NDArray[np.uint64]:
 class Types:
     """Kinds inferred from the whole program and all facts; those of the part needed by a goal may differ.
 
-    Attributes
-    ----------
-    kinds
-        Kinds by predicate, for predicates that facts can reach.
-    doubles
-        Positions of kind ANY whose numbers are all doubles; known facts have the code of the double there.
+    The `kinds` are those of predicates that facts can reach; `doubles` are positions of kind ANY whose numbers are all
+    doubles: known facts have the code of the double there.
     """
 
     kinds: Mapping[str, tuple[Kind, ...]]
@@ -166,16 +166,8 @@ MADE = "#made:"
 class Prepared:
     """Rule prepared for matching against known facts.
 
-    Attributes
-    ----------
-    rule
-        Original rule, for display.
-    body
-        Rule without inventions; its last `hidden` positive atoms read the logs.
-    recursive
-        Whether the rule reads a predicate of its own stratum.
-    stratum
-        Predicates of that stratum.
+    The `body` is the rule without inventions; its last `hidden` positive atoms read the logs. A `recursive` rule reads
+    a predicate of its own stratum.
     """
 
     rule: CheckedRule

@@ -237,7 +237,7 @@ class Obstacles:
         for i, term in enumerate(atom.terms):
             if not isinstance(term, Constant) and term.name in batch.columns:
                 cells = batch.columns[term.name].reshape(-1, 1)
-                fits += self.matcher.known[atom.predicate].found((i,), cells)[2] > 0
+                fits += self.matcher.known[atom.predicate].lookup((i,), cells)[2] > 0
         return fits
 
     def _complete(self) -> tuple[str, str]:

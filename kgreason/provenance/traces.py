@@ -1,4 +1,14 @@
-"""Traces: all facts on which a goal may depend, with their heights."""
+"""Traces: all facts on which a goal may depend, with their heights.
+
+The height of a fact is the minimal depth of a proof, counted in rules: 0 for a given fact; for a derived one, one more
+than the greatest height of its premises, minimized over its derivations. Negated atoms and conditions do not count. An
+aggregate outside recursion depends on all its contributions; one in recursion on those known at that height.
+
+The engine computes heights stratum by stratum. It evaluates a stratum in rounds, and round h derives the facts of
+height h, provided that facts of lower strata, and totals, become visible in the round of their own height. This is
+controlled by a clock, a predicate that gets one more fact in each round. Of keyed predicates all intermediate values
+are kept, with the rounds in which they were derived.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +48,14 @@ class Trace:
 
     Attributes
     ----------
-    program
-        The checked program, restricted to what the goal needs.
     known
         Facts by predicate, hidden ones included.
     rules
         Rules by the predicate of the head.
     run
         Number of the run with these facts, if unified nulls caused restarts.
+    given
+        Given facts of predicates that keep unions: a result may be the union of several.
     """
 
     program: CheckedProgram
@@ -55,7 +65,6 @@ class Trace:
     run: int
     types: Types
     given: Mapping[str, Codes]
-    """Given facts of predicates that keep unions: a result may be the union of several."""
 
     @property
     def doubles(self) -> frozenset[tuple[str, int]]:
@@ -66,13 +75,8 @@ class Trace:
 class Runs:
     """Evaluation with all its runs: the last one, and those that ended with unified nulls.
 
-    The program is restricted to the needs of the goal, unless nulls are created: their numbers must be the
-    same as when the outputs of the program are derived. Constraints are not enforced.
-
-    Raises
-    ------
-    ProgramError, EvaluationError
-        As `kgreason.engine.seminaive.evaluation.evaluate`.
+    The program is restricted to the needs of the goal, unless nulls are created: their numbers must be the same as when
+    the outputs of the program are derived. Constraints are not enforced.
     """
 
     def __init__(self, program: CheckedProgram, facts: Facts, predicate: str, limits: Limits) -> None:
@@ -85,7 +89,7 @@ class Runs:
         scope = replace(whole if inventive else self.program, denials=())
         logging, self.prepared = prepare(scope)
         self.scope = scope
-        used = {a.predicate for r in scope.rules for a in (r.head, *r.positives, *r.negatives)}
+        used = {a.predicate for r in scope.rules for a in r.atoms}
         goals = sorted({predicate, *used, *(r.head.predicate for r in logging.rules)})
         goals = [g for g in goals if g in logging.arities or g in self.facts.tables]
         self.types = _types(logging, infer(logging, self.facts, types.doubles))
@@ -126,10 +130,8 @@ class Runs:
             if count:
                 rule, often = denial.rule, "once" if count == 1 else f"{count:,} times"
                 name = f'"{rule.label}" ' if rule.label else ""
-                where = f"{rule.span.file}:{rule.span.line}"
-                result.append(
-                    f"the constraint {name}({where}) is violated {often}: {' '.join(rule.text.split())}"
-                )
+                violated = f"({rule.span.file}:{rule.span.line}) is violated {often}"
+                result.append(f"the constraint {name}{violated}: {' '.join(rule.text.split())}")
         return result
 
     def became(self, value: Value, run: int) -> Value:
@@ -192,7 +194,7 @@ def _kinded(program: CheckedProgram, facts: Facts) -> tuple[Facts, Types]:
     return Facts(tables, symbols), types
 
 
-class Watch:
+class RoundRecorder:
     """Recorder of the rounds in which the facts of some predicates are derived."""
 
     def __init__(self, predicates: Sequence[str]) -> None:
@@ -287,7 +289,7 @@ class Levels:
             assert aggregation is not None
             table, arity = found[f"#height:{i}"], len(rule.rule.head.terms)
             groups = _greatest(tops[f"#each:{i}"], len(aggregation.group))
-            heights = groups.heights[groups.places(table.matrix()[:, arity:])]
+            heights = groups.heights[groups.numbers(table.matrix()[:, arity:])]
             result.setdefault(head, []).append((self._rows(head, table, arity), heights))
         return result
 
@@ -324,9 +326,8 @@ class Levels:
             return {}
         tables: dict[str, Table] = {}
         for rule in rules:
-            for atom in (*rule.positives, *rule.negatives):
-                if atom.predicate not in tables:
-                    tables[atom.predicate] = self._table(atom.predicate)
+            names = dict.fromkeys(a.predicate for a in rule.body if a.predicate not in tables)
+            tables.update({name: self._table(name) for name in names})
         strata = tuple(Stratum(frozenset({r.head.predicate}), (r,), recursive=False) for r in rules)
         return self._evaluate(strata, tables, [r.head.predicate for r in rules]).tables
 
@@ -345,17 +346,15 @@ class Levels:
         strata: tuple[Stratum, ...],
         tables: Mapping[str, Table],
         goals: Sequence[str],
-        watch: Watch | None = None,
+        watch: RoundRecorder | None = None,
         **changes: object,
     ) -> Facts:
         arities = {p: t.arity for p, t in tables.items()}
         for stratum in strata:
-            arities.update(
-                {p: self.program.arities[p] for p in stratum.predicates & self.program.arities.keys()}
-            )
+            known = stratum.predicates & self.program.arities.keys()
+            arities.update({p: self.program.arities[p] for p in known})
             for rule in stratum.rules:
-                for atom in (rule.head, *rule.positives, *rule.negatives):
-                    arities[atom.predicate] = len(atom.terms)
+                arities.update({atom.predicate: len(atom.terms) for atom in rule.atoms})
         base = {p: p.removeprefix("#at:").removeprefix("#final:") for p in (*arities, *tables)}
         program = replace(
             self.program,
@@ -380,7 +379,6 @@ class Levels:
         heads: Sequence[str],
         totalled: Mapping[str, list[tuple[Codes, Heights]]],
     ) -> None:
-        span = NOWHERE
         tables: dict[str, Table] = {}
         program: list[CheckedRule] = []
         last = 0
@@ -412,49 +410,44 @@ class Levels:
         for rule in rules:
             positives = rule.body.positives
             if not any(a.predicate in predicates for a in positives):  # fires in the first round, not before
-                positives = (*positives, CheckedAtom(CLOCK, (Constant(0),), span))
+                positives = (*positives, CheckedAtom(CLOCK, (Constant(0),), NOWHERE))
             negatives = tuple(replace(a, predicate=f"#final:{a.predicate}") for a in rule.body.negatives)
             tables.update({a.predicate: self._table(a.predicate) for a in negatives})
             program.append(replace(rule.body, positives=positives, negatives=negatives))
-        program.append(
-            replace(
-                _reveal(CLOCK, 1),
-                head=CheckedAtom(CLOCK, (two,), span),
-                positives=(CheckedAtom(CLOCK, (one,), span), CheckedAtom(NEXT, (one, two), span)),
-            )
-        )
+        ticks = CheckedAtom(CLOCK, (one,), NOWHERE), CheckedAtom(NEXT, (one, two), NOWHERE)
+        program.append(_rule(CheckedAtom(CLOCK, (two,), NOWHERE), ticks))
         tables[CLOCK] = Table.of((Kind.INT,), np.zeros((1, 1), dtype=np.int64))
         steps = np.arange(last + 1)
         tables[NEXT] = Table.of((Kind.INT, Kind.INT), np.column_stack([steps, steps + 1]))
-        watch = Watch(heads)
+        recorder = RoundRecorder(heads)
         self._evaluate(
             (Stratum(predicates, tuple(program), recursive=True),),
             tables,
             list(heads),
-            watch,
+            recorder,
             keyed={p: k for p, k in self.program.keyed.items() if p in heads},
         )
         for head in heads:
-            self._take(head, watch, stratum.recursive)
+            self._take(head, recorder, stratum.recursive)
 
-    def _take(self, head: str, watch: Watch, recursive: bool) -> None:
+    def _take(self, head: str, recorder: RoundRecorder, recursive: bool) -> None:
         """Store the derived facts, and which of them are results; without recursion in the order of the results."""
         table = self.result.tables[head]
-        rows, heights = watch.found(head, table.arity)
+        rows, heights = recorder.found(head, table.arity)
         rows = self.types.doubled(head, table.kinds, rows, self.symbols)
         if head not in self.program.keyed:
             known = self.known[head] = Known(table.kinds, rows, heights)
             if not recursive:
                 rows = table.matrix()
-                self.known[head] = Known(table.kinds, rows, known.heights[known.places(rows)])
+                self.known[head] = Known(table.kinds, rows, known.heights[known.numbers(rows)])
             return
         result = Known(table.kinds, table.matrix(), np.zeros(table.length, dtype=np.int64))
-        at = result.places(rows)
+        at = result.numbers(rows)
         there = np.zeros(table.length, dtype=np.bool_)
         there[at[at >= 0]] = True
         missing = np.flatnonzero(~there)  # final improvements too small to be propagated
         rows = np.concatenate([rows, result.rows[missing]])
-        heights = np.concatenate([heights, np.full(len(missing), watch.rounds)])
+        heights = np.concatenate([heights, np.full(len(missing), recorder.rounds)])
         self.known[head] = Known(table.kinds, rows, heights, np.concatenate([at, missing]) >= 0)
 
 
@@ -462,13 +455,16 @@ def _at(predicate: str) -> str:
     return f"#at:{predicate}"
 
 
+def _rule(head: CheckedAtom, positives: tuple[CheckedAtom, ...]) -> CheckedRule:
+    return CheckedRule(head, positives, (), (), None, (), str(head), NOWHERE)
+
+
 def _reveal(predicate: str, arity: int) -> CheckedRule:
     """Rule ``p(X) :- #at:p(X, L), #clock(L)``."""
     terms = tuple(Variable(f"X{i}") for i in range(arity))
     level = Variable("L")
-    head = CheckedAtom(predicate, terms, NOWHERE)
-    positives = (CheckedAtom(_at(predicate), (*terms, level), NOWHERE), CheckedAtom(CLOCK, (level,), NOWHERE))
-    return CheckedRule(head, positives, (), (), None, (), str(head), NOWHERE)
+    positives = CheckedAtom(_at(predicate), (*terms, level), NOWHERE), CheckedAtom(CLOCK, (level,), NOWHERE)
+    return _rule(CheckedAtom(predicate, terms, NOWHERE), positives)
 
 
 def _greatest(table: Table, width: int) -> Known:

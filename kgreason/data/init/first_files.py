@@ -17,13 +17,14 @@ from kgreason.data.init.column_roles import SHARED, guess
 from kgreason.data.init.table_profiles import Column, Table, tables
 from kgreason.data.sources import DATABASES
 from kgreason.language.check.file_access import Reach
+from kgreason.language.functions import BUILT_IN
 from kgreason.language.values import source as quoted
-from kgreason.language.vocabulary import AGGREGATES, FUNCTIONS, SERVERS
+from kgreason.language.vocabulary import AGGREGATES, SERVERS
 
 FEW = 300
 """Vertices up to which all pairs are derived of which one reaches the other: their number grows with the square."""
 _WORDS = "own edge link company vertex control holding two_owns reach mutual two_out two_in true false not and or in is"
-_RESERVED = AGGREGATES | FUNCTIONS | {*_WORDS.split(), "div", "mod"}
+_RESERVED = AGGREGATES | {*BUILT_IN, *_WORDS.split(), "div", "mod"}
 _OWN = ("own", "")  # the group of the tables of shares
 _QUOTES = ("'", "''")  # escaping in a condition
 _EDGES = "name a table of edges, too: kgreason init EDGES VERTICES"

@@ -24,7 +24,7 @@ from kgreason.language.check.checked_program import (
     Position,
     Query,
     Step,
-    places,
+    variable_positions,
 )
 from kgreason.language.check.expressions import ORDERS, walk
 from kgreason.language.syntax.syntax_tree import (
@@ -42,16 +42,9 @@ _PASSING = frozenset({"min", "max", "mmin", "mmax", "set", "list", "union", "mun
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Possible values of a head position.
+    """Possible values of a head position: values of `variables` or their elements, or nulls of this rule.
 
-    Attributes
-    ----------
-    variables
-        Body variables whose value, or an element of it, can occur there.
-    keys
-        Body variables that are arguments of an explicit Skolem term there.
-    invented
-        Whether a null of this rule can occur there.
+    The `keys` are body variables that are arguments of an explicit Skolem term there.
     """
 
     variables: frozenset[str] = frozenset()
@@ -66,16 +59,8 @@ class Flow:
 class Written:
     """A rule as written, with all its heads, for the analysis of nulls.
 
-    Variables that an equation of the body makes equal are represented by one of them.
-
-    Attributes
-    ----------
-    occurrences
-        Positions of each variable in the positive atoms.
-    proper
-        Variables that cannot be nulls where the body holds.
-    flows
-        Possible values of each head position.
+    Variables that an equation of the body makes equal are represented by one of them. `occurrences` are the positions
+    of each variable in the positive atoms, `proper` the variables that cannot be nulls where the body holds.
     """
 
     rules: tuple[CheckedRule, ...]
@@ -86,11 +71,11 @@ class Written:
 
     @property
     def first(self) -> CheckedRule:
-        """One of its rules: all have the same body."""
+        """One of the rules: all have the same body."""
         return self.rules[0]
 
     def variables(self, atom: CheckedAtom) -> frozenset[str]:
-        """Variables of a body atom, with equal ones represented by one."""
+        """Variables of a body atom."""
         return frozenset(self.same.get(v, v) for v in atom.variables)
 
     def harmful(self, affected: Iterable[Position]) -> frozenset[str]:
@@ -201,8 +186,8 @@ def written(rules: Iterable[CheckedRule]) -> list[Written]:
 def _written(rules: tuple[CheckedRule, ...]) -> Written:
     reader = _Reader(rules[0])
     occurrences: dict[str, list[Position]] = defaultdict(list)
-    for place, variable in places(rules[0].positives):
-        occurrences[reader.name(variable.name)].append(place)
+    for position, variable in variable_positions(rules[0].positives):
+        occurrences[reader.name(variable.name)].append(position)
     flows: dict[Position, Flow] = {}
     for rule in rules:
         invented = {i.variable for i in rule.inventions}

@@ -18,8 +18,6 @@ from kgreason.language.vocabulary import DATABASES, LATER_SOURCES, SERVERS, SOUR
 _BARE = r"(?:(?!,\s*(?:\w+\s*=|\s|$))\S)*"
 _OPTION = re.compile(rf"""[\s,]*(\w+)\s*=\s*('[^']*'|"[^"]*"|{_BARE})""")
 _ALIASES = {"pajek": "net"}
-
-
 FORMS = {
     "input": '@input("predicate")',
     "output": '@output("predicate")',
@@ -51,12 +49,12 @@ _SHAPES: dict[str, tuple[type | tuple[type, ...], ...]] = {
 
 def well_formed(clause: Annotation, findings: Findings) -> bool:
     """Whether number and types of the arguments are correct."""
-    shape, given = _SHAPES.get(clause.name, (str,)), [argument.value for argument in clause.arguments]
-    if clause.name == "label" and len(given) > 1:
+    shape, values = _SHAPES.get(clause.name, (str,)), [argument.value for argument in clause.arguments]
+    if clause.name == "label" and len(values) > 1:
         shape = (str, (int, float))
-    if len(shape) == len(given) and all(
+    if len(shape) == len(values) and all(
         kind is object or (isinstance(value, kind) and not isinstance(value, bool))
-        for value, kind in zip(given, shape, strict=True)
+        for value, kind in zip(values, shape, strict=True)
     ):
         return True
     wrong(clause, None, f"wrong arguments of @{clause.name}", findings)
@@ -65,8 +63,7 @@ def well_formed(clause: Annotation, findings: Findings) -> bool:
 
 def wrong(clause: Annotation, culprit: Constant | None, message: str, findings: Findings) -> None:
     """Report an annotation with invalid arguments."""
-    span = culprit.span if culprit else clause.span
-    findings.add("E302", message, span, hint=f"write {_form(clause)}")
+    findings.add("E302", message, (culprit or clause).span, hint=f"write {_form(clause)}")
 
 
 def _form(clause: Annotation) -> str:
@@ -74,9 +71,8 @@ def _form(clause: Annotation) -> str:
     if clause.name == "bind" and len(clause.arguments) > 1:
         source = str(clause.arguments[1].value).split(" ")[0]
         if source in SERVERS:
-            return (
-                f'@bind("predicate", "{source} host=\'localhost\' database=\'register\'", "schema", "table")'
-            )
+            options = "host='localhost' database='register'"
+            return f'@bind("predicate", "{source} {options}", "schema", "table")'
         if source in DATABASES:
             return f'@bind("predicate", "{source}", "file.db", "table")'
     return FORMS[clause.name]

@@ -1,4 +1,4 @@
-"""Consistency of annotations and rules: arities, definitions, outputs, and unused predicates."""
+"""Consistency of annotations and rules: arities, definitions, unused predicates, and targets of outputs."""
 
 from __future__ import annotations
 
@@ -28,28 +28,22 @@ _REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
 _COMMENT = re.compile(r'("[^"\\]*(?:\\[\s\S][^"\\]*)*")|%[^\n]*')
 
 
-def first_places(found: Iterable[Atom]) -> dict[str, Span]:
+def first_uses(found: Iterable[Atom]) -> dict[str, Span]:
     """First occurrence of each predicate."""
-    places: dict[str, Span] = {}
+    spans: dict[str, Span] = {}
     for atom in found:
-        places.setdefault(atom.predicate, atom.span)
-    return places
+        spans.setdefault(atom.predicate, atom.span)
+    return spans
 
 
 def _read(program: Program) -> dict[str, Span]:
-    return first_places(atom for clause in program.bodied for atom in atoms(clause.body))
+    return first_uses(atom for clause in program.bodied for atom in atoms(clause.body))
 
 
 def check_declared(
     notes: Annotations, arities: Mapping[str, int], heads: frozenset[str], whole: bool, findings: Findings
 ) -> None:
-    """Check annotations against the rules.
-
-    Parameters
-    ----------
-    whole
-        Whether every clause of the file could be parsed; if not, missing definitions are not reported.
-    """
+    """Check annotations against the rules; missing definitions only if the `whole` file could be parsed."""
     for name, (fits, words) in _WIDTHS.items():
         for predicate, span in notes.named[name].items():
             if predicate in arities and not fits(arities[predicate]):
@@ -95,16 +89,15 @@ def _check_mentioned(notes: Annotations, mentioned: Iterable[str], findings: Fin
     known = frozenset(mentioned)
     sourced = {p for name in ("bind", "qbind", "input") for p in notes.named[name]}
     shown = {p for name in ("output", "edge", "node") for p in notes.named[name]}
-    told = {*known, *(sourced & shown), *notes.named["sensitive"]}
+    reported = {*known, *(sourced & shown), *notes.named["sensitive"]}
     for name in ("edge", "node", "mapping", "bind", "qbind", "post", "input", "output"):
         for predicate, span in notes.named[name].items():
-            if predicate in told:
+            if predicate in reported:
                 continue
-            told.add(predicate)
+            reported.add(predicate)
             other = "output" if name in ("mapping", "bind", "qbind", "input") else "input"
             findings.add(
-                # an output that the rules do not mention is a misspelling, and would be taken for an empty
-                # result
+                # an output that the rules do not mention is a misspelling, and would look like an empty result
                 "E304" if name == "output" and known else "W503",
                 f"@{name}: no rule and no fact mentions `{predicate}`",
                 span,
@@ -147,10 +140,8 @@ def _function(predicate: str, arity: int | None) -> str | None:
 def _outside(predicate: str, notes: Annotations, arities: Mapping[str, int]) -> str:
     """Hint on how to declare facts that are not in the file."""
     if arities.get(predicate) == 1 and notes.named["edge"] and not notes.named["node"]:
-        return (
-            f'if it holds for every vertex, say so: @node("{predicate}"); '
-            f'if its facts come from outside: @input("{predicate}")'
-        )
+        vertex = f'if it holds for every vertex, say so: @node("{predicate}")'
+        return f'{vertex}; if its facts come from outside: @input("{predicate}")'
     return f'if its facts come from outside, say so: @input("{predicate}")'
 
 
@@ -162,28 +153,26 @@ def check_unused(
     findings: Findings,
 ) -> None:
     """Warn of unused predicates, unused sources, and posts without an output."""
-    derived, used = first_places(program.heads), _read(program)
-    shown: set[str | None] = {
-        p for n in ("output", "node", "edge", "derived", "query", "sensitive") for p in notes.named[n]
-    }
-    shown |= {
-        suggest(p, arities) for p in notes.named["output"] if p not in arities
-    }  # predicates that misspelt outputs probably mean
+    derived, used = first_uses(program.heads), _read(program)
+    annotated = ("output", "node", "edge", "derived", "query", "sensitive")
+    shown: set[str | None] = {p for name in annotated for p in notes.named[name]}
+    # predicates that misspelt outputs probably mean
+    shown |= {suggest(p, arities) for p in notes.named["output"] if p not in arities}
     missing = [p for p in used if p not in defined]
     if notes.named["output"]:
         elsewhere = _read_elsewhere(program)
         others = {*derived, *notes.inputs()}
-        facts = first_places(f.atom for f in program.facts if f.atom.predicate not in others)
-        for what, places, needless in (
+        facts = first_uses(f.atom for f in program.facts if f.atom.predicate not in others)
+        for what, spans, needless in (
             ("rules", derived, "is derived, but no output and no other rule needs it"),
             ("facts", facts, "has facts, but no output and no rule needs them"),
         ):
-            for predicate in [p for p in places if p not in shown and p not in elsewhere]:
+            for predicate in [p for p in spans if p not in shown and p not in elsewhere]:
                 like = [p for p in missing if arities[p] == arities[predicate]]
                 findings.add(
                     "W510",
                     f"`{predicate}` {needless}",
-                    places[predicate],
+                    spans[predicate],
                     hint=meant(predicate, like, "{!r}, which a rule reads and nothing derives")
                     or f'show it: @output("{predicate}"), or leave its {what} out',
                 )
@@ -243,7 +232,7 @@ def check_targets(program: Program, notes: Annotations, derived: Collection[str]
     targets = notes.writes(derived)
     arities = {atom.predicate: atom.arity for atom in program.heads}
     for bind in targets:
-        check_target(bind, arities.get(bind.predicate), findings)
+        _check_format(bind, arities.get(bind.predicate), findings)
     unfounded = _unfounded(program, notes, {b.predicate for b in targets})
     for bind in targets:
         if (name := bind.predicate) in unfounded:
@@ -312,16 +301,15 @@ def _unfounded(program: Program, notes: Annotations, targets: set[str]) -> set[s
         if isinstance(rule, Rule)
         for atom in rule.head
     ]
-    given = {f.atom.predicate for f in program.facts}
-    given |= notes.inputs() - targets
-    given |= {q.predicate for q in notes.queries}
+    supplied = {f.atom.predicate for f in program.facts} | {q.predicate for q in notes.queries}
+    supplied |= notes.inputs() - targets
     heads = {head for head, _ in rules}
     others = {p for _, needs in rules for p in needs} - heads
-    founded = grown(given | others, lambda known: {head for head, needs in rules if needs <= known})
+    founded = grown(supplied | others, lambda known: {head for head, needs in rules if needs <= known})
     return (heads & targets) - founded
 
 
-def check_target(bind: Bind, arity: int | None, findings: Findings) -> None:
+def _check_format(bind: Bind, arity: int | None, findings: Findings) -> None:
     """Check that facts can be written to the target of an output's bind."""
     least, most = ARITIES.get(bind.source, (0, None))
     if arity is not None and not least <= arity <= (arity if most is None else most):

@@ -1,4 +1,4 @@
-"""Traversal and support checks of expressions."""
+"""Expressions: traversal, static types of calls and operands, and what this version supports."""
 
 from __future__ import annotations
 
@@ -55,13 +55,7 @@ def rewrite(node: Expression, change: Callable[[Expression], Expression]) -> Exp
 
 
 def grown(found: Iterable[T], more: Callable[[set[T]], Iterable[T]]) -> set[T]:
-    """Least superset closed under `more`.
-
-    Examples
-    --------
-    >>> sorted(grown({1}, lambda found: {2 * n for n in found if n < 8}))
-    [1, 2, 4, 8]
-    """
+    """Least superset closed under `more`."""
     known, size = set(found), -1
     while size < len(known):
         size = len(known)
@@ -80,13 +74,7 @@ def names(node: Expression) -> frozenset[str]:
 
 
 def fold(node: Expression, findings: Findings) -> Expression:
-    """Replace each list and set of constants by a constant.
-
-    Examples
-    --------
-    >>> fold(Collection("set", (Constant(1), Constant(0.5))), Findings())
-    Constant(value=frozenset({0.5, 1.0}))
-    """
+    """Replace each list and set of constants by a constant; in a set, integers beside doubles become doubles."""
 
     def change(part: Expression) -> Expression:
         if not isinstance(part, Collection):
@@ -110,13 +98,11 @@ def _set(values: tuple[Value, ...], node: Collection, findings: Findings) -> fro
     truths = any(isinstance(v, bool) for v in values) and any(type(v) in (int, float) for v in values)
     alike = len(result) < len(set(map(identity, values)))
     if truths or alike or inexact:
-        what = (
-            "mixes booleans and numbers"
-            if truths
-            else f"holds {inexact[0]}, which no double equals, beside doubles"
-            if inexact
-            else "holds values that differ only in the types of their elements"
-        )
+        what = "holds values that differ only in the types of their elements"
+        if truths:
+            what = "mixes booleans and numbers"
+        elif inexact:
+            what = f"holds {inexact[0]}, which no double equals, beside doubles"
         findings.add(
             "E122",
             f"the set `{node}` {what}",
@@ -143,11 +129,11 @@ def supported(node: Expression, findings: Findings) -> bool:
                 )
                 fine = False
             case Call():
-                fine &= check_call(part, findings)
+                fine &= _check_call(part, findings)
             case Binary() if part.operator in MEMBERSHIP:
-                fine &= check_membership(part, findings)
+                fine &= _check_membership(part, findings)
             case Unary() | Binary():
-                fine &= check_operands(part, findings)
+                fine &= _check_operands(part, findings)
     return fine
 
 
@@ -170,29 +156,25 @@ def well_formed(node: Expression, findings: Findings) -> bool:
     """Whether booleans and other values are used correctly, as far as statically known."""
     fine = True
     for part in walk(node):
-        if isinstance(part, Unary | Binary):
-            wanted = part.operator in LOGIC or part.operator == "!"
-            operands = (part.operand,) if isinstance(part, Unary) else (part.left, part.right)
-            if part.operator in ("==", "!=", "in", "!in"):
-                continue
-            for operand in operands:
-                if boolean(operand) is (not wanted):
-                    fine, kind, hint = False, "a value", "put the comparison elsewhere"
-                    if wanted:
-                        kind, hint = "a condition", "inside of an expression, equality is written `==`"
-                    findings.add(
-                        "E107",
-                        f"`{part.operator}` takes {kind}, and `{operand}` is none",
-                        operand.span,
-                        note="conditions are comparisons and booleans, joined by `&&`, `||` and `!`",
-                        hint=hint,
-                    )
+        if not isinstance(part, Unary | Binary) or part.operator in MEMBERSHIP | {"==", "!="}:
+            continue
+        kind, hint = "a value", "put the comparison elsewhere"
+        if wanted := part.operator in LOGIC | {"!"}:
+            kind, hint = "a condition", "inside of an expression, equality is written `==`"
+        for operand in children(part):
+            if boolean(operand) is (not wanted):
+                fine = False
+                findings.add(
+                    "E107",
+                    f"`{part.operator}` takes {kind}, and `{operand}` is none",
+                    operand.span,
+                    note="conditions are comparisons and booleans, joined by `&&`, `||` and `!`",
+                    hint=hint,
+                )
     return fine
 
 
 _NUMBERS = frozenset({"int", "double", "number"})
-
-
 _TYPES: tuple[tuple[type, str], ...] = (
     (bool, "boolean"),
     (int, "int"),
@@ -204,15 +186,7 @@ _TYPES: tuple[tuple[type, str], ...] = (
 )
 
 
-_OWN = (
-    "functions of your own are written in Python, under @kgreason.function, and given by --functions FILE.py"
-)
-
-
-_HOLDERS = frozenset({"string", "list", "set"})
-
-
-def check_call(call: Call, findings: Findings) -> bool:
+def _check_call(call: Call, findings: Findings) -> bool:
     """Whether a function with such arguments exists; reports the reason if not."""
     found = signature(call.function, len(call.arguments))
     if found is None:
@@ -224,15 +198,19 @@ def check_call(call: Call, findings: Findings) -> bool:
             "E121",
             f"`{call.function}` does not take {count} argument{'' if count == 1 else 's'}",
             call.span,
-            note=f"the function is {shown(call.function, found)}",
+            note=f"the function is {_call_form(call.function, found)}",
         )
         return False
     fine = True
     for i, argument in enumerate(call.arguments):
         given, wanted = static_type(argument), found.parameter(i)
-        if plain_name(call.function) == "contains" and i == 0 and given not in (None, *_HOLDERS):
+        if (
+            plain_name(call.function) == "contains"
+            and i == 0
+            and given not in (None, "string", "list", "set")
+        ):
             wanted = "collection"
-        if not fits(given, wanted):
+        if not _fits(given, wanted):
             fine = False
             _misfit(call, i, wanted, str(given), found, findings)
     return fine
@@ -243,7 +221,7 @@ def no_predicate(node: Expression, findings: Findings) -> bool:
     call = node.operand if isinstance(node, Unary) and node.operator == "!" else None
     if not isinstance(call, Call) or ":" in call.function or call.function in AGGREGATES:
         return True
-    if signature(call.function, len(call.arguments)) is not None:
+    if signature(call.function, len(call.arguments)):
         return True
     slip, negation = meant(call.function, known(), "`{}`"), f"negation of atoms is `not`: `not {call}`"
     findings.add(
@@ -261,19 +239,13 @@ def no_predicate(node: Expression, findings: Findings) -> bool:
 def _as_aggregate(call: Call) -> str:
     """The call with its last arguments written as contributors, if they are variables."""
     value, *others = call.arguments or (Variable("X"),)
-    told = [str(a) for a in others if isinstance(a, Variable) and not a.anonymous]
-    fine = told and len(told) == len(others)
-    return f"{call.function}({value}, <{', '.join(told) if fine else 'C'}>)"
+    contributors = [str(a) for a in others if isinstance(a, Variable) and not a.anonymous]
+    fine = contributors and len(contributors) == len(others)
+    return f"{call.function}({value}, <{', '.join(contributors) if fine else 'C'}>)"
 
 
-def shown(name: str, found: Signature) -> str:
-    """Format a signature as a call.
-
-    Examples
-    --------
-    >>> shown("substring", signature("substring", 2)), shown("concat", signature("concat", 3))
-    ('substring(string, int [, int])', 'concat(string, ...)')
-    """
+def _call_form(name: str, found: Signature) -> str:
+    """Signature as a call: ``substring(string, int [, int])``, ``concat(string, ...)``."""
     least = len(found.parameters) - found.optional
     text = ", ".join(found.parameters[:least])
     for more in found.parameters[least:]:
@@ -282,13 +254,7 @@ def shown(name: str, found: Signature) -> str:
 
 
 def static_type(node: Expression) -> str | None:
-    """Static type of an expression, `None` if unknown; ``"number"`` for an integer or a double.
-
-    Examples
-    --------
-    >>> static_type(Constant("a")), static_type(Call("string_length", (Constant("a"),)))
-    ('string', 'int')
-    """
+    """Static type of an expression, `None` if unknown; ``"number"`` for an integer or a double."""
     match node:
         case Constant():
             return next((name for kind, name in _TYPES if isinstance(node.value, kind)), None)
@@ -322,7 +288,7 @@ def _joined(nodes: tuple[Expression, ...]) -> str | None:
     return "number" if None not in types and types <= _NUMBERS else None
 
 
-def fits(given: str | None, wanted: str) -> bool:
+def _fits(given: str | None, wanted: str) -> bool:
     """Whether a value of type `given` (`None`: unknown) can be an argument of type `wanted`."""
     if given is None or wanted in ("any", given):
         return True
@@ -345,7 +311,7 @@ def _misfit(call: Call, position: int, wanted: str, given: str, found: Signature
         "E123",
         f"`{call.function}` takes {taken} as argument {position + 1}, and `{argument}` is {article(given)}",
         argument.span,
-        note=f"the function is {shown(call.function, found)}",
+        note=f"the function is {_call_form(call.function, found)}",
         hint=_cast(argument, wanted, given),
     )
 
@@ -382,14 +348,15 @@ def _unknown(call: Call, findings: Findings) -> None:
             f"there is no function `{name}`",
             call.span,
             note="a predicate cannot stand inside of an expression",
-            hint=meant(base, words, f"`{library}:{{}}`" if library else "`{}`") or _OWN,
+            hint=meant(base, words, f"`{library}:{{}}`" if library else "`{}`")
+            or "functions of your own are written in Python, under @kgreason.function, and given by "
+            "--functions FILE.py",
         )
 
 
-def check_operands(node: Unary | Binary, findings: Findings) -> bool:
+def _check_operands(node: Unary | Binary, findings: Findings) -> bool:
     """Check that operands of arithmetic and order have suitable static types."""
-    operands = (node.operand,) if isinstance(node, Unary) else (node.left, node.right)
-    known = [(n, t) for n in operands if (t := static_type(n)) is not None and t != "boolean"]
+    known = [(n, t) for n in children(node) if (t := static_type(n)) is not None and t != "boolean"]
     mixed = len({_family(t) for _, t in known}) > 1
     verb = f"takes {article(known[0][1])} here" if mixed else ""
     if node.operator in "-*/%":
@@ -399,7 +366,7 @@ def check_operands(node: Unary | Binary, findings: Findings) -> bool:
         wrong = [(n, t) for n, t in known if t in ("date", "set")]
         rule = "`+` adds two numbers, or joins two strings or two lists"
         verb = "takes no dates or sets" if wrong else verb
-    elif node.operator in ("<", "<=", ">", ">="):
+    elif node.operator in ORDERS:
         wrong, rule = [], "an order is within one type; integers and doubles compare"
     else:
         return True
@@ -430,10 +397,10 @@ def _operand_hint(culprit: Expression, kind: str, others: list[str], operator: s
     return None
 
 
-def check_membership(node: Binary, findings: Findings) -> bool:
+def _check_membership(node: Binary, findings: Findings) -> bool:
     """Check that ``in`` and ``!in`` have a list or a set on the right."""
     given = static_type(node.right)
-    if fits(given, "collection"):
+    if _fits(given, "collection"):
         return True
     findings.add(
         "E123",

@@ -27,12 +27,8 @@ _READ = (
 class Reach:
     """Files that the annotations of a rule file, and of those it includes, may name.
 
-    Attributes
-    ----------
-    folder
-        Folder of the rule file; the working directory for rules given as text.
-    allowed
-        Whether any file and any server may be named.
+    The `folder` is that of the rule file, or the working directory for rules given as text. If `allowed`, the rules may
+    name any file and any server.
     """
 
     folder: Path
@@ -118,12 +114,7 @@ def files_of(
 ) -> Iterator[Path]:
     """Files, or folders of files, that a source or a target may open.
 
-    Parameters
-    ----------
-    options
-        As written: names in any case.
-    tables
-        Table names for a database; for a folder, names of files in it.
+    The names of the `options` are in any case; `tables` are those of a database, or names of files in a folder.
     """
     named = {name.lower(): value for name, value in options.items()}
     if format == "neo4j":
@@ -173,12 +164,8 @@ def _where(path: Path) -> str:
     """The path, and its target if symbolic links lead elsewhere."""
     found = path.resolve()
     plain = Path.cwd() / path
-    leads = (
-        f" leads to {found}, which"
-        if plain.is_symlink() or any(p.is_symlink() for p in plain.parents)
-        else ""
-    )
-    return f"{path}{leads} is outside of what the rules may reach"
+    linked = any(p.is_symlink() for p in (plain, *plain.parents))
+    return f"{path}{f' leads to {found}, which' if linked else ''} is outside of what the rules may reach"
 
 
 OPTIONS = (
@@ -190,23 +177,11 @@ SYNONYMS = {"dbname": "database", "username": "user"}
 SSLMODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
 _LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1"})
-_VARIABLES = {
-    "host": "PGHOST",
-    "port": "PGPORT",
-    "database": "PGDATABASE",
-    "user": "PGUSER",
-    "service": "PGSERVICE",
-}
+_IDENTIFYING = ("host", "port", "database", "user", "service")  # ``PGHOST``, ``PGPORT``, ...
 
 
 def connection(options: Mapping[str, str]) -> dict[str, str]:
-    """Connection options of a source, with normalized names.
-
-    Examples
-    --------
-    >>> connection({"Host": "db1", "dbname": "register", "percent": "true"})
-    {'host': 'db1', 'database': 'register'}
-    """
+    """Connection options of a source, with normalized names: ``dbname`` is ``database``."""
     named = {SYNONYMS.get(name.lower(), name.lower()): value for name, value in options.items()}
     return {name: named[name] for name in OPTIONS if named.get(name)}
 
@@ -221,16 +196,14 @@ def address(options: Mapping[str, str]) -> str:
     >>> address({"service": "bank"}), address({"host": "/run/postgresql"})
     ('postgresql://?service=bank', 'postgresql:///?host=/run/postgresql')
     """
-    given = connection(options)
-    host, database = given.get("host", ""), given.get("database", "")
-    socket = host.startswith("/")
-    port = f":{given['port']}" if "port" in given else ""
-    shown = f"[{host}]" if ":" in host else "" if socket else host
-    path = f"/{database}" if database or socket else ""
-    if socket:
-        return f"postgresql://{port}{path}?host={host}"
-    service = f"?service={given['service']}" if "service" in given else ""
-    return f"postgresql://{shown}{port}{path}{service}"
+    named = connection(options)
+    host, database = named.get("host", ""), named.get("database", "")
+    port = f":{named['port']}" if "port" in named else ""
+    if host.startswith("/"):  # a socket
+        return f"postgresql://{port}/{database}?host={host}"
+    shown = f"[{host}]" if ":" in host else host
+    service = f"?service={named['service']}" if "service" in named else ""
+    return f"postgresql://{shown}{port}{f'/{database}' if database else ''}{service}"
 
 
 def database_identity(options: Mapping[str, str]) -> Path:
@@ -242,27 +215,16 @@ def database_identity(options: Mapping[str, str]) -> Path:
     >>> one == database_identity({"host": "127.0.0.1", "dbname": "register", "port": "5432", "user": "reader"})
     True
     """
-    said = {name: os.environ.get(variable, "") for name, variable in _VARIABLES.items()}
-    given = {**said, **connection(options)}
-    host, user = given["host"], given["user"]
+    environment = {name: os.environ.get(f"PG{name.upper()}", "") for name in _IDENTIFYING}
+    found = {**environment, **connection(options)}
+    host = found["host"]
     local = host in _LOCAL or host.startswith("/")
-    port = given["port"] or "5432"
-    return Path(
-        "postgresql:",
-        given["service"],
-        f"{'localhost' if local else host.lower()}:{port}",
-        given["database"] or user,
-    )
+    server = f"{'localhost' if local else host.lower()}:{found['port'] or '5432'}"
+    return Path("postgresql:", found["service"], server, found["database"] or found["user"])
 
 
 def table_of(options: Mapping[str, str], table: str) -> str:
-    """Name of a table, qualified by its schema if there is one.
-
-    Examples
-    --------
-    >>> table_of({"schema": "register"}, "own"), table_of({}, "own")
-    ('register.own', 'own')
-    """
+    """Name of a table, qualified by its schema if there is one."""
     schema = next((value for name, value in options.items() if name.lower() == "schema"), "")
     return f"{schema}.{table}" if schema and table else table
 

@@ -18,7 +18,7 @@ from kgreason.language.check.checked_program import (
     CheckedRule,
     Filter,
     Position,
-    places,
+    variable_positions,
 )
 from kgreason.language.check.expressions import (
     ARITHMETIC,
@@ -45,8 +45,6 @@ from kgreason.language.syntax.syntax_tree import (
 
 _NAMES = "an anonymized graph has new vertex names, so that rules must treat all vertices alike"
 _JOIN = "compare vertices with vertices only, by `==` and `!=`"
-
-
 MOST_DERIVED = 40  # a pair kind is one word: a bit per derived predicate, and the number of its ground kind
 
 NODES = "nodes"
@@ -60,18 +58,7 @@ def for_anonymization(program: CheckedProgram) -> CheckedProgram:
 
 
 def refusals(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Reasons why rules cannot be used for anonymization, whatever the graph.
-
-    Parameters
-    ----------
-    program
-        Result of `for_anonymization`.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Those of `check_generic`, and codes E127 to E129.
-    """
+    """Reasons why a result of `for_anonymization` cannot be used, whatever the graph: E4xx and E127 to E129."""
     findings = Findings()
     grounded = _check_ground(program, findings)
     if len(program.derived) > MOST_DERIVED:
@@ -94,13 +81,7 @@ def refusals(program: CheckedProgram) -> tuple[Diagnostic, ...]:
 
 
 def not_given(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Errors for derived edges without data in the rule file; only ``--data`` could supply the data.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Code E127.
-    """
+    """Errors E127 for derived edges without data in the rule file; only ``--data`` could supply the data."""
     findings = Findings()
     given = {*program.inputs, *(fact.predicate for fact in program.facts)}
     given |= {bind.predicate for bind in program.binds} | {query.predicate for query in program.queries_bound}
@@ -118,14 +99,14 @@ def not_given(program: CheckedProgram) -> tuple[Diagnostic, ...]:
 
 def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram | None:
     """Refuse vertices and edges derived from other tables; returns the remaining rules, `None` if there are none."""
-    ground, beside = {*program.nodes, *program.edges}, {a.predicate for a in _side_tables(program)}
+    ground, side_tables = {*program.nodes, *program.edges}, {a.predicate for a in _side_tables(program)}
     positions = vertex_positions(program)
     wrong: list[str] = []
     for rule in program.rules:
         predicate = rule.head.predicate
         if predicate not in ground or predicate in wrong:
             continue
-        if not (beside & _needed(program, predicate) or _foreign(rule, positions)):
+        if not (side_tables & _needed(program, predicate) or _derives_other(rule, positions)):
             continue
         wrong.append(predicate)
         kind = "edge" if predicate in program.edges else "node"
@@ -143,13 +124,13 @@ def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram
     strata = tuple(
         replace(s, rules=tuple(r for r in s.rules if r.head.predicate not in wrong)) for s in program.strata
     )
-    theirs = {name for predicate in wrong for name in _needed(program, predicate)}
-    derived = tuple(p for p in program.derived if p not in theirs)
-    goals = (*derived, *(p for p in (*program.outputs, *program.queries) if p not in theirs))
+    needed = {name for predicate in wrong for name in _needed(program, predicate)}
+    derived = tuple(p for p in program.derived if p not in needed)
+    goals = (*derived, *(p for p in (*program.outputs, *program.queries) if p not in needed))
     return restricted(replace(program, strata=strata, derived=derived), goals) if goals else None
 
 
-def _foreign(rule: CheckedRule, positions: frozenset[Position]) -> bool:
+def _derives_other(rule: CheckedRule, positions: frozenset[Position]) -> bool:
     """Whether a rule puts something other than a vertex of the graph at a vertex position of its head."""
     terms = [t for i, t in enumerate(rule.head.terms) if (rule.head.predicate, i) in positions]
     vertices = _vertices(rule, positions)
@@ -161,12 +142,7 @@ def _needed(program: CheckedProgram, goal: str) -> set[str]:
 
 
 def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Check that a program can be used for anonymization.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Codes E4xx; empty for a program that identifies vertices by their edges only.
+    """Errors E4xx of rules that do more than identify vertices by their edges.
 
     Examples
     --------
@@ -252,10 +228,7 @@ def is_generic(program: CheckedProgram) -> bool:
 def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
     """Positions (predicate, 0-based argument) that rules compare with vertices, including those of side tables.
 
-    Returns
-    -------
-    frozenset of Position or None
-        `None` if rules use vertices other than by joins and tests for equality, or name one.
+    `None` if rules use vertices other than by joins and tests for equality, or name one.
 
     Examples
     --------
@@ -268,8 +241,12 @@ def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
     def met(positions: set[Position]) -> Iterator[Position]:
         for rule in program.rules:
             vertices = _vertices(rule, positions)
-            vertices |= {term.name for place, term in places(rule.atoms) if place in positions}
-            yield from [place for place, term in places(rule.atoms) if term.name in vertices]
+            vertices |= {
+                term.name for position, term in variable_positions(rule.atoms) if position in positions
+            }
+            yield from [
+                position for position, term in variable_positions(rule.atoms) if term.name in vertices
+            ]
 
     positions = frozenset(grown(vertex_positions(program), met))
     findings = Findings()
@@ -281,20 +258,14 @@ def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
 
 
 def vertex_positions(program: CheckedProgram) -> frozenset[Position]:
-    """Positions (predicate, 0-based argument) that vertices of the graph reach through the rules.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = '@edge("own"). n(X,C) :- own(X,Y,_), C = mcount(Y).'
-    >>> sorted(vertex_positions(load_text(text)))
-    [('n', 0), ('own', 0), ('own', 1)]
-    """
+    """Positions (predicate, 0-based argument) that vertices of the graph reach through the rules."""
 
     def reached(positions: set[Position]) -> Iterator[Position]:
         for rule in program.rules:
             vertices = _vertices(rule, positions)
-            yield from [place for place, term in places([rule.head]) if term.name in vertices]
+            yield from [
+                position for position, term in variable_positions([rule.head]) if term.name in vertices
+            ]
 
     given = {(p, 0) for p in (*program.nodes, *program.edges)} | {(p, 1) for p in program.edges}
     return frozenset(grown(given, reached))
@@ -306,7 +277,7 @@ def holds_edges(predicate: str, positions: frozenset[Position]) -> bool:
 
 
 def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position]) -> set[str]:
-    found = {term.name for place, term in places(rule.positives) if place in positions}
+    found = {term.name for position, term in variable_positions(rule.positives) if position in positions}
     for step in rule.steps:
         match step:
             case Assign(variable, Variable(name)) if name in found:
@@ -393,7 +364,7 @@ class _Rule:
         return atom in self.rule.negatives and term.name not in bound
 
     def _check_expression(self, node: Expression) -> None:
-        if isinstance(node, Call | Collection):  # a function could use nothing of a vertex but its name
+        if isinstance(node, Call | Collection):  # a function can use only the name of a vertex
             for part in filter(self._is_vertex, children(node)):
                 self.findings.add(
                     "E408",
@@ -446,7 +417,7 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
     Parameters
     ----------
     program
-        Rules that can be used for anonymization (`check_generic`).
+        Rules without errors of `check_generic`.
 
     Returns
     -------
@@ -469,17 +440,16 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
     program = restricted(program, program.derived)
     positions = vertex_positions(program)
     hidden = [next(_hidden(rule, positions), None) for rule in program.rules]
-    by_place = {
-        (v.span.file, v.span.line, v.span.column): v for v in hidden if v
-    }  # heads of a rule share its body
-    return tuple(by_place[place] for place in sorted(by_place))
+    # heads of a rule share its body
+    by_position = {(v.span.file, v.span.line, v.span.column): v for v in hidden if v}
+    return tuple(by_position[position] for position in sorted(by_position))
 
 
 def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:
     """Variables that hold vertices, including those of negated atoms only, and occur in no head."""
     shown = _equal(set(rule.head.variables), rule)
-    for place, term in places(rule.body):
-        if place in positions and term.name not in shown:
+    for position, term in variable_positions(rule.body):
+        if position in positions and term.name not in shown:
             yield term
 
 

@@ -1,4 +1,4 @@
-"""Entry points of the checker, from text to a checked program; a `CheckedProgram` is built only here."""
+"""Entry points of the checker, from text to a checked program, and restriction of a program to some goals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgreason.language.check.declarations import (
     check_targets,
     check_undefined,
     check_unused,
-    first_places,
+    first_uses,
 )
 from kgreason.language.check.file_access import Reach
 from kgreason.language.check.includes import Source, read_program, read_text
@@ -47,13 +47,7 @@ class Examined:
         return render_all(self.diagnostics, self.sources)
 
     def checked(self) -> CheckedProgram:
-        """Return the program.
-
-        Raises
-        ------
-        ProgramError
-            With all diagnostics, if there are errors.
-        """
+        """The program; raise `ProgramError` with all diagnostics if there are errors."""
         if self.program is None:
             raise ProgramError(self.diagnostics, self.sources)
         return self.program
@@ -150,7 +144,7 @@ def _assemble(
     findings: Findings,
     reach: Reach,
 ) -> Examined:
-    derived = first_places(source.program.heads)
+    derived = first_uses(source.program.heads)
     outputs = notes.of("output") or tuple(derived)
     queries = notes.of("query")
     targets = notes.writes(derived)
@@ -228,7 +222,6 @@ def restricted(program: CheckedProgram, goals: Iterable[str]) -> CheckedProgram:
 
     Examples
     --------
-    >>> from kgreason.language.check.program_checker import load_text
     >>> program = load_text("p(X) :- e(X). q(X) :- e(X), not r(X). r(1).")
     >>> sorted(restricted(program, ["q"]).heads)
     ['q']
@@ -242,7 +235,7 @@ def restricted(program: CheckedProgram, goals: Iterable[str]) -> CheckedProgram:
         if not needed & stratum.predicates:
             continue
         for rule in stratum.rules:  # members of a component depend on each other
-            needed.update(a.predicate for a in (*rule.positives, *rule.negatives))
+            needed.update(a.predicate for a in rule.body)
         strata.append(stratum)
     strata.reverse()
     found = program.wardedness

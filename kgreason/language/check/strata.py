@@ -1,17 +1,20 @@
-"""Stratification: components of predicates as strata of checked rules, and cycles that prevent stratification."""
+"""Stratification: components of predicates as strata of checked rules.
+
+Reports cycles that prevent stratification, and conclusions that later states of an evaluation could invalidate:
+conditions on values that a recursion improves, and equalities that unified nulls change.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kgreason.base.errors import Findings, Span
-from kgreason.language.check.body_order import Draft, Terms, Written, draft
+from kgreason.language.check.affected_positions import invents
+from kgreason.language.check.body_order import OrderedRule, Terms, Written, order_body
 from kgreason.language.check.checked_program import (
-    STRATIFIED,
     Aggregation,
-    Assign,
     CheckedAtom,
     CheckedRule,
     Denial,
@@ -20,7 +23,7 @@ from kgreason.language.check.checked_program import (
     Stratum,
     Unification,
 )
-from kgreason.language.check.expressions import grown, names, variables, walk
+from kgreason.language.check.expressions import grown, names, variables
 from kgreason.language.check.joint_aggregates import check_split, finish, keyed_positions
 from kgreason.language.check.safety import IN_RECURSION, monotonic_name
 from kgreason.language.functions import signature
@@ -39,11 +42,11 @@ from kgreason.language.syntax.syntax_tree import (
     Negation,
     Program,
     Rule,
-    Skolem,
     Unary,
     UnsupportedClause,
     Variable,
 )
+from kgreason.language.vocabulary import STRATIFIED
 
 LONGEST = 500
 """Most atoms, conditions and assignments of one body: evaluation takes them one inside the other."""
@@ -51,13 +54,7 @@ LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Checked facts, rules, equalities and constraints of a program.
-
-    Attributes
-    ----------
-    hidden
-        Arities of internal predicates; their names start with ``#``.
-    """
+    """Checked facts, rules, equalities and constraints; `hidden` are the arities of internal predicates (``#...``)."""
 
     facts: tuple[CheckedAtom, ...]
     strata: tuple[Stratum, ...]
@@ -70,10 +67,7 @@ class Built:
 def read_conditions(program: Program, defined: frozenset[str]) -> Program:
     """Convert body atoms that are function calls, such as ``contains(X, "a")``, to conditions.
 
-    Parameters
-    ----------
-    defined
-        Predicates with facts, rules or annotations: they take precedence over functions of the same name.
+    The predicates `defined` by facts, rules or annotations take precedence over functions of the same name.
     """
 
     def resolved(item: BodyItem) -> BodyItem:
@@ -93,13 +87,7 @@ def read_conditions(program: Program, defined: frozenset[str]) -> Program:
 
 
 def build(program: Program, findings: Findings) -> Built:
-    """Check all facts and rules of a program; the result is complete only if there are no errors.
-
-    Parameters
-    ----------
-    program
-        With the clauses of all its files, as returned by `read_conditions`.
-    """
+    """Check all facts and rules of a result of `read_conditions`; the result is complete only without errors."""
     for clause in program.bodied:
         if len(clause.body) > LONGEST:
             findings.add(
@@ -112,26 +100,19 @@ def build(program: Program, findings: Findings) -> Built:
     written = list(_written(program, findings))
     facts, nulls = _facts(program, len(written), findings)
     written += nulls
-    drafts = [d for w in written if (d := draft(w, findings))]
+    ordered = [d for w in written if (d := order_body(w, findings))]
     edges = _dependencies(written)
     parts = _components(edges, (a.predicate for w in written for a in w.head))
     _report_unstratified(parts, edges, findings)
-    strata, keyed = _strata(drafts, parts, findings)
-    check_split(drafts, facts, keyed, findings)
+    strata, keyed = _strata(ordered, parts, findings)
+    check_split(ordered, facts, keyed, findings)
     rules = {rule.head.predicate: rule for stratum in strata for rule in stratum.rules}
-    found = {
-        k: [d.heads[0].predicate for d in drafts if d.written.kind == k] for k in ("equality", "constraint")
-    }
-    built = Built(
-        facts,
-        strata,
-        keyed,
-        tuple(Unification(p, rules[p]) for p in found["equality"]),
-        tuple(Denial(p, rules[p]) for p in found["constraint"]),
-        {p: len(rules[p].head.terms) for predicates in found.values() for p in predicates},
-    )
-    check_equalities(built.unifications, strata, findings)
-    return built
+    hidden = {r.heads[0].predicate: r.written.kind for r in ordered if r.hidden}
+    unifications = tuple(Unification(p, rules[p]) for p, kind in hidden.items() if kind == "equality")
+    denials = tuple(Denial(p, rules[p]) for p, kind in hidden.items() if kind == "constraint")
+    _check_equalities(unifications, strata, findings)
+    arities = {p: len(rules[p].head.terms) for p in hidden}
+    return Built(facts, strata, keyed, unifications, denials, arities)
 
 
 def _written(program: Program, findings: Findings) -> Iterator[Written]:
@@ -183,17 +164,17 @@ def _facts(
 
 
 def _strata(
-    drafts: Sequence[Draft], parts: Sequence[frozenset[str]], findings: Findings
+    ordered: Sequence[OrderedRule], parts: Sequence[frozenset[str]], findings: Findings
 ) -> tuple[tuple[Stratum, ...], dict[str, Keyed]]:
     number = {predicate: i for i, part in enumerate(parts) for predicate in part}
-    loops = [_loops(rule, number) for rule in drafts]
-    keyed = keyed_positions(drafts, loops, number, findings)
+    loops = [_loops(rule, number) for rule in ordered]
+    keyed = keyed_positions(ordered, loops, number, findings)
     rules: list[list[CheckedRule]] = [[] for _ in parts]
-    for rule, recursive in zip(drafts, loops, strict=True):
+    for rule, recursive in zip(ordered, loops, strict=True):
         aggregation = finish(rule, recursive, keyed, findings)
         for head in rule.heads:
             rules[number[head.predicate]].append(_checked(rule, head, aggregation))
-    check_undone(drafts, number, keyed, findings)
+    _check_improving(ordered, number, keyed, findings)
     strata = (
         Stratum(part, tuple(members), any(a.predicate in part for rule in members for a in rule.positives))
         for part, members in zip(parts, rules, strict=True)
@@ -201,7 +182,7 @@ def _strata(
     return tuple(strata), keyed
 
 
-def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) -> CheckedRule:
+def _checked(rule: OrderedRule, head: CheckedAtom, aggregation: Aggregation | None) -> CheckedRule:
     body = (rule.positives, rule.negatives, rule.before, aggregation, rule.after)
     clause = rule.written.clause
     label = clause.label if isinstance(clause, Bodied) else ""
@@ -210,7 +191,7 @@ def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) ->
     return CheckedRule(head, *body, str(clause), clause.span, rule.inventions, *named)
 
 
-def _loops(rule: Draft, number: Mapping[str, int]) -> bool:
+def _loops(rule: OrderedRule, number: Mapping[str, int]) -> bool:
     """Whether some head of the rule depends on itself through this rule."""
     below = {number.get(atom.predicate) for atom in rule.positives}
     return any(number[head.predicate] in below for head in rule.heads)
@@ -223,7 +204,7 @@ class _Dependency:
     head: str
     body: str
     kind: Literal["positive", "negative", "aggregate"]
-    span: Span
+    span: Span = field(compare=False)
 
     def __str__(self) -> str:
         through = {"positive": "", "negative": " under `not`", "aggregate": " under an aggregate"}
@@ -233,7 +214,11 @@ class _Dependency:
 def _dependencies(rules: Iterable[Written]) -> list[_Dependency]:
     edges = []
     for rule in rules:
-        kind: Literal["positive", "aggregate"] = "aggregate" if _strict(rule) else "positive"
+        aggregates = [
+            i.right for i in rule.body if isinstance(i, Equation) and isinstance(i.right, Aggregate)
+        ]
+        strict = any(a.function in STRATIFIED and a.function not in IN_RECURSION for a in aggregates)
+        kind: Literal["positive", "aggregate"] = "aggregate" if strict else "positive"
         for head in rule.head:
             for item in rule.body:
                 if isinstance(item, Atom):
@@ -241,12 +226,6 @@ def _dependencies(rules: Iterable[Written]) -> list[_Dependency]:
                 elif isinstance(item, Negation):
                     edges.append(_Dependency(head.predicate, item.atom.predicate, "negative", item.span))
     return edges
-
-
-def _strict(rule: Written) -> bool:
-    """Whether the rule has an aggregate without a monotonic form."""
-    aggregates = [i.right for i in rule.body if isinstance(i, Equation) and isinstance(i.right, Aggregate)]
-    return any(a.function in STRATIFIED and a.function not in IN_RECURSION for a in aggregates)
 
 
 def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[frozenset[str]]:
@@ -257,24 +236,26 @@ def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[froz
         if edge.body in below:
             below[edge.head].append(edge.body)
             above[edge.body].append(edge.head)
-    seen: set[str] = set()
-    left = [node for start in below for node in _left(start, below, seen)]
-    seen = set()
-    found = [frozenset(part) for start in reversed(left) if (part := list(_left(start, above, seen)))]
+    visited: set[str] = set()
+    order = [node for start in below for node in _post_order(start, below, visited)]
+    visited = set()
+    found = [
+        frozenset(part) for start in reversed(order) if (part := list(_post_order(start, above, visited)))
+    ]
     return found[::-1]
 
 
-def _left(start: str, following: Mapping[str, Sequence[str]], seen: set[str]) -> Iterator[str]:
-    """Nodes in post-order of a depth-first search; nodes in `seen` are skipped."""
-    work = [(start, iter(following[start]))] if start not in seen else []
-    seen.add(start)
+def _post_order(start: str, following: Mapping[str, Sequence[str]], visited: set[str]) -> Iterator[str]:
+    """Unvisited nodes in post-order of a depth-first search."""
+    work = [(start, iter(following[start]))] if start not in visited else []
+    visited.add(start)
     while work:
         _, rest = work[-1]
-        step = next((n for n in rest if n not in seen), None)
+        step = next((n for n in rest if n not in visited), None)
         if step is None:
             yield work.pop()[0]
         else:
-            seen.add(step)
+            visited.add(step)
             work.append((step, iter(following[step])))
 
 
@@ -283,34 +264,24 @@ def _report_unstratified(
 ) -> None:
     for part in parts:
         inside = [e for e in edges if e.head in part and e.body in part]
-        reported: set[tuple[str, str, str]] = set()
+        reported: set[_Dependency] = set()
         for edge in inside:
-            if edge.kind == "positive" or _edge_key(edge) in reported:
-                continue
-            path = _path(edge.body, edge.head, inside)
-            reported.update(map(_edge_key, (edge, *path)))  # report a cycle with two negations once
-            _report_cycle(edge, path, findings)
-
-
-def _edge_key(edge: _Dependency) -> tuple[str, str, str]:
-    return edge.head, edge.body, edge.kind
+            if edge.kind != "positive" and edge not in reported:
+                path = _path(edge.body, edge.head, inside)
+                reported.update((edge, *path))  # report a cycle with two negations once
+                _report_cycle(edge, path, findings)
 
 
 def _path(start: str, goal: str, edges: Sequence[_Dependency]) -> list[_Dependency]:
     """Shortest path of dependencies; empty if `start` is `goal`."""
-    came: dict[str, _Dependency | None] = {start: None}
+    paths: dict[str, list[_Dependency]] = {start: []}
     queue = [start]
     for node in queue:
         for edge in edges:
-            if edge.head == node and edge.body not in came:
-                came[edge.body] = edge
+            if edge.head == node and edge.body not in paths:
+                paths[edge.body] = [*paths[node], edge]
                 queue.append(edge.body)
-    path: list[_Dependency] = []
-    step = came[goal]
-    while step is not None:
-        path.append(step)
-        step = came[step.head]
-    return path[::-1]
+    return paths[goal]
 
 
 def _report_cycle(edge: _Dependency, path: Sequence[_Dependency], findings: Findings) -> None:
@@ -329,26 +300,16 @@ def _report_cycle(edge: _Dependency, path: Sequence[_Dependency], findings: Find
 
 
 _RISES = {"greatest": 1, "least": -1, "union": 1}
-
-
 _ORDERS = {"<": -1, "<=": -1, ">": 1, ">=": 1}
-
-
 Directions = dict[str, int]
 """Variables whose values change while the recursion runs: 1 for those that rise, -1 for those that fall."""
 
 
-def check_undone(
-    drafts: Sequence[Draft], number: Mapping[str, int], keyed: Mapping[str, Keyed], findings: Findings
+def _check_improving(
+    ordered: Sequence[OrderedRule], number: Mapping[str, int], keyed: Mapping[str, Keyed], findings: Findings
 ) -> None:
-    """Warn of conditions that may hold for an intermediate value only: their conclusions are not retracted.
-
-    Parameters
-    ----------
-    number
-        Stratum of each derived predicate.
-    """
-    for rule in drafts:
+    """Warn of conditions that may hold for an intermediate value only: their conclusions are not retracted."""
+    for rule in ordered:
         strata = {number[head.predicate] for head in rule.heads}
         inside = [a for a in rule.positives if number.get(a.predicate) in strata]
         if not inside:
@@ -366,7 +327,7 @@ def check_undone(
             changing[rule.aggregate.variable] = -1 if name == "mmin" else 1
         for step in rule.steps:
             if isinstance(step, Filter):
-                for node in _undone(step.expression, changing, True):
+                for node in _reversible(step.expression, changing, True):
                     rising = any(changing.get(n) == 1 for n in names(node))
                     _report(f"{node}", node.span, "greatest" if rising else "least", findings)
             elif direction := _direction(step.expression, changing):
@@ -385,14 +346,14 @@ def _report(condition: str, span: Span, keep: str, findings: Findings) -> None:
     )
 
 
-def _undone(node: Expression, changing: Directions, wanted: bool) -> Iterator[Expression]:
-    """Comparisons that are `wanted` to hold and can become false; none if nothing is known of them."""
+def _reversible(node: Expression, changing: Directions, wanted: bool) -> Iterator[Expression]:
+    """Comparisons that are `wanted` to hold (or not to hold) now, and can change; none if nothing is known of them."""
     match node:
         case Unary(operator="!"):
-            yield from _undone(node.operand, changing, not wanted)
+            yield from _reversible(node.operand, changing, not wanted)
         case Binary(operator="&&" | "||"):
-            yield from _undone(node.left, changing, wanted)
-            yield from _undone(node.right, changing, wanted)
+            yield from _reversible(node.left, changing, wanted)
+            yield from _reversible(node.right, changing, wanted)
         case Binary(operator="in" | "!in"):
             if _direction(node.left, changing) or (
                 _direction(node.right, changing) == 1 and (node.operator == "in") is not wanted
@@ -447,7 +408,7 @@ def _product(left: Expression, right: Expression, changing: Directions) -> int |
     return None if any(changing.get(n) for n in names(left) | names(right)) else 0
 
 
-def check_equalities(
+def _check_equalities(
     unifications: Sequence[Unification], strata: Iterable[Stratum], findings: Findings
 ) -> None:
     """Warn of equalities that depend on a negation or a stratified aggregate of predicates that can hold nulls.
@@ -456,7 +417,10 @@ def check_equalities(
     retracted.
     """
     rules = [rule for stratum in strata for rule in stratum.rules] if unifications else []
-    nulls = _with_nulls(rules)
+    nulls = grown(
+        {rule.head.predicate for rule in rules if invents(rule)},
+        lambda found: {r.head.predicate for r in rules if any(a.predicate in found for a in r.positives)},
+    )
     for unification in unifications:
         rule = unification.rule
         for atom, words in _strict_uses(rule, rules):
@@ -474,27 +438,14 @@ def check_equalities(
                 break
 
 
-def _with_nulls(rules: Sequence[CheckedRule]) -> set[str]:
-    """Predicates that depend on a rule that invents nulls."""
-    return grown(
-        {rule.head.predicate for rule in rules if _makes_nulls(rule)},
-        lambda found: {r.head.predicate for r in rules if any(a.predicate in found for a in r.positives)},
-    )
-
-
-def _makes_nulls(rule: CheckedRule) -> bool:
-    made = (s.expression for s in rule.steps if isinstance(s, Assign))
-    return bool(rule.inventions) or any(isinstance(n, Skolem) for e in made for n in walk(e))
-
-
 def _strict_uses(rule: CheckedRule, rules: Sequence[CheckedRule]) -> Iterator[tuple[CheckedAtom, str]]:
     """Atoms under negation or a stratified aggregate on which a rule depends, its own first."""
-    seen: set[str] = set()
+    reached: set[str] = set()
     queue = [rule]
     for current in queue:
         yield from ((atom, "under `not`") for atom in current.negatives)
         if current.aggregation and not current.aggregation.monotonic:
             yield from ((atom, "under an aggregate") for atom in current.positives)
-        needed = {a.predicate for a in current.body} - seen
-        seen |= needed
+        needed = {a.predicate for a in current.body} - reached
+        reached |= needed
         queue += [r for r in rules if r.head.predicate in needed]

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 from kgreason.base.errors import Findings
 from kgreason.language.check.affected_positions import (
@@ -66,8 +65,7 @@ class Warding:
         Why the rule is not warded; empty if it is.
     joined
         Largest number of body atoms joined through harmful variables; 0 if there is no such join. An aggregate over
-        harmful
-        variables counts as one more atom.
+        harmful variables counts as one more atom.
     closed
         Whether harmful variables occur under `not` or in an aggregate.
     aggregates
@@ -86,20 +84,7 @@ class Warding:
 
 
 def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -> Wardedness:
-    """Analyse the nulls of a program.
-
-    Parameters
-    ----------
-    nullable
-        Positions of inputs that may hold nulls.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> found = load_text("manager(X, Y) :- employee(X). employee(Y) :- manager(X, Y).").wardedness
-    >>> found.fragment, sorted(found.affected), found.warded
-    ('linear', [('employee', 0), ('manager', 0), ('manager', 1)], True)
-    """
+    """Analyse the nulls of a program; `nullable` are the positions of inputs that may hold nulls."""
     rules = [r for s in strata for r in s.rules]
     if not nullable and not any(map(invents, rules)):
         return Wardedness()
@@ -249,26 +234,23 @@ def endless(rules: Sequence[Written], affected: Affected) -> bool:
                     if flow.invented:
                         makes.add((source, place))
 
-    def next_places(reached: set[Position]) -> set[Position]:
-        return set[Position]().union(*(flows.get(place, ()) for place in reached))
+    def following(reached: set[Position]) -> set[Position]:
+        return set[Position]().union(*(flows.get(position, ()) for position in reached))
 
-    return any(source in grown({place}, next_places) for source, place in makes)
+    return any(source in grown({position}, following) for source, position in makes)
 
 
 @dataclass(frozen=True, slots=True)
 class WardedReport:
-    """Fragment of a program, its affected positions, and the variables of each rule.
+    """Fragment of a program, its affected positions, and the variables of each rule, in text order.
 
     Attributes
     ----------
     ends
-        Whether the chase terminates by itself, whether or not the program is warded (it is weakly acyclic).
+        Whether the chase terminates by itself, i.e. the program is weakly acyclic; it may be warded or not.
     positions
         Positions that can hold nulls, sorted, 0-based here and counted from 1 in the text; each with the rule that
-        makes it
-        affected, `None` for an input.
-    rules
-        In text order.
+        makes it affected, `None` for an input.
     """
 
     wardedness: Wardedness
@@ -325,7 +307,7 @@ def explain(program: CheckedProgram) -> WardedReport:
     nullable = nullable_inputs((*program.binds, *program.queries_bound), program.arities)
     rules, affected, wardings = _warded(program.rules, nullable)
     positions = {
-        place: rule.first if rule else None for place, rule in sorted(affected.items(), key=itemgetter(0))
+        position: rule.first if (rule := affected[position]) else None for position in sorted(affected)
     }
     wardings.sort(key=lambda w: w.rule.number)
     return WardedReport(program.wardedness, not endless(rules, affected), positions, tuple(wardings))

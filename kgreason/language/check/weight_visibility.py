@@ -37,14 +37,7 @@ class Use(IntEnum):
 class WeightUse:
     """Use of the weights of one edge predicate.
 
-    Attributes
-    ----------
-    use
-        Visibility of the weights.
-    constants
-        Constants that single weights are compared with, ascending.
-    bounds
-        Constants that sums and maxima of weights are compared with, ascending.
+    Single weights are compared with the `constants`, sums and maxima of weights with the `bounds`; both ascend.
     """
 
     use: Use
@@ -53,7 +46,7 @@ class WeightUse:
 
 
 def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
-    """Determine the use of the weights of each edge predicate of arity 3.
+    """Use of the weights of each edge predicate of arity 3.
 
     Examples
     --------
@@ -171,9 +164,7 @@ def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> 
     outcome: set[str] = set()
     for stratum in program.strata:
         moved = growing | stratum.predicates
-        keyed = any(
-            p in program.keyed for p in stratum.predicates
-        )  # a value replaced by a better one is no longer derived
+        keyed = any(p in program.keyed for p in stratum.predicates)  # a replaced value is no longer derived
         if not keyed and all(_grows(rule, added, moved) for rule in stratum.rules):
             if any(
                 _adds(r, added) or any(a.predicate in growing for a in r.positives) for r in stratum.rules

@@ -80,8 +80,7 @@ def _hint(tokens: list[Token], position: int) -> str | None:
     before = tokens[position - 1] if position else None
     if before is not None and before.type == "STRING" and before.line != before.end_line:
         return f'the string that begins in line {before.line} may lack its closing `"`'
-    foreign = _foreign(tokens, position)
-    if foreign is not None:
+    if foreign := _foreign(tokens, position):
         return foreign
     if "LEFT" in token.type or (token.type == "ARROW" and any(t.type == "ARROW" for t in tokens[:position])):
         return "the clause above may lack its final `.`"
@@ -112,9 +111,8 @@ def _foreign(tokens: list[Token], position: int) -> str | None:
     """Suggest the equivalent of notation from other languages."""
     token = tokens[position]
     before = tokens[position - 1] if position else None
-    after = tokens[position + 1] if position + 1 < len(tokens) else None
     in_body = any(t.type == "ARROW" for t in tokens[:position])
-    if after is not None and (token.type, after.type) == ("TIMES", "DIVIDED"):
+    if [t.type for t in tokens[position : position + 2]] == ["TIMES", "DIVIDED"]:
         return "a comment begins with `%` and ends with its line"
     if before is None:
         return None

@@ -18,6 +18,7 @@ from lark import Lark, Token, Transformer
 from kgreason.base import caches
 from kgreason.base.errors import Diagnostic, Span
 from kgreason.base.resources import resource
+from kgreason.language.functions import BUILT_IN
 from kgreason.language.syntax.syntax_tree import (
     Aggregate,
     Annotation,
@@ -43,7 +44,7 @@ from kgreason.language.syntax.syntax_tree import (
     Variable,
 )
 from kgreason.language.values import Null
-from kgreason.language.vocabulary import AGGREGATES, FUNCTIONS, meant, suggest
+from kgreason.language.vocabulary import AGGREGATES, meant, suggest
 
 GREATEST = 2**63 - 1
 LONGEST = 1_000_000  # characters that parameters may add to a string: expansion can be exponential
@@ -77,18 +78,10 @@ class Builder(Transformer[Token, list[Clause]]):
         self.begin("<text>", "", {})
 
     def begin(self, file: str, text: str, parameters: Mapping[str, Constant]) -> None:
-        """Start a file.
-
-        Parameters
-        ----------
-        file, text
-            Source, for spans and the text of unsupported expressions.
-        parameters
-            Values of ``${name}``.
-        """
+        """Start a file; the parameters are values of ``${name}``."""
         self.file, self.text, self.parameters = file, text, parameters
         self.found: list[Diagnostic] = []
-        self._seen: set[Diagnostic] = set()
+        self._reported: set[Diagnostic] = set()
         self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
         self.unread = False  # whether a skipped clause may hold predicates
         self.next_clause()
@@ -102,7 +95,7 @@ class Builder(Transformer[Token, list[Clause]]):
     def only(self, found: list[Diagnostic]) -> None:
         """Discard all diagnostics but these."""
         self.found = list(found)
-        self._seen = set(found)
+        self._reported = set(found)
 
     def end_clause(self) -> None:
         """Report errors that can be decided only at the end of a clause."""
@@ -123,8 +116,8 @@ class Builder(Transformer[Token, list[Clause]]):
         self, code: str, message: str, span: Span, note: str | None = None, hint: str | None = None
     ) -> None:
         finding = Diagnostic(code, message, span, note, hint)
-        if finding not in self._seen:  # a string may have the same error a million times
-            self._seen.add(finding)
+        if finding not in self._reported:  # a string may have the same error a million times
+            self._reported.add(finding)
             self.found.append(finding)
 
     # Numbers and booleans
@@ -163,9 +156,7 @@ class Builder(Transformer[Token, list[Clause]]):
         span = self._span(token, token)
         value = float(token.rstrip("fF"))
         if math.isinf(value):
-            self._report(
-                "E005", f"the double {str(token)[:40]} is too large", span, note="doubles end near 1.8e308"
-            )
+            self._report("E005", f"the double {token[:40]} is too large", span, "doubles end near 1.8e308")
             value = 0.0
         return Constant(value, span=span)
 
@@ -429,7 +420,7 @@ class Builder(Transformer[Token, list[Clause]]):
             return self._older_form(call)
         if len(plain) == len(call.arguments) <= 1:
             return Aggregate(call.function, plain[0] if plain else None, None, span=call.span)
-        if len(plain) == len(call.arguments) == 3 or (len(plain) == 2 and call.function not in FUNCTIONS):
+        if len(plain) == len(call.arguments) == 3 or (len(plain) == 2 and call.function not in BUILT_IN):
             return self._older_form(call)
         return None
 
@@ -440,14 +431,14 @@ class Builder(Transformer[Token, list[Clause]]):
         if len(lists) < 2 and _counts(call):
             argument, lists = None, call.arguments
         names: list[tuple[Variable, ...]] = []
-        for given in lists:
-            if not isinstance(given, Collection) or given.kind != "list":
+        for listed in lists:
+            if not isinstance(listed, Collection) or listed.kind != "list":
                 return None
-            names.append(tuple(e for e in given.elements if isinstance(e, Variable)))
-            if len(names[-1]) < len(given.elements):
+            names.append(tuple(e for e in listed.elements if isinstance(e, Variable)))
+            if len(names[-1]) < len(listed.elements):
                 return None
-        told = names[1] if len(names) == 2 else None
-        return Aggregate(call.function, argument, told, groups=names[0], span=call.span)
+        contributors = names[1] if len(names) == 2 else None
+        return Aggregate(call.function, argument, contributors, groups=names[0], span=call.span)
 
     def contributors(self, children: list[Token]) -> _Contributors:
         less, *names, greater = children
@@ -455,8 +446,8 @@ class Builder(Transformer[Token, list[Clause]]):
 
     def binary(self, children: list[Any]) -> Binary:
         left, operator, right = children
-        shown = {"NOT_IN": "!in"}.get(operator.type, str(operator))
-        return Binary("!=" if shown == "<>" else shown, left, right, span=self._span(left, right))
+        name = "!in" if operator.type == "NOT_IN" else "!=" if operator == "<>" else str(operator)
+        return Binary(name, left, right, span=self._span(left, right))
 
     def equals(self, children: list[Any]) -> Binary:
         left, right = children
