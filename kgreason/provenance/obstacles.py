@@ -1,8 +1,8 @@
 """Obstacles of a rule: the first failing body item, in the match that satisfies most of the body.
 
-Items are matched in textual order, except that unbound ones are postponed: conditions until their variables
-are bound, atoms until they share a variable with the preceding items or the goal. Steps that fail with an
-evaluation error are postponed, too: an evaluation executes them only for bindings of the whole body.
+Items are matched in textual order, except that unbound ones are postponed: conditions until their variables are bound,
+atoms until they share a variable with the preceding items or the goal. Steps that fail with an evaluation error are
+postponed, too: an evaluation executes them only for bindings of the whole body.
 """
 
 from __future__ import annotations
@@ -26,14 +26,9 @@ from kgreason.provenance.equalities import differences
 from kgreason.provenance.proof_search import Search
 from kgreason.provenance.proof_tree import EQUAL, Proof, Reason, atom_text, bound, note, shown, step_text
 
-MOST = 50_000
-"""Facts tried for one rule; what got furthest by then is told."""
-
-SHOWN = 3
-"""Facts told of the step that gives a fact which should not hold."""
-
-COUNTED = 20
-"""Contributions told of an aggregate that falls short."""
+MOST = 50_000  # facts tried for one rule; then the match that satisfies most of the body is reported
+SHOWN = 3  # facts named for the last step of a proof that contradicts a negated atom
+COUNTED = 20  # contributions listed for an aggregate that falls short
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +37,6 @@ class Obstacle:
 
     Attributes
     ----------
-    reason
-        Reason for display.
     near
         Satisfied fraction of the body; 1 for all of it, negative if the head cannot match the goal.
     missing
@@ -138,42 +131,40 @@ class Obstacles:
         tried = 0
         waiting: list[tuple[Batch, tuple[int, ...], dict[int, str]]] = [(Batch.of(start), (), {})]
         while waiting and tried < MOST:
-            batch, met, undone = waiting.pop()
-            number = self._next(batch.columns, {*met, *undone})
+            batch, met, failed = waiting.pop()
+            number = self._next(batch.columns, {*met, *failed})
             if number is None:
-                self._end(batch.binding(0), met, undone)
+                self._end(batch.binding(0), met, failed)
                 continue
             try:
                 after, fails = self._passed(self.items[number], batch)
             except EvaluationError as error:  # the error is in some match: bisect
                 if batch.size == 1:
-                    waiting.append((batch, met, {**undone, number: error.message}))
+                    waiting.append((batch, met, {**failed, number: error.message}))
                 else:
                     halves = np.array_split(np.arange(batch.size), 2)
-                    waiting += [(batch.taken(rows), met, undone) for rows in reversed(halves)]
+                    waiting += [(batch.taken(rows), met, failed) for rows in reversed(halves)]
                 continue
             tried += max(1, after.size)
             if fails.any() and len(met) >= self.best[0]:
                 self._fail(self.items[number], batch.taken(fails), met)
-            waiting += [(piece, (*met, number), undone) for piece in reversed(after.pieces())]
+            waiting += [(part, (*met, number), failed) for part in reversed(after.split())]
 
-    def _end(self, binding: Binding, met: tuple[int, ...], undone: Mapping[int, str]) -> None:
+    def _end(self, binding: Binding, met: tuple[int, ...], failed: Mapping[int, str]) -> None:
         """Record a match of all items, except for those with evaluation errors."""
-        if undone:
-            number, message = next(iter(undone.items()))
+        if failed:
+            number, message = next(iter(failed.items()))
             self._set((len(met), -math.inf), binding, met, "condition", str(self.items[number].part), message)
         else:
             self._set((len(met), math.inf), binding, met, "head", *self._complete())
 
     def _next(self, bound: Mapping[str, object], done: set[int]) -> int | None:
         """The next item that is ready; logs of nulls come last."""
-        left = [i for i in range(len(self.items)) if i not in done]
-        shown = [i for i in left if not self.items[i].hidden]
-        for some in (shown, left):
-            ready = next((i for i in some if self.items[i].ready(bound)), None)
-            ready = ready if ready is not None else next((i for i in some if self.items[i].positive), None)
-            if ready is not None:
-                return ready
+        rest = [i for i in range(len(self.items)) if i not in done]
+        for some in ([i for i in rest if not self.items[i].hidden], rest):
+            ready = [i for i in some if self.items[i].ready(bound)]
+            for i in ready or [i for i in some if self.items[i].positive]:
+                return i
         return None
 
     def _passed(self, item: _Item, batch: Batch) -> tuple[Batch, Mask]:
@@ -268,10 +259,8 @@ class Obstacles:
         """Check the conditions on an aggregate, and its value."""
         what = f"{aggregation.variable} = {written(matcher.rule.rule)} = {source(group.total)}"
         reached = f"{what} from {group.size:,} contribution{'s' * (group.size != 1)}"
-        met = [
-            f"{bound(part.contributor)}: {source(part.value)}".removeprefix(": ")
-            for part in group.parts[:COUNTED]
-        ]
+        shown = group.parts[:COUNTED]
+        met = [f"{bound(p.contributor)}: {source(p.value)}".removeprefix(": ") for p in shown]
         binding, depth = group.binding, len(self.items) + 1
         for step in matcher.body.after:
             if not set(variables(step.expression)) <= binding.keys():
@@ -309,8 +298,8 @@ class Obstacles:
         texts = [atom_text(part, known) for part in parts if isinstance(part, CheckedAtom)]
         texts += [text for text in met if isinstance(text, str)]
         near = min(rank[0] / max(len(self.items) + bool(self.matcher.body.aggregation), 1), 1.0)
-        told, seen = tuple(dict.fromkeys(texts)), named(self.matcher, binding)
-        reason = Reason(note(self.matcher.rule.rule), kind, unmet, words, seen, told)
+        rule, values = note(self.matcher.rule.rule), named(self.matcher, binding)
+        reason = Reason(rule, kind, unmet, words, values, tuple(dict.fromkeys(texts)))
         self.found = Obstacle(reason, near, missing, unlike)
 
 

@@ -17,14 +17,9 @@ from kgreason.provenance.proof_tree import (
     bound,
 )
 
-DEPTH = 30
-"""Levels shown where nothing else is said."""
-
-CONTRIBUTIONS = 20
-"""Contributions of one aggregate that are shown."""
-
-COLUMN = 76
-"""Reasons stand in one column, unless the facts before them are wider than this."""
+DEPTH = 30  # levels shown by default
+CONTRIBUTIONS = 20  # contributions of one aggregate that are shown
+COLUMN = 76  # reasons are aligned in one column, except after facts that are wider than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ class _Tree:
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
-        self.seen: set[int] = set()
+        self.shown: set[int] = set()
         self.rules: set[int] = set()
         self.deeper = 0
 
@@ -106,9 +101,9 @@ class _Tree:
 
     def _reason(self, proof: Proof, level: int) -> str:
         later = f" (in the end {source(proof.final)})" if proof.final is not None else ""
-        if proof.rule is None and not any(True for _ in proof.below):
+        if proof.rule is None and not any(proof.below):
             return proof.source or ("given" if not proof.notes else "; ".join(proof.notes))
-        if id(proof) in self.seen:
+        if id(proof) in self.shown:
             return f"(see above){later}"
         if proof.rule is None:
             return (proof.source or "; ".join(proof.notes) or "given") + later
@@ -131,8 +126,8 @@ class _Tree:
             word = "counts" if node.kind == "aggregate" else "holds"
             met = [f"{word}: {text}" for text in node.met[:CONTRIBUTIONS]]
             more = len(node.met) - len(met)
-            told = node.words.removeprefix("there is no ").startswith(node.unmet)
-            unmet = "" if told or node.kind == "atom" else f"{node.unmet}: "
+            repeated = node.words.removeprefix("there is no ").startswith(node.unmet)
+            unmet = "" if repeated or node.kind == "atom" else f"{node.unmet}: "
             fails = _Failing(f"fails: {unmet}{node.words}", node.deeper)
             return [*met, *([f"... and {more:,} more"] if more else []), fails]
         if isinstance(node, _Failing):
@@ -145,12 +140,12 @@ class _Tree:
             shown: list[Node] = list(node.contributions[:CONTRIBUTIONS])
             more = node.size - len(shown)
             return [*shown, f"... and {more:,} more"] if more else shown
-        if id(node) in self.seen or not (node.rule or any(True for _ in node.below)):
+        if id(node) in self.shown or not (node.rule or any(node.below)):
             return []
         if level >= self.depth:
             self.deeper += 1
             return []
-        self.seen.add(id(node))
+        self.shown.add(id(node))
         absent = [f"not {text}" for text in node.absent]
         total = [node.total] if node.total else []
         notes = node.notes if node.rule else ()
