@@ -77,7 +77,6 @@ def documentation(settings: type) -> Mapping[str, str]:
 
 @cache
 def _docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Docstrings of fields by class, for one module."""
     tree = ast.parse(Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8"))
     found: dict[str, dict[str, str]] = {}
     for each in (node for node in tree.body if isinstance(node, ast.ClassDef)):

@@ -64,7 +64,6 @@ class _Chunk:
 
 
 def _lay_out(words: list[Word]) -> list[str]:
-    """Lines of a clause, starting with the annotations before it."""
     lines: list[str] = []
     for part in _parts(words):
         _Writer(lines, part).write()
@@ -72,7 +71,6 @@ def _lay_out(words: list[Word]) -> list[str]:
 
 
 def _parts(words: list[Word]) -> Iterator[list[Word]]:
-    """Split off the annotations before a head."""
     start = depth = 0
     for i, word in enumerate(words):
         depth += (word.type in _OPENING) - (word.type in _CLOSING)
@@ -216,7 +214,6 @@ def format_text(text: str, file: str = "<text>") -> str:
 
 
 def _words_and_notes(text: str) -> Iterator[Word | Note]:
-    """Tokens and comments of a text in order."""
     end = 0
     for token in grammar()[0].lex(text):
         start = token.start_pos or 0
@@ -237,7 +234,6 @@ def _comments(text: str, start: int, end: int) -> Iterator[Note]:
 
 
 def _between(notes: Iterable[Note], lines: list[str]) -> None:
-    """Write the comments between two clauses."""
     for note in notes:
         if lines and not note.newlines:
             lines[-1] += f"  {note.text}"
@@ -262,7 +258,6 @@ def _behind(words: list[Word], following: list[Word | Note]) -> list[Note]:
 
 
 def _is_fact(words: list[Word]) -> bool:
-    """Whether a clause has neither annotation nor body, judged by its words."""
     return words[0].type == "NAME" and not any(w.type in ("ARROW", "LEFT_ARROW") for w in words)
 
 

@@ -257,6 +257,5 @@ def exception_text(error: BaseException) -> str:
 
 
 def _line(error: BaseException, file: str) -> int | None:
-    """Line of a file at which an exception last passed through it."""
     frames = traceback.extract_tb(error.__traceback__)
     return next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)

@@ -38,7 +38,6 @@ def terminals() -> dict[str, str]:
 
 
 def _string(_: Any, match: re.Match[str]) -> Iterator[Found]:
-    """Split a string into plain text, escapes and parameters."""
     text, start, done = match.group(), match.start(), 1
     yield start, String.Double, text[0]
     for inner in _INSIDE.finditer(text, 1, len(text) - 1):
@@ -51,7 +50,6 @@ def _string(_: Any, match: re.Match[str]) -> Iterator[Found]:
 
 
 def _rules() -> list[Rule]:
-    """Patterns in order of precedence."""
     t = terminals()
     calls = r"(?=[ \t\r\n]*\()"
     aggregate, function = (rf"(?:{'|'.join(sorted(known))})\b{calls}" for known in (AGGREGATES, BUILT_IN))

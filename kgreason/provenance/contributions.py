@@ -91,7 +91,6 @@ class _Sorter:
             self.order = -self.order
 
     def _ordered(self) -> Codes | np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Numbers ordered like the values."""
         if self.kind is Kind.DOUBLE:
             return np.ascontiguousarray(self.codes).view(np.float64)
         if self.kind in (Kind.INT, Kind.BOOL, Kind.DATE):
@@ -171,7 +170,6 @@ class _Sorter:
 
 
 def _changes(rows: Codes) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Mask of the rows that differ from the preceding row."""
     changes = np.zeros(len(rows), dtype=np.bool_)
     changes[:1] = True
     changes[1:] = (rows[1:] != rows[:-1]).any(axis=1)

@@ -26,7 +26,6 @@ from kgreason.language.syntax.syntax_tree import (
     Constant,
     Expression,
     Fact,
-    Unary,
     Variable,
 )
 from kgreason.language.values import Null, Value, identity, source
@@ -148,30 +147,29 @@ def explain_fact(
     'there is no e(3,1)'
     """
     text = goal.strip().removesuffix(".") if isinstance(goal, str) else str(goal)
-    atom = read_goal(goal) if isinstance(goal, str) else goal
-    check_goal(atom, program, facts, text)
-    values = constants(atom, text)
+    atom = _read_goal(goal) if isinstance(goal, str) else goal
+    _check_goal(atom, program, facts, text)
+    values = _constants(atom, text)
     runs = Runs(program, facts, atom.predicate, limits)
     found = runs.trace(runs.last, [atom.predicate])
-    notes = [*names_meant(atom, found), *runs.violations()]
+    notes = [*_names_meant(atom, found), *runs.violations()]
     for i, value in enumerate(values):
         values[i] = None if value is None else runs.became(value, runs.last)
         if value is not None and values[i] != value:
             notes.append(f"{source(value)} has become {source(values[i] or value)}")
-    wanted = cells(atom, values, found, text)
+    wanted = _cells(atom, values, found, text)
     ids = _fitting(atom, wanted, found)
     lookup = _sources(program, sources)
     equations = Equations(runs, lambda trace, equations: Search(trace, lookup, equations))
     search = Search(found, lookup, equations)
     if not len(ids):
-        notes += types_meant(atom, values, found)
+        notes += _types_meant(atom, values, found)
         return Explanation(text, (), 0, why_not(atom, text, values, wanted, search), tuple(notes))
     proofs = search.prove([(atom.predicate, int(n)) for n in ids[:most]])
     return Explanation(text, tuple(proofs), len(ids) - len(proofs), None, tuple(notes))
 
 
 def _fitting(goal: Atom, wanted: list[int | None], found: Trace) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Numbers of the results that fit the goal, by height; a repeated variable requires equal values."""
     known = found.known.get(goal.predicate)
     if known is None:
         return np.empty(0, dtype=np.int64)
@@ -186,7 +184,6 @@ def _fitting(goal: Atom, wanted: list[int | None], found: Trace) -> np.ndarray[A
 
 
 def _sources(program: CheckedProgram, lookup: Lookup | None) -> Lookup:
-    """Location of a given fact: in the rule file, or else from `lookup`."""
     written: dict[object, str] = {}
     for fact in program.facts:
         values = tuple(identity(_number(getattr(t, "value", ""))) for t in fact.terms)
@@ -207,7 +204,7 @@ def _number(value: Value) -> Value:
 FORM = 'write one atom, for instance control("a","b"), or control("a",X) for all that fit'
 
 
-def read_goal(text: str) -> Atom:
+def _read_goal(text: str) -> Atom:
     """Parse a goal: one atom, with or without a full stop; raise `ProgramError` if it is none."""
     text = text.strip()
     plain, nulls = _without_nulls(text)
@@ -225,7 +222,6 @@ def read_goal(text: str) -> Atom:
 
 
 def _hinted(error: ProgramError, text: str) -> ProgramError:
-    """Add the hint that a name in a goal may need quotes."""
     hint = 'a name with signs or blanks in it needs quotes, as in control("a","b & c")'
     return ProgramError(tuple(replace(d, hint=d.hint or hint) for d in error.diagnostics), text)
 
@@ -252,8 +248,7 @@ def _with_nulls(node: Expression, nulls: Mapping[str, Null]) -> Expression:
     return node
 
 
-def types_meant(goal: Atom, values: Sequence[Value | None], found: Trace) -> list[str]:
-    """Notes on constants whose type differs from all values of their column, for columns of kind ANY."""
+def _types_meant(goal: Atom, values: Sequence[Value | None], found: Trace) -> list[str]:
     result = []
     for i, value in enumerate(values):
         kind = None if value is None else _kind(goal.predicate, i, found)
@@ -270,8 +265,7 @@ def types_meant(goal: Atom, values: Sequence[Value | None], found: Trace) -> lis
     return result
 
 
-def names_meant(goal: Atom, found: Trace) -> list[str]:
-    """Notes on variables whose names are values of their column."""
+def _names_meant(goal: Atom, found: Trace) -> list[str]:
     known = found.known.get(goal.predicate)
     meant: dict[str, None] = {}
     for i, argument in enumerate(goal.arguments):
@@ -283,7 +277,7 @@ def names_meant(goal: Atom, found: Trace) -> list[str]:
     return [f'{name} is a variable here, which fits any value; write "{name}" for the name' for name in meant]
 
 
-def check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) -> None:
+def _check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) -> None:
     """Raise `ProgramError` for an unknown predicate or a wrong number of arguments, with a hint."""
     arities = {p: t.arity for p, t in facts.tables.items()} | dict(program.arities)
     arity = arities.get(goal.predicate)
@@ -291,19 +285,19 @@ def check_goal(goal: Atom, program: CheckedProgram, facts: Facts, text: str) -> 
         known = [p for p in arities if not p.startswith("#")]
         near = suggest(goal.predicate, known)
         hint = f"did you mean {near}?" if near else f"they know {', '.join(sorted(known))}"
-        raise _bad("E522", f"the rules know no predicate {goal.predicate}", goal.span, text, hint=hint)
+        raise _error("E522", f"the rules know no predicate {goal.predicate}", goal.span, text, hint=hint)
     if arity != goal.arity:
         message = f"{goal.predicate} has {plural(arity)}, not {goal.arity}"
         arguments = ",".join(f"X{i + 1}" for i in range(arity))
         shape = f"{goal.predicate}({arguments})" if arity else goal.predicate
         note = "a predicate has one arity"
-        raise _bad("E523", message, goal.span, text, note, f"write {shape}; variables stand for any value")
+        raise _error("E523", message, goal.span, text, note, f"write {shape}; variables stand for any value")
 
 
 IMPOSSIBLE = -(2**63)  # code of a number that a column cannot hold
 
 
-def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -> list[int | None]:
+def _cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -> list[int | None]:
     """Codes of the constants of a goal in the columns of its predicate, `None` for variables.
 
     Raises
@@ -327,7 +321,7 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
             if not _holds(found, null):
                 message = f"{null} occurs nowhere in the data and in what is derived"
                 note = "nulls have the numbers that kgreason reason prints for the same rules and data"
-                raise _bad("E525", message, argument.span, text, note)
+                raise _error("E525", message, argument.span, text, note)
         doubles = (goal.predicate, i) in found.doubles
         cell = None if kind is None else encode(value, kind, found.symbols, doubles)
         number = kind is Kind.INT and isinstance(value, float)
@@ -338,23 +332,23 @@ def cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) -
 
 
 def _holds(found: Trace, null: Null) -> bool:
-    """Whether a null occurs, possibly only within lists and sets."""
     symbols = found.symbols
     return symbols.known(null) or any(null in nulls_in(v) for v in symbols.values(range(len(symbols))))
 
 
-def constants(goal: Atom, text: str) -> list[Value | None]:
+def _constants(goal: Atom, text: str) -> list[Value | None]:
     """Values of the arguments of a goal, `None` for variables; raise `ProgramError` for an expression."""
     return [None if isinstance(a, Variable) else _value(a, text) for a in goal.arguments]
 
 
-def _misfit(predicate: str, place: int, kind: Kind, value: Value, span: Span, text: str) -> ProgramError:
-    message = f"argument {place + 1} of {predicate} is {NAMES[kind]}, and {source(value)} is not"
-    return _bad("E524", message, span, text, "an argument of a predicate has one type", _written(value, kind))
+def _misfit(predicate: str, position: int, kind: Kind, value: Value, span: Span, text: str) -> ProgramError:
+    message = f"argument {position + 1} of {predicate} is {NAMES[kind]}, and {source(value)} is not"
+    return _error(
+        "E524", message, span, text, "an argument of a predicate has one type", _written(value, kind)
+    )
 
 
 def _written(value: Value, kind: Kind) -> str | None:
-    """Hint to write the value with the type of the column, if possible."""
     if kind is Kind.STRING:
         return f'write "{value}"'
     number = r"-?[0-9]+" if kind is Kind.INT else r"-?[0-9]+(\.[0-9]+)?"
@@ -362,25 +356,20 @@ def _written(value: Value, kind: Kind) -> str | None:
     return f"write {value}" if numbers else None
 
 
-def _kind(predicate: str, place: int, found: Trace) -> Kind | None:
+def _kind(predicate: str, position: int, found: Trace) -> Kind | None:
     """Kind of all values in a column except nulls; `None` if there is no common kind."""
     known = found.known.get(predicate)
     if known is None or not len(known):
         return None
-    if known.kinds[place] is not Kind.ANY:
-        return known.kinds[place]
-    values = found.symbols.values(np.unique(known.rows[:, place]).tolist())
-    kinds = {kind_of(value) for value in values} - {Kind.ANY}
-    return join_all(list(kinds))
+    if known.kinds[position] is not Kind.ANY:
+        return known.kinds[position]
+    values = found.symbols.values(np.unique(known.rows[:, position]).tolist())
+    return join_all(list({kind_of(value) for value in values} - {Kind.ANY}))
 
 
 def _value(node: Expression, text: str) -> Value:
     if isinstance(node, Constant):
         return node.value
-    if isinstance(node, Unary) and node.operator == "-" and isinstance(node.operand, Constant):
-        value = node.operand.value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return -value
     if isinstance(node, Collection):
         values = [_value(e, text) for e in node.elements]
         return tuple(values) if node.kind == "list" else frozenset(values)
@@ -391,17 +380,17 @@ def _value(node: Expression, text: str) -> Value:
     if named and span.file == "<goal>" and span.line == span.end_line:
         name = text.split("\n")[span.line - 1][span.column - 1 : span.end_column - 1]
         hint = f'write "{name}" for a name'
-    raise _bad("E521", f"{node} is {what}", span, text, "a fact holds values", hint)
+    raise _error("E521", f"{node} is {what}", span, text, "a fact holds values", hint)
 
 
 def _unknown(value: str, node: Expression, found: Trace, text: str) -> ProgramError:
     values = found.symbols.values(range(len(found.symbols)))
-    near = nearest(value, (v for v in values if isinstance(v, str)))
+    near = _nearest(value, (v for v in values if isinstance(v, str)))
     hint = f'did you mean "{near}"?' if near is not None else "names must be written exactly as in the data"
-    return _bad("E525", f'"{value}" occurs nowhere in the data', node.span, text, hint=hint)
+    return _error("E525", f'"{value}" occurs nowhere in the data', node.span, text, hint=hint)
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def _nearest(word: str, known: Iterable[str]) -> str | None:
     """Most similar known string: the first that differs only in case or blanks, else one of similar length."""
     known = list(known)
     folded = word.casefold().strip()
@@ -417,7 +406,7 @@ def _shared(a: str, b: str) -> int:
     return len(set(a) & set(b)) + max(0, len(b) - len(set(b)))
 
 
-def _bad(
+def _error(
     code: str, message: str, span: Span, text: str, note: str | None = None, hint: str | None = None
 ) -> ProgramError:
     return ProgramError((Diagnostic(code, message, span, note, hint),), text)

@@ -69,6 +69,11 @@ class Known:
         self.kinds, self.rows, self.heights, self.final = kinds, rows, heights, final
         self._indexes: dict[tuple[int, ...], tuple[npt.NDArray[np.uint64], Ids]] = {}
 
+    @classmethod
+    def given(cls, table: Table) -> Known:
+        """Given facts, of height 0."""
+        return cls(table.kinds, table.matrix(), np.zeros(table.length, dtype=np.int64))
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -153,6 +158,10 @@ class Types:
             rows[:, i] = symbols.doubled(rows[:, i])
         return rows
 
+    def coded(self, predicate: str, table: Table, kinds: Sequence[Kind], symbols: Symbols) -> Codes:
+        """Rows of a table of a predicate, coded by `kinds`."""
+        return self.doubled(predicate, kinds, table.converted(kinds, symbols).matrix(), symbols)
+
     def table(self, predicate: str) -> Table | None:
         """Empty table of a predicate; `None` if it cannot have facts."""
         kinds = self.kinds.get(predicate)
@@ -214,22 +223,22 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
         logs.append(replace(source, head=head))
 
     inner = replace(rule, aggregation=None, after=(), inventions=())
-    before = tuple(rule.before)
+    before: list[Step] = []
     for step in rule.before:
-        if isinstance(step, Assign) and has_skolem(step.expression):
+        if not has_skolem(step.expression):
+            before.append(step)
+        elif isinstance(step, Assign):
             log([*variables(step.expression), step.variable], inner)
-            before = tuple(s for s in before if s is not step)
-        elif has_skolem(step.expression):
-            read = _lifted(step, lambda names, assign: log(names, _early(inner, assign)))
-            before = tuple(read if s is step else s for s in before)
-    after = tuple(rule.after)
+        else:
+            before.append(_lifted(step, lambda names, assign: log(names, _early(inner, assign))))
+    after: list[Step] = []
     total = rule.aggregation.variable if rule.aggregation else None
     for step in rule.after:
-        if not has_skolem(step.expression) or total in variables(step.expression):
-            continue
-        if isinstance(step, Assign):
-            log([*variables(step.expression), step.variable], replace(rule, inventions=()))
-            after = tuple(s for s in after if s is not step)
+        used = variables(step.expression)
+        if isinstance(step, Assign) and has_skolem(step.expression) and total not in used:
+            log([*used, step.variable], replace(rule, inventions=()))
+        else:
+            after.append(step)
     if rule.inventions:
         frontier = [name for invention in rule.inventions for name in invention.frontier]
         log([*frontier, *(invention.variable for invention in rule.inventions)], rule)
@@ -238,9 +247,13 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
         made = [name for entry in logs for name in entry.head.variables if name in rule.head.variables]
         group = dict.fromkeys((*aggregation.group, *(n for n in made if n != aggregation.variable)))
         aggregation = replace(aggregation, group=tuple(group))
-    positives = (*rule.positives, *(entry.head for entry in logs))
     body = replace(
-        rule, positives=positives, before=before, after=after, inventions=(), aggregation=aggregation
+        rule,
+        positives=(*rule.positives, *(entry.head for entry in logs)),
+        before=tuple(before),
+        after=tuple(after),
+        inventions=(),
+        aggregation=aggregation,
     )
     return logs, body
 

@@ -53,8 +53,6 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """Body item with the variables that it requires."""
-
     part: CheckedAtom | Step
     negated: bool = False
     needs: frozenset[str] = frozenset()
@@ -151,7 +149,6 @@ class Obstacles:
             waiting += [(part, (*met, number), failed) for part in reversed(after.split())]
 
     def _end(self, binding: Binding, met: tuple[int, ...], failed: Mapping[int, str]) -> None:
-        """Record a match of all items, except for those with evaluation errors."""
         if failed:
             number, message = next(iter(failed.items()))
             self._set((len(met), -math.inf), binding, met, "condition", str(self.items[number].part), message)
@@ -182,7 +179,6 @@ class Obstacles:
         return matcher.extended(part, batch, which[:MOST], ids[:MOST]), fails
 
     def _fail(self, item: _Item, batch: Batch, met: tuple[int, ...]) -> None:
-        """Record the best of the matches that fail at an item."""
         part, ranks = item.part, np.zeros(batch.size)
         if not item.positive:
             ranks = -_gaps(self.matcher, part, batch)
@@ -232,13 +228,11 @@ class Obstacles:
         return fits
 
     def _complete(self) -> tuple[str, str]:
-        """Obstacle of a match of the whole body."""
         if self.kept is None:
             return "", "it gives other values"
         return "", f"it gives this, but the value in the result is {source(self.kept)}"
 
     def _holding(self, atom: CheckedAtom, binding: Binding) -> str:
-        """Fact that contradicts a negated atom, and its last derivation step."""
         number = int(self.matcher.joined(atom, Batch.of(binding))[1][0])
         proof = self.search.prove([(atom.predicate, number)])[0]
         return f"{proof.fact} holds{_because(proof)}"
@@ -256,7 +250,6 @@ class Obstacles:
     # --- aggregates ---------------------------------------------------------------------------------------------
 
     def _weigh(self, matcher: Matcher, aggregation: Aggregation, group: Group, goal: Binding) -> None:
-        """Check the conditions on an aggregate, and its value."""
         what = f"{aggregation.variable} = {written(matcher.rule.rule)} = {source(group.total)}"
         reached = f"{what} from {group.size:,} contribution{'s' * (group.size != 1)}"
         shown = group.parts[:COUNTED]
@@ -323,7 +316,6 @@ def _items(matcher: Matcher) -> list[_Item]:
 
 
 def _equalities(matcher: Matcher, equal: Sequence[tuple[int, int]]) -> Iterator[_Item]:
-    """Equalities of head arguments required by a repeated variable of the goal."""
     head = matcher.rule.rule.head
     for one, other in equal:
         condition = Binary("==", head.terms[one], head.terms[other])
@@ -331,7 +323,6 @@ def _equalities(matcher: Matcher, equal: Sequence[tuple[int, int]]) -> Iterator[
 
 
 def _gaps(matcher: Matcher, part: CheckedAtom | Step, batch: Batch) -> npt.NDArray[np.float64]:
-    """Numeric gap of a failing comparison, for each match."""
     gaps = np.full(batch.size, math.inf)
     expression = part.expression if isinstance(part, Filter) else None
     if isinstance(expression, Binary) and expression.operator in ("<", "<=", ">", ">=", "=="):
@@ -343,7 +334,6 @@ def _gaps(matcher: Matcher, part: CheckedAtom | Step, batch: Batch) -> npt.NDArr
 
 
 def _because(proof: Proof) -> str:
-    """One-line text of the last step of a proof."""
     if proof.rule is None:
         return f" ({proof.source})" if proof.source else ""
     below = list(dict.fromkeys(p.fact for p in proof.below if p.predicate != EQUAL))

@@ -292,7 +292,6 @@ class Search:
         )
 
     def _final(self, premise: Premise) -> Value | None:
-        """Final value of a fact that the recursion improved."""
         predicate, number = premise
         known, keyed = self.found.known[predicate], self.found.program.keyed.get(predicate)
         if keyed is None or known.final[number]:

@@ -193,7 +193,6 @@ _JSON = {"total": "aggregate", "chain": "equations"}
 
 
 def _plain(item: Any, numbers: Mapping[int, int]) -> Any:
-    """Parts of an explanation in JSON-compatible form; proofs are replaced by their numbers."""
     if isinstance(item, tuple):
         return [_plain(part, numbers) for part in item]
     if id(item) in numbers:
@@ -282,7 +281,6 @@ def shown(name: str) -> bool:
 
 
 def _substituted(node: Expression, values: Mapping[str, Value]) -> Expression:
-    """The expression with bound variables replaced by their values."""
     return Constant(values[node.name]) if isinstance(node, Variable) and node.name in values else node
 
 

@@ -33,8 +33,6 @@ Node = Proof | Total | Contribution | Identified | WhyNot | Reason | _Failing | 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Output line: tree branches, text, and the reason on the right."""
-
     lead: str
     text: str
     reason: str = ""
@@ -157,18 +155,7 @@ def _documentation(rule: RuleNote) -> str:
 
 
 def why_not_text(found: WhyNot) -> str:
-    """Text of why no fact fits a goal.
-
-    Examples
-    --------
-    >>> rule = RuleNote(1, "", "p(X) :- q(X), X > 2.", "", "a.vada:3")
-    >>> reason = Reason(rule, "condition", "X > 2", "1 > 2 does not hold", (("X", 1),), ("q(1)",))
-    >>> print(why_not_text(WhyNot("p(1)", (reason,))))
-    p(1) does not hold.
-    └─ rule 1 (a.vada:3): p(X) :- q(X), X > 2.
-       ├─ holds: q(1)
-       └─ fails: X > 2: 1 > 2 does not hold
-    """
+    """Text of why no fact fits a goal."""
     return "\n".join(line.lead + line.text for line in _Tree(DEPTH).lines(found))
 
 

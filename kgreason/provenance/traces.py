@@ -89,9 +89,8 @@ class Runs:
         scope = replace(whole if inventive else self.program, denials=())
         logging, self.prepared = prepare(scope)
         self.scope = scope
-        used = {a.predicate for r in scope.rules for a in r.atoms}
-        goals = sorted({predicate, *used, *(r.head.predicate for r in logging.rules)})
-        goals = [g for g in goals if g in logging.arities or g in self.facts.tables]
+        used = {predicate, *logging.heads, *(a.predicate for r in scope.rules for a in r.atoms)}
+        goals = [g for g in sorted(used) if g in logging.arities or g in self.facts.tables]
         self.types = _types(logging, infer(logging, self.facts, types.doubles))
         merges = self.merges if inventive or scope.unifications else None
         self.result = evaluate(
@@ -126,8 +125,7 @@ class Runs:
         """Notes on violated constraints."""
         result = []
         for denial in self.program.denials:
-            count = self.result.count(denial.predicate)
-            if count:
+            if count := self.result.count(denial.predicate):
                 rule, often = denial.rule, "once" if count == 1 else f"{count:,} times"
                 name = f'"{rule.label}" ' if rule.label else ""
                 violated = f"({rule.span.file}:{rule.span.line}) is violated {often}"
@@ -161,14 +159,13 @@ class Runs:
         if run == self.last:
             return self.result
         tables = dict(self.result.tables)
+        symbols = self.result.symbols
         for predicate, relation in self.merges.relations[run].items():
             if predicate in tables:
-                rows = relation.buffer[: relation.count]
                 kinds = tables[predicate].kinds
-                tables[predicate] = Table.of(
-                    kinds, self.types.doubled(predicate, kinds, rows, self.result.symbols)
-                )
-        return Facts(tables, self.result.symbols)
+                rows = self.types.doubled(predicate, kinds, relation.buffer[: relation.count], symbols)
+                tables[predicate] = Table.of(kinds, rows)
+        return Facts(tables, symbols)
 
 
 def _types(program: CheckedProgram, found: Kinds) -> Types:
@@ -189,8 +186,7 @@ def _kinded(program: CheckedProgram, facts: Facts) -> tuple[Facts, Types]:
     for predicate, kinds in types.kinds.items():
         table = tables.get(predicate, types.table(predicate))
         if table is not None and table.arity == len(kinds):
-            rows = table.converted(kinds, symbols).matrix()
-            tables[predicate] = Table.of(kinds, types.doubled(predicate, kinds, rows, symbols))
+            tables[predicate] = Table.of(kinds, types.coded(predicate, table, kinds, symbols))
     return Facts(tables, symbols), types
 
 
@@ -229,11 +225,10 @@ class RoundRecorder:
 
 
 CLOCK, NEXT = "#clock", "#next"
-NOTHING: Heights = np.empty(0, dtype=np.int64)
 
 
 class Levels:
-    """Heights by stratum."""
+    """Computation of the heights of all facts, stratum by stratum."""
 
     def __init__(
         self, program: CheckedProgram, facts: Facts, result: Facts, limits: Limits, types: Types
@@ -243,21 +238,16 @@ class Levels:
         self.symbols = result.symbols
         self.known: dict[str, Known] = {}
         derived = program.heads
-        for predicate, table in result.tables.items():
-            if predicate not in derived:
-                zeros = np.zeros(table.length, dtype=np.int64)
-                self.known[predicate] = Known(table.kinds, table.matrix(), zeros)
+        self.known.update({p: Known.given(t) for p, t in result.tables.items() if p not in derived})
 
     def stratum(self, stratum: Stratum, rules: Sequence[Prepared]) -> None:
         """Compute the heights of all facts of a stratum, after all lower ones."""
-        if not any(self.result.count(r.rule.head.predicate) for r in rules):
-            for rule in rules:
-                table = self.result.tables[rule.rule.head.predicate]
-                self.known[rule.rule.head.predicate] = Known(table.kinds, table.matrix(), NOTHING)
+        heads = sorted({rule.rule.head.predicate for rule in rules})
+        if not any(self.result.count(head) for head in heads):
+            self.known.update({head: Known.given(self.result.tables[head]) for head in heads})
             return
         whole = [rule for rule in rules if rule.body.aggregation and not rule.recursive]
         others = [rule for rule in rules if rule not in whole]
-        heads = sorted({rule.rule.head.predicate for rule in rules})
         self._rounds(stratum, others, heads, self._totalled(whole))
 
     def given(self, predicate: str) -> Codes:
@@ -266,14 +256,14 @@ class Levels:
         parts = []
         table = self.facts.tables.get(predicate)
         if table is not None and table.length:
-            parts.append(table.converted(kinds, self.facts.symbols).matrix())
-        facts = [f for f in self.program.facts if f.predicate == predicate]
-        if facts:
-            parts.append(stated(facts, kinds, self.symbols))
+            parts.append(self.types.coded(predicate, table, kinds, self.symbols))
+        if facts := [f for f in self.program.facts if f.predicate == predicate]:
+            parts.append(
+                self.types.doubled(predicate, kinds, stated(facts, kinds, self.symbols), self.symbols)
+            )
         if not parts:
             return np.empty((0, len(kinds)), dtype=np.int64)
         given = np.concatenate(parts)  # data and rule file may contain the same fact
-        given = self.types.doubled(predicate, kinds, given, self.symbols)
         return np.unique(given, axis=0) if len(kinds) else given[:1]
 
     # --- aggregates outside recursion ------------------------------------------------------------------------
@@ -297,8 +287,7 @@ class Levels:
         """The first columns of a table, coded like the results of a predicate."""
         kinds = self.result.tables[predicate].kinds
         own = Table(table.kinds[:arity], table.columns[:arity], table.length)
-        rows = own.converted(kinds, self.symbols).matrix()
-        return self.types.doubled(predicate, kinds, rows, self.symbols)
+        return self.types.coded(predicate, own, kinds, self.symbols)
 
     def _tops(self, number: int, rule: Prepared) -> CheckedRule:
         """Rule that returns the heights of the premises for all contributions of each group."""
@@ -314,14 +303,12 @@ class Levels:
         return replace(body, head=head, positives=tuple(positives), aggregation=None, after=())
 
     def _heads(self, number: int, rule: Prepared) -> CheckedRule:
-        """Rule with the group variables appended to its head."""
         body = rule.body
         assert body.aggregation is not None
         terms = (*body.head.terms, *map(Variable, body.aggregation.group))
         return replace(body, head=CheckedAtom(f"#height:{number}", terms, body.head.span))
 
     def _run(self, rules: Sequence[CheckedRule]) -> Mapping[str, Table]:
-        """Evaluate rules that read only known facts."""
         if not rules:
             return {}
         tables: dict[str, Table] = {}
@@ -441,7 +428,7 @@ class Levels:
                 rows = table.matrix()
                 self.known[head] = Known(table.kinds, rows, known.heights[known.numbers(rows)])
             return
-        result = Known(table.kinds, table.matrix(), np.zeros(table.length, dtype=np.int64))
+        result = Known.given(table)
         at = result.numbers(rows)
         there = np.zeros(table.length, dtype=np.bool_)
         there[at[at >= 0]] = True

@@ -80,7 +80,6 @@ def _deepened(
 
 
 def _dependencies(search: Search) -> Search:
-    """Search over equality-generating dependencies."""
     runs = search.equations.runs
     found = runs.trace(runs.last, [u.predicate for u in runs.scope.unifications])
     return Search(found, search.lookup, search.equations)
@@ -185,7 +184,6 @@ def _note(goal: Atom, found: Trace, derived: bool) -> str:
 
 
 def _near(goal: Atom, cells: Sequence[int | None], found: Trace) -> tuple[str, ...]:
-    """Facts that agree with the goal in as many arguments as possible, at least one."""
     known = found.known.get(goal.predicate)
     columns = [i for i, c in enumerate(cells) if c is not None]
     if known is None:

@@ -138,7 +138,6 @@ def _function(predicate: str, arity: int | None) -> str | None:
 
 
 def _outside(predicate: str, notes: Annotations, arities: Mapping[str, int]) -> str:
-    """Hint on how to declare facts that are not in the file."""
     if arities.get(predicate) == 1 and notes.named["edge"] and not notes.named["node"]:
         vertex = f'if it holds for every vertex, say so: @node("{predicate}")'
         return f'{vertex}; if its facts come from outside: @input("{predicate}")'
@@ -310,7 +309,6 @@ def _unfounded(program: Program, notes: Annotations, targets: set[str]) -> set[s
 
 
 def _check_format(bind: Bind, arity: int | None, findings: Findings) -> None:
-    """Check that facts can be written to the target of an output's bind."""
     least, most = ARITIES.get(bind.source, (0, None))
     if arity is not None and not least <= arity <= (arity if most is None else most):
         places = f"{least} to {most}" if most else f"{least} and more"

@@ -187,7 +187,6 @@ _TYPES: tuple[tuple[type, str], ...] = (
 
 
 def _check_call(call: Call, findings: Findings) -> bool:
-    """Whether a function with such arguments exists; reports the reason if not."""
     found = signature(call.function, len(call.arguments))
     if found is None:
         _unknown(call, findings)
@@ -237,7 +236,6 @@ def no_predicate(node: Expression, findings: Findings) -> bool:
 
 
 def _as_aggregate(call: Call) -> str:
-    """The call with its last arguments written as contributors, if they are variables."""
     value, *others = call.arguments or (Variable("X"),)
     contributors = [str(a) for a in others if isinstance(a, Variable) and not a.anonymous]
     fine = contributors and len(contributors) == len(others)
@@ -355,7 +353,6 @@ def _unknown(call: Call, findings: Findings) -> None:
 
 
 def _check_operands(node: Unary | Binary, findings: Findings) -> bool:
-    """Check that operands of arithmetic and order have suitable static types."""
     known = [(n, t) for n in children(node) if (t := static_type(n)) is not None and t != "boolean"]
     mixed = len({_family(t) for _, t in known}) > 1
     verb = f"takes {article(known[0][1])} here" if mixed else ""
@@ -398,7 +395,6 @@ def _operand_hint(culprit: Expression, kind: str, others: list[str], operator: s
 
 
 def _check_membership(node: Binary, findings: Findings) -> bool:
-    """Check that ``in`` and ``!in`` have a list or a set on the right."""
     given = static_type(node.right)
     if _fits(given, "collection"):
         return True

@@ -161,7 +161,6 @@ def is_data(path: Path) -> bool:
 
 
 def _where(path: Path) -> str:
-    """The path, and its target if symbolic links lead elsewhere."""
     found = path.resolve()
     plain = Path.cwd() / path
     linked = any(p.is_symlink() for p in (plain, *plain.parents))

@@ -299,7 +299,6 @@ def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Fin
 
 
 def _check_nulls(rule: CheckedRule, program: CheckedProgram, findings: Findings) -> None:
-    """Refuse rules that create nulls, unify them, or are constraints."""
     term = next((n for s in rule.steps for n in walk(s.expression) if isinstance(n, Skolem)), None)
     if any(u.predicate == rule.head.predicate for u in program.unifications):
         what = "merges values that its body finds"
@@ -454,7 +453,6 @@ def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Varia
 
 
 def _equal(shown: set[str], rule: CheckedRule) -> set[str]:
-    """Variables that are equal to one of those `shown`."""
     pairs = []
     for step in rule.before:
         match step:

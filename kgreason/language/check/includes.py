@@ -69,7 +69,6 @@ def read_program(text: str, file: str, path: Path | None, reach: Reach, findings
 
 
 def _instead(path: str | Path) -> str | None:
-    """Suggestion for a file that cannot be read."""
     is_folder = os.path.isdir(path)  # False for invalid file names
     folder = Path(path) if is_folder else Path(path).parent
     if not folder.is_dir():
@@ -339,6 +338,5 @@ def _rule_files(folder: Path) -> list[Path]:
 
 
 def _names(folder: Path) -> set[str]:
-    """Names that can be included from a folder."""
     library = _rule_files(resource("rules", "control.vada").parent)
     return {p.stem for p in (*_rule_files(folder), *library)} | {m for _, m in modules(folder)}

@@ -216,7 +216,6 @@ class _KeyedSearch:
 
 
 def _aggregated(ordered: Sequence[OrderedRule]) -> Iterator[tuple[CheckedAtom, int, str]]:
-    """Head positions that hold aggregates, with the function (without ``m``)."""
     for rule in ordered:
         if rule.aggregate and not rule.hidden:
             name = rule.aggregate.node.function

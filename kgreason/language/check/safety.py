@@ -241,7 +241,6 @@ def _nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def _cycle(assigned: dict[str, Assign]) -> list[Assign]:
-    """A cycle of assignments that depend on each other; empty if there is none."""
     for start in assigned:
         path: list[str] = []
         current: str | None = start

@@ -116,7 +116,6 @@ def build(program: Program, findings: Findings) -> Built:
 
 
 def _written(program: Program, findings: Findings) -> Iterator[Written]:
-    """Clauses with a body, in text order."""
     for clause in program.clauses:
         if isinstance(clause, UnsupportedClause):
             findings.add("E205", f"{clause.feature}: not supported by this version", clause.span)
@@ -273,7 +272,6 @@ def _report_unstratified(
 
 
 def _path(start: str, goal: str, edges: Sequence[_Dependency]) -> list[_Dependency]:
-    """Shortest path of dependencies; empty if `start` is `goal`."""
     paths: dict[str, list[_Dependency]] = {start: []}
     queue = [start]
     for node in queue:

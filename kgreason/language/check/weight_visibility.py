@@ -119,7 +119,6 @@ def _compared(expression: Expression, name: str) -> set[float] | None:
 
 
 def _bounds(rule: CheckedRule) -> set[float]:
-    """Constants that the aggregated value is compared with."""
     assert rule.aggregation is not None
     variable = rule.aggregation.variable
     compared = [_compared(s.expression, variable) for s in rule.after if variable in names(s.expression)]
@@ -233,7 +232,6 @@ def _asks_for_more(rule: CheckedRule, weighed: frozenset[str]) -> bool:
 
 
 def _adds(rule: CheckedRule, added: frozenset[str]) -> frozenset[str]:
-    """Weights of this rule that its aggregation takes."""
     if rule.aggregation is None or rule.aggregation.argument is None:
         return frozenset()
     weights = (t for a in rule.positives if a.predicate in added for t in a.terms[2:])

@@ -232,7 +232,6 @@ class _Cutter:
 
 
 def _documentation(comments: list[Token], first: Token) -> str:
-    """Text of the ``%%`` lines directly above a clause."""
     block: list[str] = []
     below = first
     for comment in reversed(comments):

@@ -108,7 +108,6 @@ def _hint(tokens: list[Token], position: int) -> str | None:
 
 
 def _foreign(tokens: list[Token], position: int) -> str | None:
-    """Suggest the equivalent of notation from other languages."""
     token = tokens[position]
     before = tokens[position - 1] if position else None
     in_body = any(t.type == "ARROW" for t in tokens[:position])
@@ -148,7 +147,6 @@ def temporal(tokens: list[Token], position: int) -> tuple[Token, Token] | None:
 
 
 def _head_hint(tokens: list[Token], position: int) -> str | None:
-    """Explain a head that begins with a variable."""
     token, first = tokens[position], tokens[0]
     if token.type == "LPAR" or (token.type in ("ARROW", "COMMA", "END") and position == 1):
         small = (
@@ -165,7 +163,6 @@ def _small(name: Token) -> str:
 
 
 def _open(tokens: list[Token]) -> list[int]:
-    """Indices of the brackets that are not closed."""
     found: list[int] = []
     for i, token in enumerate(tokens):
         if token.type in OPENING:

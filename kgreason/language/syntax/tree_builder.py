@@ -475,7 +475,6 @@ class Builder(Transformer[Token, list[Clause]]):
 
 
 def _counts(call: Call) -> bool:
-    """Whether a count begins with a list, of its group or of its contributors."""
     return call.function in ("mcount", "count") and isinstance(call.arguments[0], Collection)
 
 
