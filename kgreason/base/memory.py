@@ -46,9 +46,8 @@ def parse_size(text: str) -> int:
     if size > _MOST:
         raise ValueError(f"{text[:40]!r} is more than any machine has; say for instance 8GB or 512MiB")
     if size < LEAST:
-        raise ValueError(
-            f"{text!r} is less than {shown(LEAST)}, which nothing fits; say for instance 8GB or 512MiB"
-        )
+        least = shown(LEAST)
+        raise ValueError(f"{text!r} is less than {least}, which nothing fits; say for instance 8GB or 512MiB")
     return size
 
 
@@ -94,9 +93,8 @@ def claim(size: int) -> None:
         return
     here = held()
     if here is not None and here + size > limit:
-        raise Exhausted(
-            f"{shown(here)} are in use, {shown(size)} more are needed, the limit is {shown(limit)}"
-        )
+        used = f"{shown(here)} are in use, {shown(size)} more are needed"
+        raise Exhausted(f"{used}, the limit is {shown(limit)}")
 
 
 def left() -> int | None:

@@ -32,9 +32,8 @@ def resource(folder: str, name: str) -> Path:
     path = root / folder / name
     if path.is_file():
         return path
-    raise FileNotFoundError(
-        f"{folder}/{name} is missing from this installation of kgreason; install it again"
-    )
+    missing = f"{folder}/{name} is missing from this installation of kgreason"
+    raise FileNotFoundError(f"{missing}; install it again")
 
 
 def lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

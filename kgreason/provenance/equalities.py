@@ -116,9 +116,8 @@ class Equations:
         if not len(same):
             return values, ()
         own = Table(table.kinds, tuple(c[same[:1]] for c in table.columns), 1)
-        given = tuple(
-            decode(k, c, self.runs.facts.symbols)[0] for k, c in zip(own.kinds, own.columns, strict=True)
-        )
+        cells, symbols = zip(own.kinds, own.columns, strict=True), self.runs.facts.symbols
+        given = tuple(decode(kind, column, symbols)[0] for kind, column in cells)
         pairs = zip(given, values, strict=True)
         found = [i for n, (a, b) in enumerate(pairs, 1) for i in self.identified(f"argument {n}", a, b, run)]
         return given, tuple(found)

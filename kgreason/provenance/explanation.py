@@ -201,9 +201,6 @@ def _number(value: Value) -> Value:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-FORM = 'write one atom, for instance control("a","b"), or control("a",X) for all that fit'
-
-
 def _read_goal(text: str) -> Atom:
     """Parse a goal: one atom, with or without a full stop; raise `ProgramError` if it is none."""
     text = text.strip()
@@ -211,19 +208,17 @@ def _read_goal(text: str) -> Atom:
     try:
         program = parse(plain if plain.endswith(".") else plain + ".", "<goal>")
     except ProgramError as error:
-        raise _hinted(error, text) from None
+        hint = 'a name with signs or blanks in it needs quotes, as in control("a","b & c")'
+        hinted = tuple(replace(d, hint=d.hint or hint) for d in error.diagnostics)
+        raise ProgramError(hinted, text) from None
     clause = program.clauses[0] if len(program.clauses) == 1 else None
     if not isinstance(clause, Fact):
         span = Span("<goal>", 1, 1, 1, 1 + len(text.split("\n")[0]))
         note = "an explanation is given of a fact, or of the facts that fit a pattern"
-        raise ProgramError((Diagnostic("E521", "this is not one atom", span, note, FORM),), text)
+        hint = 'write one atom, for instance control("a","b"), or control("a",X) for all that fit'
+        raise _error("E521", "this is not one atom", span, text, note, hint)
     arguments = tuple(_with_nulls(argument, nulls) for argument in clause.atom.arguments)
     return replace(clause.atom, arguments=arguments)
-
-
-def _hinted(error: ProgramError, text: str) -> ProgramError:
-    hint = 'a name with signs or blanks in it needs quotes, as in control("a","b & c")'
-    return ProgramError(tuple(replace(d, hint=d.hint or hint) for d in error.diagnostics), text)
 
 
 def _without_nulls(text: str) -> tuple[str, dict[str, Null]]:
@@ -343,9 +338,8 @@ def _constants(goal: Atom, text: str) -> list[Value | None]:
 
 def _misfit(predicate: str, position: int, kind: Kind, value: Value, span: Span, text: str) -> ProgramError:
     message = f"argument {position + 1} of {predicate} is {NAMES[kind]}, and {source(value)} is not"
-    return _error(
-        "E524", message, span, text, "an argument of a predicate has one type", _written(value, kind)
-    )
+    note = "an argument of a predicate has one type"
+    return _error("E524", message, span, text, note, _written(value, kind))
 
 
 def _written(value: Value, kind: Kind) -> str | None:

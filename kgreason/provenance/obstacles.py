@@ -78,11 +78,9 @@ class _Item:
 class Obstacles:
     """Search for the obstacle of one rule.
 
-    `kept` is the value in the result instead of the wanted one; `equal` are pairs of arguments that must be
-    equal.
-
-    Among the matches that satisfy equally much of the body, the preferred one fails at a comparison with the
-    smallest numeric gap, or at a missing fact whose values occur at most of its positions.
+    `kept` is the value in the result instead of the wanted one; `equal` are pairs of arguments that must be equal.
+    Among the matches that satisfy equally much of the body, the preferred one fails at a comparison with the smallest
+    numeric gap, or at a missing fact whose values occur at most of its positions.
     """
 
     def __init__(
@@ -98,8 +96,8 @@ class Obstacles:
         reason = Reason(note(matcher.rule.rule), "head", str(matcher.rule.rule.head), "it gives other values")
         self.found = Obstacle(reason)
 
-    def look(self, goal: Binding) -> Obstacle:
-        """Find the obstacle for a binding of the head."""
+    def find(self, goal: Binding) -> Obstacle:
+        """The obstacle for a binding of the head."""
         aggregation = self.matcher.rule.rule.aggregation
         if aggregation is None:
             self._follow(goal)

@@ -92,16 +92,14 @@ class Search:
         keyed = self.found.program.keyed.get(premise[0])
         unites = keyed is not None and keyed.keep == "union"
         if height == 0:
-            return self._joint(premise, 0) if unites and not self._is_given(premise) else None
+            row = self.found.known[premise[0]].rows[premise[1]]
+            is_given = not unites or (self.found.given[premise[0]] == row).all(axis=1).any()
+            return None if is_given else self._joint(premise, 0)
         for level in (height, height + 1):
             found = self._derive(premise, level) or (self._joint(premise, level) if unites else None)
             if found is not None:
                 return found
         return None
-
-    def _is_given(self, premise: Premise) -> bool:
-        known, given = self.found.known[premise[0]], self.found.given[premise[0]]
-        return bool((given == known.rows[premise[1]]).all(axis=1).any())
 
     def _joint(self, premise: Premise, height: int) -> Joint | None:
         """Given facts and contributions of all rules that together form a union, each of which adds elements."""

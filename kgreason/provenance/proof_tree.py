@@ -182,9 +182,7 @@ class Proof:
             "kind": "proof",
             "fact": self.fact,
             "height": self.height,
-            "steps": [
-                {"id": i, "fact": proof.fact, **_fields(proof, numbers)} for i, proof in enumerate(steps)
-            ],
+            "steps": [{"id": i, "fact": p.fact, **_fields(p, numbers)} for i, p in enumerate(steps)],
         }
 
 

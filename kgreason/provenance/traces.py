@@ -106,9 +106,8 @@ class Runs:
         """Compute the heights of all facts of a run on which some predicates depend."""
         free = replace(self.scope, unifications=(), denials=(), wardedness=Wardedness())
         needed = {p for s in restricted(free, predicates).strata for p in s.predicates}
-        strata = [
-            (s, r) for s, r in zip(self.scope.strata, self.prepared, strict=True) if s.predicates & needed
-        ]
+        pairs = zip(self.scope.strata, self.prepared, strict=True)
+        strata = [(stratum, rules) for stratum, rules in pairs if stratum.predicates & needed]
         program = replace(self.scope, strata=tuple(s for s, _ in strata))
         levels = Levels(program, self._rooted(run), self._results(run), self.limits, self.types)
         by_head: dict[str, list[Prepared]] = {}
@@ -258,9 +257,8 @@ class Levels:
         if table is not None and table.length:
             parts.append(self.types.coded(predicate, table, kinds, self.symbols))
         if facts := [f for f in self.program.facts if f.predicate == predicate]:
-            parts.append(
-                self.types.doubled(predicate, kinds, stated(facts, kinds, self.symbols), self.symbols)
-            )
+            rows = stated(facts, kinds, self.symbols)
+            parts.append(self.types.doubled(predicate, kinds, rows, self.symbols))
         if not parts:
             return np.empty((0, len(kinds)), dtype=np.int64)
         given = np.concatenate(parts)  # data and rule file may contain the same fact

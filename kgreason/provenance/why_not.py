@@ -43,9 +43,8 @@ def why_not(
     dependencies = cache(partial(_dependencies, search))
     reasons = tuple(_deepened(one, search, dependencies, DEEPER, {wanted}) for one in obstacles)
     words = f"the value in the result is {source(kept)}" if kept is not None else ""
-    return WhyNot(
-        text, reasons, _near(goal, cells, search.found), words or _note(goal, search.found, bool(obstacles))
-    )
+    words = words or _note(goal, search.found, bool(obstacles))
+    return WhyNot(text, reasons, _near(goal, cells, search.found), words)
 
 
 def _obstacles(wanted: Wanted, search: Search, kept: Value | None, equal: Equal = ()) -> list[Obstacle]:
@@ -137,7 +136,7 @@ def _reason(rule: Matcher, wanted: Wanted, search: Search, kept: Value | None, e
     for one, other in equal:
         if join(rule.kind(terms[one]), rule.kind(terms[other])) is None:
             return head(f"it never gives one value as arguments {one + 1} and {other + 1}")
-    return Obstacles(rule, search, kept, equal).look(aim)
+    return Obstacles(rule, search, kept, equal).find(aim)
 
 
 def _misfit(rule: Matcher, values: Sequence[Value | None]) -> str:

@@ -24,7 +24,7 @@ from kgreason.language.check.checked_program import (
     Position,
     Query,
     Step,
-    variable_positions,
+    positions_of,
 )
 from kgreason.language.check.expressions import ORDERS, walk
 from kgreason.language.syntax.syntax_tree import (
@@ -80,11 +80,8 @@ class Written:
 
     def harmful(self, affected: Iterable[Position]) -> frozenset[str]:
         """Variables that can be bound only to nulls, or to values in positions of nulls."""
-        return frozenset(
-            v
-            for v, where in self.occurrences.items()
-            if v not in self.proper and all(p in affected for p in where)
-        )
+        found = self.occurrences.items()
+        return frozenset(v for v, at in found if v not in self.proper and all(p in affected for p in at))
 
 
 @dataclass
@@ -186,16 +183,16 @@ def written(rules: Iterable[CheckedRule]) -> list[Written]:
 def _written(rules: tuple[CheckedRule, ...]) -> Written:
     reader = _Reader(rules[0])
     occurrences: dict[str, list[Position]] = defaultdict(list)
-    for position, variable in variable_positions(rules[0].positives):
+    for position, variable in positions_of(rules[0].positives):
         occurrences[reader.name(variable.name)].append(position)
     flows: dict[Position, Flow] = {}
     for rule in rules:
         invented = {i.variable for i in rule.inventions}
         for i, term in enumerate(rule.head.terms if not hidden(rule) else ()):
-            place = (rule.head.predicate, i)
+            position = (rule.head.predicate, i)
             new = isinstance(term, Variable) and term.name in invented
-            here = Flow(invented=True) if new else reader.flow(term)
-            flows[place] = flows.get(place, Flow()) | here
+            flow = Flow(invented=True) if new else reader.flow(term)
+            flows[position] = flows.get(position, Flow()) | flow
     return Written(
         rules,
         {v: reader.name(v) for v in reader.same},
@@ -236,7 +233,7 @@ def affected_positions(
         size = len(affected)
         for rule in rules:
             harmful = rule.harmful(affected)
-            for place, flow in rule.flows.items():
-                if place not in affected and (flow.invented or flow.variables & harmful):
-                    affected[place] = rule
+            for position, flow in rule.flows.items():
+                if position not in affected and (flow.invented or flow.variables & harmful):
+                    affected[position] = rule
     return affected

@@ -55,9 +55,8 @@ def read_annotations(
         if clause.name in _DONE:
             for weight in clause.arguments[1:]:  # probability that the body causes the head
                 if not isinstance(weight.value, int | float) or not 0 <= weight.value <= 1:
-                    wrong(
-                        clause, weight, f"a probability lies between 0 and 1, and {weight} does not", findings
-                    )
+                    message = f"a probability lies between 0 and 1, and {weight} does not"
+                    wrong(clause, weight, message, findings)
             continue
         if clause.name == "param":
             _parameter(clause, read.parameters, findings)

@@ -158,19 +158,16 @@ class _Body:
         plain: list[Step] = [a for a in assigns if not isinstance(a.expression, Aggregate)]
         late = dependent(aggregate.variable, plain) if aggregate else set()
         steps = [*filters, *plain, *self.negated_steps]
-        late_steps = [
-            s for s in steps if names(s.expression) & late or (isinstance(s, Assign) and s.variable in late)
-        ]
-        early = [s for s in steps if s not in late_steps]
+        early = [s for s in steps if not names(s.expression) & late]
         before, open_before = _order([*early, *([] if aggregate else self.head_steps)], bound)
         available = bound | {s.variable for s in before if isinstance(s, Assign)}
         fine = self.safety.all_bound(open_before, available)
         after: list[Step] = []
         if aggregate:
             aggregate = replace(aggregate, group=self._group(aggregate, heads, available))
-            after, open_after = _order(
-                [*late_steps, *self.head_steps], {*aggregate.group, aggregate.variable}
-            )
+            late_steps = [s for s in steps if names(s.expression) & late]
+            known = {*aggregate.group, aggregate.variable}
+            after, open_after = _order([*late_steps, *self.head_steps], known)
             fine &= self._aggregate(aggregate, open_after, available, late)
         known = available | late | {a.variable for a in (*assigns, *self.head_steps)}
         if self.written.kind == "equality":
@@ -209,10 +206,10 @@ class _Body:
     def _group(
         self, aggregate: RuleAggregate, heads: tuple[CheckedAtom, ...], available: set[str]
     ) -> tuple[str, ...]:
+        node = aggregate.node
         if self.written.kind == "constraint":
-            node = aggregate.node
-            groups = node.groups if node.contributors is not None else None
-            return tuple(dict.fromkeys(v.name for v in groups or () if v.name in available))
+            groups = node.groups if node.groups and node.contributors is not None else ()
+            return tuple(dict.fromkeys(v.name for v in groups if v.name in available))
         return tuple(v for v in self._in_head(heads) if v in available)
 
     def _in_head(self, heads: tuple[CheckedAtom, ...]) -> dict[str, None]:

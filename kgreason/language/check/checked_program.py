@@ -31,7 +31,7 @@ Position = tuple[str, int]
 """A predicate and a 0-based argument of it."""
 
 
-def variable_positions(atoms: Iterable[CheckedAtom]) -> Iterator[tuple[Position, Variable]]:
+def positions_of(atoms: Iterable[CheckedAtom]) -> Iterator[tuple[Position, Variable]]:
     """Variables of atoms with their positions."""
     for atom in atoms:
         yield from (((atom.predicate, i), t) for i, t in enumerate(atom.terms) if isinstance(t, Variable))

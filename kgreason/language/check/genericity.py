@@ -18,7 +18,7 @@ from kgreason.language.check.checked_program import (
     CheckedRule,
     Filter,
     Position,
-    variable_positions,
+    positions_of,
 )
 from kgreason.language.check.expressions import (
     ARITHMETIC,
@@ -106,7 +106,7 @@ def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram
         predicate = rule.head.predicate
         if predicate not in ground or predicate in wrong:
             continue
-        if not (side_tables & _needed(program, predicate) or _derives_other(rule, positions)):
+        if not side_tables & _needed(program, predicate) and not _derives_other(rule, positions):
             continue
         wrong.append(predicate)
         kind = "edge" if predicate in program.edges else "node"
@@ -121,9 +121,8 @@ def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram
         )
     if not wrong:
         return program
-    strata = tuple(
-        replace(s, rules=tuple(r for r in s.rules if r.head.predicate not in wrong)) for s in program.strata
-    )
+    kept = [tuple(r for r in s.rules if r.head.predicate not in wrong) for s in program.strata]
+    strata = tuple(replace(s, rules=rules) for s, rules in zip(program.strata, kept, strict=True))
     needed = {name for predicate in wrong for name in _needed(program, predicate)}
     derived = tuple(p for p in program.derived if p not in needed)
     goals = (*derived, *(p for p in (*program.outputs, *program.queries) if p not in needed))
@@ -241,12 +240,8 @@ def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
     def met(positions: set[Position]) -> Iterator[Position]:
         for rule in program.rules:
             vertices = _vertices(rule, positions)
-            vertices |= {
-                term.name for position, term in variable_positions(rule.atoms) if position in positions
-            }
-            yield from [
-                position for position, term in variable_positions(rule.atoms) if term.name in vertices
-            ]
+            vertices |= {term.name for position, term in positions_of(rule.atoms) if position in positions}
+            yield from [position for position, term in positions_of(rule.atoms) if term.name in vertices]
 
     positions = frozenset(grown(vertex_positions(program), met))
     findings = Findings()
@@ -263,9 +258,7 @@ def vertex_positions(program: CheckedProgram) -> frozenset[Position]:
     def reached(positions: set[Position]) -> Iterator[Position]:
         for rule in program.rules:
             vertices = _vertices(rule, positions)
-            yield from [
-                position for position, term in variable_positions([rule.head]) if term.name in vertices
-            ]
+            yield from [position for position, term in positions_of([rule.head]) if term.name in vertices]
 
     given = {(p, 0) for p in (*program.nodes, *program.edges)} | {(p, 1) for p in program.edges}
     return frozenset(grown(given, reached))
@@ -277,7 +270,7 @@ def holds_edges(predicate: str, positions: frozenset[Position]) -> bool:
 
 
 def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position]) -> set[str]:
-    found = {term.name for position, term in variable_positions(rule.positives) if position in positions}
+    found = {term.name for position, term in positions_of(rule.positives) if position in positions}
     for step in rule.steps:
         match step:
             case Assign(variable, Variable(name)) if name in found:
@@ -447,7 +440,7 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
 def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:
     """Variables that hold vertices, including those of negated atoms only, and occur in no head."""
     shown = _equal(set(rule.head.variables), rule)
-    for position, term in variable_positions(rule.body):
+    for position, term in positions_of(rule.body):
         if position in positions and term.name not in shown:
             yield term
 

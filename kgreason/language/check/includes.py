@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from kgreason.base.errors import Diagnostic, Findings, Span
@@ -167,33 +167,27 @@ class _Reader:
         start = next(i for i, (path, _) in enumerate(chain) if path == target)
         circle = chain[start:]
         names = [os.path.basename(self.files[p].name) for p, _ in circle]
-        ends = [*names[1:], names[0]]
+        steps = zip(circle, pairwise(names), strict=False)
+        related = [(span, f"{name} includes {other}") for (_, span), (name, other) in steps]
         self.findings.add(
             "E320",
             f"{names[0]} includes itself" + (f" by way of {', '.join(names[1:])}" if names[1:] else ""),
             circle[-1][1],
             note="includes form no circle; a file that is included several times counts once",
             hint="take this @include out, or move what both files need into a third one",
-            related=tuple(
-                (span, f"{name} includes {end}")
-                for (_, span), name, end in zip(circle[:-1], names, ends, strict=False)
-            ),
+            related=tuple(related),
         )
 
     def _no_rules(self, file: _File, span: Span) -> None:
         """Report that a file cannot be parsed, without showing its content, which may be secret."""
         line = next((d.span.line for d in file.syntax if d.span), 1)
-        table = is_data(Path(file.name))
-        wrong = " is a table, no rule file" if table else f": line {line} is no Vadalog"
-        self.findings.add(
-            "E322",
-            f"@include: {file.name}{wrong}",
-            span,
-            note="lines of a file whose name does not end in .vada are not shown",
-            hint="rules read a table by @bind, and --data names one for a run"
-            if table
-            else "include a rule file; give it a name that ends in .vada to see what is wrong",
-        )
+        wrong = f": line {line} is no Vadalog"
+        hint = "include a rule file; give it a name that ends in .vada to see what is wrong"
+        if is_data(Path(file.name)):
+            wrong = " is a table, no rule file"
+            hint = "rules read a table by @bind, and --data names one for a run"
+        note = "lines of a file whose name does not end in .vada are not shown"
+        self.findings.add("E322", f"@include: {file.name}{wrong}", span, note, hint)
 
     def source(self, root: Path) -> Source:
         if len(self.files) > 1:
@@ -241,9 +235,8 @@ class _Reader:
 
     def _outer(self, path: Path, defined: Mapping[Path, Iterable[str]]) -> frozenset[str]:
         """Names of the parameters defined by files that include this one, directly or indirectly."""
-        above = grown(
-            {path}, lambda known: [p for p, file in self.files.items() if known & {*file.included.values()}]
-        )
+        included = {p: {*file.included.values()} for p, file in self.files.items()}
+        above = grown({path}, lambda known: [p for p in included if known & included[p]])
         return frozenset(name for p in above - {path} for name in defined[p])
 
     def _check_modules(self) -> None:

@@ -286,9 +286,8 @@ def check_split(
     }
     plain = _plain(ordered, facts, {p for (p, _), found in sums.items() if found})
     for (predicate, kind), found in sums.items():
-        for other in (
-            plain.get(predicate, ())[:_COMPARED] if found and (predicate, kind) not in reported else ()
-        ):
+        others = plain.get(predicate, ())[:_COMPARED] if (predicate, kind) not in reported else ()
+        for other in others if found else ():
             if kind != "prod" and _value(other, keyed) == Constant(0):
                 continue  # the value for an empty sum
             aggregate = next((s for s in found if _can_meet(s, other)), None)
@@ -426,6 +425,5 @@ def finish(
         matched = dict.fromkeys(v for atom in rule.positives for v in atom.variables)
         contributors = tuple(v for v in matched if Variable(v) not in values)
     monotonic = name is not None
-    return Aggregation(
-        aggregate.variable, function, argument, contributors, aggregate.group, monotonic, node.span
-    )
+    variable, group = aggregate.variable, aggregate.group
+    return Aggregation(variable, function, argument, contributors, group, monotonic, node.span)

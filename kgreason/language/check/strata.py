@@ -238,10 +238,8 @@ def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[froz
     visited: set[str] = set()
     order = [node for start in below for node in _post_order(start, below, visited)]
     visited = set()
-    found = [
-        frozenset(part) for start in reversed(order) if (part := list(_post_order(start, above, visited)))
-    ]
-    return found[::-1]
+    parts = [frozenset(_post_order(start, above, visited)) for start in reversed(order)]
+    return [part for part in reversed(parts) if part]
 
 
 def _post_order(start: str, following: Mapping[str, Sequence[str]], visited: set[str]) -> Iterator[str]:

@@ -161,8 +161,7 @@ def _listed(words: str, variables: Iterable[str]) -> str:
 def _joined(rule: Written, harmful: frozenset[str]) -> int:
     """Size of the largest set of body atoms connected by harmful variables, if it is at least two."""
     parts: list[tuple[set[str], int]] = []
-    atoms = rule.first.body
-    links = [(rule.variables(atom) & harmful, 1) for atom in atoms]
+    links = [(rule.variables(atom) & harmful, 1) for atom in rule.first.body]
     compared = (frozenset(rule.same.get(v, v) for v in names(s.expression)) for s in rule.first.before)
     links += [(found & harmful, 0) for found in compared if len(found) > 1]
     links.append((_aggregated(rule) & harmful, 1))
@@ -227,12 +226,12 @@ def endless(rules: Sequence[Written], affected: Affected) -> bool:
     for rule in rules:
         harmful = rule.harmful(affected)
         heads = {v for flow in rule.flows.values() for v in flow.variables}
-        for place, flow in rule.flows.items():
+        for position, flow in rule.flows.items():
             for variable in harmful & (heads | flow.keys if flow.invented else flow.variables):
                 for source in rule.occurrences[variable]:
-                    flows.setdefault(source, set()).add(place)
+                    flows.setdefault(source, set()).add(position)
                     if flow.invented:
-                        makes.add((source, place))
+                        makes.add((source, position))
 
     def following(reached: set[Position]) -> set[Position]:
         return set[Position]().union(*(flows.get(position, ()) for position in reached))
@@ -270,8 +269,8 @@ class WardedReport:
 
 
 def _lines(warding: Warding) -> list[str]:
-    named = (("harmless", warding.harmless), ("harmful", warding.harmful), ("dangerous", warding.dangerous))
-    lines = [f"  {word}: {', '.join(variables)}" for word, variables in named if variables]
+    kinds = ("harmless", "harmful", "dangerous")
+    lines = [f"  {kind}: {', '.join(found)}" for kind in kinds if (found := getattr(warding, kind))]
     if warding.ward is not None:
         lines.append(f"  ward: {warding.ward}")
     if warding.reason:
@@ -306,9 +305,7 @@ def explain(program: CheckedProgram) -> WardedReport:
     """
     nullable = nullable_inputs((*program.binds, *program.queries_bound), program.arities)
     rules, affected, wardings = _warded(program.rules, nullable)
-    positions = {
-        position: rule.first if (rule := affected[position]) else None for position in sorted(affected)
-    }
+    positions = {p: rule.first if (rule := affected[p]) else None for p in sorted(affected)}
     wardings.sort(key=lambda w: w.rule.number)
     return WardedReport(program.wardedness, not endless(rules, affected), positions, tuple(wardings))
 

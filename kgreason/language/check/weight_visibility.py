@@ -78,8 +78,7 @@ def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float
         value = _number(weight)
         return (Use.READ, set()) if value is None else (Use.COMPARED, {value})
     name, aggregation = weight.name, rule.aggregation
-    bound = sum(t == weight for a in rule.atoms for t in a.terms)
-    if bound > 1:
+    if sum(t == weight for a in rule.atoms for t in a.terms) > 1:
         return Use.READ, set()
     use, constants = Use.UNREAD, set[float]()
     for step in rule.steps:
@@ -165,9 +164,7 @@ def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> 
         moved = growing | stratum.predicates
         keyed = any(p in program.keyed for p in stratum.predicates)  # a replaced value is no longer derived
         if not keyed and all(_grows(rule, added, moved) for rule in stratum.rules):
-            if any(
-                _adds(r, added) or any(a.predicate in growing for a in r.positives) for r in stratum.rules
-            ):
+            if any(_adds(r, added) or growing & {a.predicate for a in r.positives} for r in stratum.rules):
                 growing |= stratum.predicates
         elif any(_adds(rule, added) for rule in stratum.rules):
             return None
@@ -264,9 +261,7 @@ def _raises(aggregation: Aggregation, weights: frozenset[str]) -> bool:
     if aggregation.function == "mcount":
         return True
     argument = aggregation.argument
-    if argument is None or aggregation.function not in {"msum", "mmax"}:
-        return False
-    return _rises(argument, weights)
+    return argument is not None and aggregation.function in {"msum", "mmax"} and _rises(argument, weights)
 
 
 def _rises(expression: Expression, weights: frozenset[str]) -> bool:

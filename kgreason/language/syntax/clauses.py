@@ -202,9 +202,8 @@ class _Cutter:
                 found = _LISTED.match(self._text, self.tokens[-3].start_pos or 0)
                 names = re.findall(r"[\w\"]+", found[1]) if found else ["X"]
                 listed = ", ".join(names)
-                hint = (
-                    f"write the set `{{{listed}}}`, or a list that can grow: `[{listed}]`, and `P = Q + [X]`"
-                )
+                grown = f"`[{listed}]`, and `P = Q + [X]`"
+                hint = f"write the set `{{{listed}}}`, or a list that can grow: {grown}"
                 if before[-3:-1] == ["NAME", "LPAR"] and self.tokens[-5] in ("munion", "union"):
                     hint = f"write `{self.tokens[-5]}({names[0]})`: it gathers single values, too"
         what = "union" if token == "|" else "intersection"

@@ -149,10 +149,10 @@ def temporal(tokens: list[Token], position: int) -> tuple[Token, Token] | None:
 def _head_hint(tokens: list[Token], position: int) -> str | None:
     token, first = tokens[position], tokens[0]
     if token.type == "LPAR" or (token.type in ("ARROW", "COMMA", "END") and position == 1):
-        small = (
-            f"predicates begin with a small letter: `{_small(first)}{'(' if token.type == 'LPAR' else ''}`"
-        )
-        return "did you mean `#F`?" if first.lower() == "false" else small
+        if first.lower() == "false":
+            return "did you mean `#F`?"
+        bracket = "(" if token.type == "LPAR" else ""
+        return f"predicates begin with a small letter: `{_small(first)}{bracket}`"
     if token.type in _COMPARISONS or tokens[1].type == "EQUAL":
         return "an equality is written `X = Y :- ...`, with two variables"
     return None

@@ -107,10 +107,8 @@ class Builder(Transformer[Token, list[Clause]]):
         return Span(self.file, start.line, start.column, end.end_line, end.end_column)
 
     def _source(self, span: Span) -> str:
-        starts = self._line_starts
-        return self.text[
-            starts[span.line - 1] + span.column - 1 : starts[span.end_line - 1] + span.end_column - 1
-        ]
+        start = self._line_starts[span.line - 1] + span.column - 1
+        return self.text[start : self._line_starts[span.end_line - 1] + span.end_column - 1]
 
     def _report(
         self, code: str, message: str, span: Span, note: str | None = None, hint: str | None = None
