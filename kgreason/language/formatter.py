@@ -1,10 +1,4 @@
-r"""Formatter of programs; meaning and comments are preserved.
-
-Examples
---------
->>> print(format_text("control( X,X )<-company(X) .% itself\n"), end="")
-control(X, X) :- company(X).  % itself
-"""
+"""Formatter of programs; meaning and comments are preserved."""
 
 from __future__ import annotations
 
@@ -63,13 +57,6 @@ class _Chunk:
     notes: list[Note]
 
 
-def _lay_out(words: list[Word]) -> list[str]:
-    lines: list[str] = []
-    for part in _parts(words):
-        _Writer(lines, part).write()
-    return lines
-
-
 def _parts(words: list[Word]) -> Iterator[list[Word]]:
     start = depth = 0
     for i, word in enumerate(words):
@@ -86,7 +73,8 @@ def _chunks(words: list[Word]) -> list[_Chunk]:
     depth = 0
     before: Word | None = None
     for word in words:
-        spaced = before is not None and _spaced(before.type, word.type)
+        tight = before is None or word.type in _TIGHT_BEFORE or before.type in _TIGHT_AFTER
+        spaced = not tight and not (word.type == "LPAR" and before and before.type in _CALLED)
         if before is None or word.notes or before.type in ("COMMA", "ARROW"):
             chunks.append(_Chunk(word.text, spaced, depth, word.notes))
         else:
@@ -94,12 +82,6 @@ def _chunks(words: list[Word]) -> list[_Chunk]:
         depth += (word.type in _OPENING) - (word.type in _CLOSING)
         before = word
     return chunks
-
-
-def _spaced(before: str, after: str) -> bool:
-    if after in _TIGHT_BEFORE or before in _TIGHT_AFTER:
-        return False
-    return not (after == "LPAR" and before in _CALLED)
 
 
 class _Writer:
@@ -154,7 +136,8 @@ class _Writer:
             if last - first > 1 and not self._fits(text, unit[0].spaced):
                 self._fill(first, last, level + 1)
             else:
-                self._put(text, unit[0].spaced)
+                self._line += f"{' ' * (unit[0].spaced and bool(self._line.strip()))}{text}"
+                self._begun = True
 
     def _units(self, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:
         breaks = [i for i in range(start + 1, end) if self._chunks[i].level <= level]
@@ -165,10 +148,6 @@ class _Writer:
         width = len(self._line) - self._line.rfind("\n") - 1
         space = spaced and bool(self._line.strip())
         return width + space + len(text.split("\n", 1)[0]) <= WIDTH
-
-    def _put(self, text: str, spaced: bool) -> None:
-        self._line += f"{' ' * (spaced and bool(self._line.strip()))}{text}"
-        self._begun = True
 
 
 def format_text(text: str, file: str = "<text>") -> str:
@@ -202,7 +181,9 @@ def format_text(text: str, file: str = "<text>") -> str:
         if token.type == "END":
             notes = _behind(words, tokens[i + 1 : i + 2])
             verbatim = text[words[0].start : token.start + 1]
-            laid = [verbatim] if _foreign(words) else _lay_out(list(_retyped(words)))
+            laid = [verbatim] if _foreign(words) else []
+            for part in _parts(list(_retyped(words))) if not laid else ():
+                _Writer(laid, part).write()
             beside = fact and _is_fact(words) and not words[0].newlines and not words[0].notes
             if beside and len(laid) == 1 and len(lines[-1]) + 1 + len(laid[0]) <= WIDTH:
                 lines[-1] += f" {laid[0]}"

@@ -88,18 +88,9 @@ __all__ = ["VadalogLexer"]  # names that Pygments loads
 
 
 class VadalogLexer(RegexLexer):
-    r"""Lexer for Vadalog rules.
+    """Lexer for Vadalog rules.
 
     Variables that occur only in the head of a rule, i.e. existential variables, have a token type of their own.
-
-    Examples
-    --------
-    >>> from pygments.formatters import NullFormatter
-    >>> from pygments import highlight
-    >>> highlight("p(X) :- q(X).", VadalogLexer(), NullFormatter())
-    'p(X) :- q(X).\n'
-    >>> [text for kind, text in VadalogLexer().get_tokens("p(X, Z) :- q(X).") if kind is Name.Variable.Magic]
-    ['Z']
     """
 
     name = "Vadalog"

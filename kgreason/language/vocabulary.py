@@ -104,12 +104,6 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
 
 
 def meant(word: str, known: Iterable[str], shown: str = "{!r}") -> str | None:
-    """Hint at the nearest known word, if one is near.
-
-    Examples
-    --------
-    >>> meant("contrl", ["own", "control"]), meant("contrl", ["own"]), meant("ege", ["edge"], "@{}")
-    ("did you mean 'control'?", None, 'did you mean @edge?')
-    """
+    """Hint at the nearest known word, if one is near."""
     closest = suggest(word, known)
     return f"did you mean {shown.format(closest)}?" if closest else None

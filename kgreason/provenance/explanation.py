@@ -82,18 +82,7 @@ class Explanation(Displayed):
         }
 
     def as_text(self, depth: int | None = None) -> str:
-        """Text for a terminal: all proofs, down to a depth, or why there is none.
-
-        Examples
-        --------
-        >>> from kgreason.language.check.program_checker import load_text
-        >>> program = load_text("t(X, Y) :- e(X, Y). t(X, Z) :- t(X, Y), e(Y, Z). e(1, 2). e(2, 3).")
-        >>> print(explain_fact(program, Facts.from_rows({}), "t(1, 3)").as_text())
-        t(1,3)       by rule 2 (<text>:1): t(X, Z) :- t(X, Y), e(Y, Z).
-        ├─ t(1,2)    by rule 1 (<text>:1): t(X, Y) :- e(X, Y).
-        │  └─ e(1,2) <text>:1
-        └─ e(2,3)    <text>:1
-        """
+        """Text for a terminal: all proofs, down to a depth, or why there is none."""
         notes = [f"note: {note}" for note in self.notes]
         if self.why_not is not None:
             return "\n\n".join([why_not_text(self.why_not), *notes])

@@ -47,12 +47,6 @@ class Known:
         Height of each fact; shape (n,).
     final
         Whether each fact is a result; shape (n,). By default all are.
-
-    Examples
-    --------
-    >>> known = Known((Kind.INT, Kind.INT), np.array([[1, 2], [1, 3], [2, 3]]), np.array([1, 0, 1]))
-    >>> [known.rows[i].tolist() for i in known.find((0,), (1,))]
-    [[1, 3], [1, 2]]
     """
 
     def __init__(
@@ -224,13 +218,17 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
 
     inner = replace(rule, aggregation=None, after=(), inventions=())
     before: list[Step] = []
+    # without the conditions on nulls, so that nulls are logged also if these fail
+    plain = [s for s in rule.before if isinstance(s, Assign) or not has_skolem(s.expression)]
     for step in rule.before:
         if not has_skolem(step.expression):
             before.append(step)
         elif isinstance(step, Assign):
             log([*variables(step.expression), step.variable], inner)
         else:
-            before.append(_lifted(step, lambda names, assign: log(names, _early(inner, assign))))
+            before.append(
+                _lifted(step, lambda names, made: log(names, replace(inner, before=(*plain, made))))
+            )
     after: list[Step] = []
     total = rule.aggregation.variable if rule.aggregation else None
     for step in rule.after:
@@ -256,12 +254,6 @@ def _logged(rule: CheckedRule, number: int) -> tuple[list[CheckedRule], CheckedR
         aggregation=aggregation,
     )
     return logs, body
-
-
-def _early(rule: CheckedRule, assign: Assign) -> CheckedRule:
-    """The rule with an assignment before its conditions on nulls, so that it is also executed if they fail."""
-    steps = [s for s in rule.before if isinstance(s, Assign) or not has_skolem(s.expression)]
-    return replace(rule, before=(*steps, assign))
 
 
 def _lifted(step: Step, log: Callable[[Sequence[str], Assign], None]) -> Step:

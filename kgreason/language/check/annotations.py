@@ -81,17 +81,16 @@ def _known(clause: Annotation, findings: Findings) -> bool:
             hint='@mapping("p", 0, "column", "type") gives a column of a source its type, as_string(...) and its like '
             "convert a value; `%%` lines describe a rule",
         )
-        return False
-    if clause.name in LATER_ANNOTATIONS:
+    elif clause.name in LATER_ANNOTATIONS:
         findings.add("E206", f"the annotation @{clause.name} is not supported by this version", clause.span)
-        return False
-    findings.add(
-        "E301",
-        f"there is no annotation @{clause.name}",
-        clause.span,
-        note="the annotations are " + " ".join(f"@{n}" for n in FORMS),
-        hint=meant(clause.name, ANNOTATIONS, "@{}"),
-    )
+    else:
+        findings.add(
+            "E301",
+            f"there is no annotation @{clause.name}",
+            clause.span,
+            note="the annotations are " + " ".join(f"@{n}" for n in FORMS),
+            hint=meant(clause.name, ANNOTATIONS, "@{}"),
+        )
     return False
 
 
@@ -181,8 +180,7 @@ def _read_posts(clause: Annotation, findings: Findings) -> list[Post]:
             message = f"@post: `{text[end:].strip()[:60]}` is no operation"
             findings.add("E310", message, clause.arguments[1].span, _LISTED)
             break
-        post = _operation(clause, predicate, match[1], match[2], findings)
-        if post is not None:
+        if post := _operation(clause, predicate, match[1], match[2], findings):
             posts.append(post)
         end = match.end()
     return posts
@@ -203,10 +201,10 @@ def _operation(
         return None
     arguments = _arguments(text, grouped=name.startswith("arg"))
     problem = "these are no positions" if arguments is None else _misfit(signature, arguments)
-    if arguments is None or problem:
-        findings.add("E311", f"@post: {word}: {problem}", span, hint=f"for instance {signature.form}")
-        return None
-    return Post(predicate, name, arguments, clause.span)
+    if arguments is not None and problem is None:
+        return Post(predicate, name, arguments, clause.span)
+    findings.add("E311", f"@post: {word}: {problem}", span, hint=f"for instance {signature.form}")
+    return None
 
 
 def _arguments(text: str | None, grouped: bool) -> tuple[int, ...] | None:

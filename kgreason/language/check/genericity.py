@@ -141,16 +141,7 @@ def _needed(program: CheckedProgram, goal: str) -> set[str]:
 
 
 def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Errors E4xx of rules that do more than identify vertices by their edges.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = '@edge("own"). of_a(X) :- own("A", X, W).'
-    >>> for diagnostic in check_generic(load_text(text)):
-    ...     print(diagnostic.code, diagnostic.message)
-    E403 the constant "A" stands where `own` has a vertex
-    """
+    """Errors E4xx of rules that do more than identify vertices by their edges."""
     findings = Findings()
     _check_declarations(program, findings)
     for predicate in dict.fromkeys(a.predicate for a in _side_tables(program)) if program.edges else ():
@@ -419,15 +410,6 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
     References
     ----------
     The KGISO paper, Proposition 4.1 (commutative property).
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = '''@edge("own"). @derived("mutual"). @derived("linked").
-    ... mutual(X,Y) :- own(X,Y,V), own(Y,X,W), V + W > 1.
-    ... linked(X,Z) :- own(X,Y,_), own(Y,Z,_).'''
-    >>> [(variable.name, variable.span.line) for variable in hidden_vertices(load_text(text))]
-    [('Y', 3)]
     """
     program = restricted(program, program.derived)
     positions = vertex_positions(program)

@@ -8,16 +8,9 @@ from pathlib import Path
 
 from kgreason.base.errors import Diagnostic, Findings, ProgramError, plural, render_all
 from kgreason.language.check.affected_positions import nullable_inputs
-from kgreason.language.check.annotations import Annotations, check_posts, read_annotations
+from kgreason.language.check.annotations import Annotations, read_annotations
 from kgreason.language.check.checked_program import Bind, CheckedProgram, Query, Stratum
-from kgreason.language.check.declarations import (
-    check_declared,
-    check_parameters,
-    check_targets,
-    check_undefined,
-    check_unused,
-    first_uses,
-)
+from kgreason.language.check.declarations import Consistency, first_uses
 from kgreason.language.check.file_access import Reach
 from kgreason.language.check.includes import Source, read_program, read_text
 from kgreason.language.check.strata import Built, build, read_conditions
@@ -123,14 +116,7 @@ def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Itera
     program = read_conditions(source.program, defined)
     arities = _arities(program, findings)
     built = build(program, findings)
-    derived = frozenset(atom.predicate for atom in program.heads)
-    check_declared(notes, arities, derived, source.whole, findings)
-    check_posts(notes.posts, arities, findings)
-    check_targets(source.program, notes, derived, findings)
-    if source.whole:
-        check_undefined(program, notes, defined, arities, findings)
-        check_unused(program, notes, arities, defined, findings)
-        check_parameters(notes.parameters, source.texts.values(), findings)
+    Consistency(program, notes, arities, defined, source.whole, findings).check(source.texts.values())
     if findings.errors:
         return Examined(None, findings.all, source.texts)
     return _assemble(source, notes, arities, built, findings, reach)
@@ -218,14 +204,7 @@ def _arities(program: Program, findings: Findings) -> dict[str, int]:
 
 
 def restricted(program: CheckedProgram, goals: Iterable[str]) -> CheckedProgram:
-    """Keep only what the `goals` depend on; the goals become the outputs.
-
-    Examples
-    --------
-    >>> program = load_text("p(X) :- e(X). q(X) :- e(X), not r(X). r(1).")
-    >>> sorted(restricted(program, ["q"]).heads)
-    ['q']
-    """
+    """Keep only what the `goals` depend on; the goals become the outputs."""
     goals = tuple(dict.fromkeys(goals))
     needed = set(goals)
     needed.update(u.predicate for u in program.unifications)

@@ -282,27 +282,7 @@ def _lines(warding: Warding) -> list[str]:
 
 
 def explain(program: CheckedProgram) -> WardedReport:
-    """Report the affected positions of a program and their consequences for each rule.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> program = load_text("manager(X, Y) :- employee(X). employee(Y) :- manager(X, Y).")
-    >>> print(explain(program))
-    fragment: linear
-    affected positions:
-      employee[1]: rule 2: employee(Y) :- manager(X, Y).
-      manager[1]: rule 1: manager(X, Y) :- employee(X).
-      manager[2]: rule 1: manager(X, Y) :- employee(X).
-    rule 1: manager(X, Y) :- employee(X).
-      harmful: X
-      dangerous: X
-      ward: employee(X)
-    rule 2: employee(Y) :- manager(X, Y).
-      harmful: X, Y
-      dangerous: Y
-      ward: manager(X, Y)
-    """
+    """Report the affected positions of a program and their consequences for each rule."""
     nullable = nullable_inputs((*program.binds, *program.queries_bound), program.arities)
     rules, affected, wardings = _warded(program.rules, nullable)
     positions = {p: rule.first if (rule := affected[p]) else None for p in sorted(affected)}

@@ -46,15 +46,7 @@ class WeightUse:
 
 
 def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
-    """Use of the weights of each edge predicate of arity 3.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = '@edge("own"). p(X,Y) :- own(X,Y,W), W > 0.5. q(X) :- own(X,_,_).'
-    >>> weight_uses(load_text(text))
-    {'own': WeightUse(use=<Use.COMPARED: 1>, constants=(0.5,), bounds=())}
-    """
+    """Use of the weights of each edge predicate of arity 3."""
     uses = {}
     for predicate in program.edges:
         if program.arities.get(predicate) != 3:

@@ -21,7 +21,7 @@ _BREAK = re.compile(r"[ \t]*\r?\n")
 
 
 def plain_facts(text: str, start: int, line: int, file: str) -> tuple[list[Fact], int]:
-    r"""Read facts, each in a line of its own, from the line after the end of a clause at `start` in `line`.
+    """Read facts, each in a line of its own, from the line after the end of a clause at `start` in `line`.
 
     Returns
     -------
@@ -29,12 +29,6 @@ def plain_facts(text: str, start: int, line: int, file: str) -> tuple[list[Fact]
         Consecutive facts, possibly none.
     end
         Start of the first line that holds something else; `start` if there are no facts.
-
-    Examples
-    --------
-    >>> facts, end = plain_facts('p(X) :- q(X).\nq(1).\nq("a", -0.5).\nq(2). % the last', 13, 1, "")
-    >>> [str(fact) for fact in facts], end
-    (['q(1).', 'q("a", -0.5).'], 34)
     """
     facts: list[Fact] = []
     ended = _BREAK.match(text, start)

@@ -1,11 +1,4 @@
-"""Parser from text to syntax tree.
-
-Examples
---------
->>> program = parse("control(X,X) :- company(X).")
->>> print(program.clauses[0])
-control(X, X) :- company(X).
-"""
+"""Parser from text to syntax tree."""
 
 from __future__ import annotations
 

@@ -48,18 +48,14 @@ def unexpected(
             note="arguments are constants and variables; variables begin with a capital letter",
             hint=f'write "{before}" for the string, or `{before[0].upper()}{before[1:]}` for a variable',
         )
+    shown = str(token).split("\n", 1)[0]
     return Diagnostic(
         "E001",
-        f"unexpected {_show(token)}",
+        f"unexpected `{shown if len(shown) <= 40 else shown[:40] + '...'}`",
         span(token, token, file),
         note=_expected(expected),
         hint=(percentage(tokens[position - 1], text) if position else None) or _hint(tokens, position),
     )
-
-
-def _show(token: Token) -> str:
-    text = str(token).split("\n", 1)[0]
-    return f"`{text if len(text) <= 40 else text[:40] + '...'}`"
 
 
 def _expected(expected: frozenset[str]) -> str | None:
