@@ -292,7 +292,7 @@ def _find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
     """
     declared = (path.name for path, module in modules(folder) if module == wanted)
     for name in chain((wanted, f"{wanted}.vada") if wanted else (), declared):
-        if _is_file(folder / name):
+        if os.path.isfile(folder / name):  # False for invalid file names
             path = Path(os.path.normpath(folder / name))
             return path, str(path)
     if _LIBRARY.match(wanted):
@@ -302,13 +302,6 @@ def _find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
         except FileNotFoundError:
             return None
     return None
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # invalid file name, or inaccessible folder
-        return False
 
 
 def modules(folder: Path) -> Iterator[tuple[Path, str]]:

@@ -104,7 +104,7 @@ def _compared(expression: Expression, name: str) -> set[float] | None:
             variable, other = expression.left, expression.right
             if not isinstance(variable, Variable):
                 variable, other = other, variable
-            value = _constant(other)
+            value = _number(other)
             return {value} if isinstance(variable, Variable) and value is not None else None
     return None
 
@@ -116,15 +116,8 @@ def _bounds(rule: CheckedRule) -> set[float]:
     return set[float]().union(*(values for values in compared if values))
 
 
-def _constant(expression: Expression) -> float | None:
-    if isinstance(expression, Unary) and expression.operator == "-":
-        inner = _constant(expression.operand)
-        return None if inner is None else -inner
-    return _number(expression) if isinstance(expression, Constant) else None
-
-
-def _number(constant: Constant) -> float | None:
-    value = constant.value
+def _number(node: Expression) -> float | None:
+    value = node.value if isinstance(node, Constant) else None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 

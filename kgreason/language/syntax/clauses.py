@@ -88,7 +88,7 @@ _CHARACTERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class ClauseTokens:
     """Tokens of one clause; `problem` is set if the grammar cannot parse them."""
 
     tokens: list[Token]
@@ -101,10 +101,10 @@ def span(first: Token, last: Token, file: str) -> Span:
     return Span(file, first.line or 1, first.column or 1, last.end_line or 1, last.end_column or 1)
 
 
-def clauses(lexer: Lark, text: str, file: str) -> Iterator[Clause | list[Fact]]:
+def clauses(lexer: Lark, text: str, file: str) -> Iterator[ClauseTokens | list[Fact]]:
     """Split a text at the ``.`` that ends each clause; yield clauses for the parser, or facts that do not need it.
 
-    Characters outside the language are reported in `Clause.problem`.
+    Characters outside the language are reported in `ClauseTokens.problem`.
     """
     cutter = _Cutter(file, text)
     thread = lexer.parse_interactive(text).lexer_thread
@@ -204,7 +204,7 @@ class _Cutter:
         message = f"the {what} `{token}` of sets has no meaning here"
         return Diagnostic("E003", message, span(token, token, self._file), hint=hint)
 
-    def clause(self) -> Clause:
+    def clause(self) -> ClauseTokens:
         tokens = self.tokens
         problem, last = self._problem, tokens[-1]
         if problem is None and last.type != "END":
@@ -219,7 +219,7 @@ class _Cutter:
             problem = body_first(self._text, tokens[0], self._end, self._file) or problem
         else:
             self._last_line = last.end_line or 0
-        made = Clause(list(_arrows(tokens)), _documentation(self._comments, tokens[0]), problem)
+        made = ClauseTokens(list(_arrows(tokens)), _documentation(self._comments, tokens[0]), problem)
         self._begin()
         return made
 

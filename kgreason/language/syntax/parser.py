@@ -10,8 +10,15 @@ from threading import Lock
 from lark import Lark, Token, UnexpectedToken
 
 from kgreason.base.errors import Diagnostic, ProgramError, Span
-from kgreason.language.syntax.clauses import DEPTH, body_first, clauses, span, too_deep, unreadable
-from kgreason.language.syntax.clauses import Clause as Tokens
+from kgreason.language.syntax.clauses import (
+    DEPTH,
+    ClauseTokens,
+    body_first,
+    clauses,
+    span,
+    too_deep,
+    unreadable,
+)
 from kgreason.language.syntax.syntax_errors import graph_call, sql, temporal, unexpected
 from kgreason.language.syntax.syntax_tree import (
     Annotation,
@@ -98,7 +105,7 @@ class _Definition:
 
 
 def _define(
-    cut: Iterable[Tokens], builder: Builder, shared: Mapping[str, Constant], outer: Container[str]
+    cut: Iterable[ClauseTokens], builder: Builder, shared: Mapping[str, Constant], outer: Container[str]
 ) -> dict[str, Constant]:
     """Evaluate parameters, which may refer to each other; errors other than cycles are found when parsing them."""
     values = dict(shared)
@@ -115,7 +122,7 @@ def _define(
     return values
 
 
-def _definitions(clause: Tokens, builder: Builder) -> Iterator[tuple[str, _Definition]]:
+def _definitions(clause: ClauseTokens, builder: Builder) -> Iterator[tuple[str, _Definition]]:
     tokens = clause.tokens
     if clause.problem is not None or tokens[0].type != "ANNOTATION":
         return
@@ -209,7 +216,7 @@ def _with_label(clause: Bodied, label: Annotation, found: list[Diagnostic]) -> B
     return clause
 
 
-def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
+def _parse_clause(clause: ClauseTokens, lark: Lark, builder: Builder) -> list[Clause]:
     def refused(feature: str, first: Token, last: Token) -> list[Clause]:
         source = builder.text[tokens[0].start_pos : tokens[-1].end_pos]
         return [UnsupportedClause(feature, source, span=span(first, last, builder.file))]
