@@ -222,7 +222,7 @@ def run_definitions(path: str | Path) -> None:
     """
     file = Path(path)
     if file.suffix != ".py":
-        hint = "functions of rules stand in a file FILE.py"
+        hint = "functions of rules are defined in a file FILE.py"
         raise DataError(str(path), "this is no Python file", hint=hint)
     try:
         text = file.read_bytes()

@@ -64,7 +64,7 @@ def as_double(value: float) -> float:
 def inexact(value: int) -> InexactError:
     """Error for an integer that no double equals."""
     return InexactError(
-        f"no double equals the integer {value}, and it stands among doubles",
+        f"no double equals the integer {value}, which occurs among doubles",
         hint="as_double(...) rounds it; if these are names, read them as strings, by @mapping or as_string(...)",
     )
 

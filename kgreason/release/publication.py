@@ -202,7 +202,7 @@ def _blamed(folders: Folders, exchange: Exchange) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = [place for side, place in sides.items() if shutil.disk_usage(side.space).free < _FULL]
+        full = [place for side, place in sides.items() if shutil.disk_usage(side.workspace).free < _FULL]
         where = error.filename or " and ".join(map(str, full or sides.values()))
         raise _unwritten(_named(str(where), sides), error) from error
     except ReleaseError as error:
@@ -212,7 +212,7 @@ def _blamed(folders: Folders, exchange: Exchange) -> Iterator[None]:
 
 def _named(words: str, sides: Mapping[Side, Path]) -> str:
     for side, place in sides.items():
-        for path in (side.new, side.space):
+        for path in (side.new, side.workspace):
             words = words.replace(str(path), str(place))
     return words
 

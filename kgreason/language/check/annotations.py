@@ -230,7 +230,7 @@ def _misfit(signature: _Signature, arguments: tuple[int, ...]) -> str | None:
     if not signature.signed and min(arguments, default=1) < 0:
         return "only orderby takes a sign"
     if len(set(map(abs, arguments))) < len(arguments):
-        return "a position stands there twice"
+        return "a position occurs twice"
     return None
 
 

@@ -227,7 +227,7 @@ def no_predicate(node: Expression, findings: Findings) -> bool:
         "E108",
         f"there is no function `{call.function}`",
         call.span,
-        note="`!` negates conditions, and a predicate cannot stand inside of an expression",
+        note="`!` negates conditions, and an expression holds no predicates",
         hint=f"{slip} {negation}"
         if slip
         else f"{negation}; a function of your own needs --functions FILE.py",
@@ -345,7 +345,7 @@ def _unknown(call: Call, findings: Findings) -> None:
             "E108",
             f"there is no function `{name}`",
             call.span,
-            note="a predicate cannot stand inside of an expression",
+            note="an expression holds no predicates",
             hint=meant(base, words, f"`{library}:{{}}`" if library else "`{}`")
             or "functions of your own are written in Python, under @kgreason.function, and given by "
             "--functions FILE.py",

@@ -149,7 +149,7 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
             "E407",
             f"`{predicate}` is neither derived nor part of the graph",
             _first_use(program, predicate),
-            note="an anonymized graph is its vertices and edges; a table beside it is not published with it",
+            note="an anonymized graph is its vertices and edges; other tables are not published with it",
             hint=f"write the facts of `{predicate}` into the rule file, or annotate it with @edge or @node",
         )
     positions = vertex_positions(program)
@@ -332,7 +332,7 @@ class _Rule:
         where = f"argument {i + 1} of `{atom.predicate}`"
         if isinstance(term, Constant):
             if expected:
-                message = f"the constant {term} stands where `{atom.predicate}` has a vertex"
+                message = f"the constant {term} is at a vertex position of `{atom.predicate}`"
                 self._report("E403", message, term.span)
         elif (term.name in self.vertices) != expected and not self._existential(atom, term):
             message = f"the vertex {term} meets {where}, which is no vertex of the graph"

@@ -189,15 +189,15 @@ class Safety:
         if first is None or not once:
             return
         *rest, last = [v.name for v in once]
-        listed = f"{', '.join(rest)} and {last} stand" if rest else f"{last} stands"
+        listed = f"{', '.join(rest)} and {last} occur" if rest else f"{last} occurs"
         self.findings.add(
             "W507",
-            f"{first} stands only in the head, so it is a labelled null, and {listed} only once",
+            f"{first} occurs only in the head, so it is a labelled null, and {listed} only once",
             first.span,
             note="a variable that only the head has is existential: it stands for a new null",
             hint=f"is {'one of them' if rest else last} meant in the head? "
             "If not, write `_` for what does not matter",
-            related=tuple((v.span, f"{v} stands here only") for v in once[:3]),
+            related=tuple((v.span, f"{v} occurs only here") for v in once[:3]),
         )
 
 
@@ -287,7 +287,7 @@ def _misplaced(node: Aggregate, expression: Expression, bound: set[str], finding
     taken = isinstance(left, Variable) and left.name in bound and getattr(expression, "right", None) is node
     findings.add(
         "E111",
-        f"`{node}` must stand alone on the right of an assignment",
+        f"`{node}` must be the whole right side of an assignment",
         node.span,
         note=f"{left} has a value already, so that `=` compares" if taken else None,
         hint=f"write `Total = {node}`" + (f", Total == {left}" if taken else " and use Total"),

@@ -43,7 +43,7 @@ def unexpected(
     if before is not None and before.type == "NAME" and expected <= {"LPAR"}:
         return Diagnostic(
             "E010",
-            f"the bare word `{before}` cannot stand here",
+            f"unexpected bare word `{before}`",
             span(before, before, file),
             note="arguments are constants and variables; variables begin with a capital letter",
             hint=f'write "{before}" for the string, or `{before[0].upper()}{before[1:]}` for a variable',

@@ -285,7 +285,7 @@ class Builder(Transformer[Token, list[Clause]]):
         if len(head) > 1:
             self._report(
                 "E016",
-                f"`{self._source(special.span)}` must stand alone in its head",
+                f"`{self._source(special.span)}` must be the only item of its head",
                 special.span,
                 note="a head is one or more atoms, or one equality `X = Y`, or `#F`",
                 hint="write a second clause with the same body",
@@ -324,7 +324,7 @@ class Builder(Transformer[Token, list[Clause]]):
                 if name != "@qbind":
                     self._report(
                         "E013",
-                        f"`{argument.value}` cannot stand in an annotation",
+                        f"`{argument.value}` cannot be an argument of an annotation",
                         span,
                         note="arguments of annotations are strings, numbers, booleans, dates and bare words",
                     )
@@ -402,7 +402,7 @@ class Builder(Transformer[Token, list[Clause]]):
     def _misplaced(self, call: Call, argument: _Contributors) -> None:
         self._report(
             "E012",
-            f"contributors `{self._source(argument.span)}` stand outside of an aggregate",
+            f"contributors `{self._source(argument.span)}` outside of an aggregate",
             argument.span,
             note=f"`<...>` is the last argument of an aggregate such as msum; {call.function!r} is none",
             hint=meant(call.function, AGGREGATES),
