@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from kgreason.language.check.checked_program import (
     Assign,
@@ -27,6 +29,7 @@ from kgreason.language.check.checked_program import (
     positions_of,
 )
 from kgreason.language.check.expressions import ORDERS, walk
+from kgreason.language.functions import plain_name
 from kgreason.language.syntax.syntax_tree import (
     Binary,
     Call,
@@ -56,7 +59,7 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenRule:
     """A rule as written, with all its heads, for the analysis of nulls.
 
     Variables that an equation of the body makes equal are represented by one of them. `occurrences` are the positions
@@ -129,11 +132,10 @@ class _Reader:
                 return Flow(frozenset(), inner.variables | inner.keys, True)
             case Collection():
                 return self._union(expression.elements)
-            case Call(function, arguments):
-                base = function.rpartition(":")[2]
-                if base == "if":
-                    return self._union(arguments[1:])
-                return self._union(arguments) if base == "coalesce" else Flow()
+            case Call(function, arguments) if plain_name(function) == "if":
+                return self._union(arguments[1:])
+            case Call(function, arguments) if plain_name(function) == "coalesce":
+                return self._union(arguments)
             case Binary("+", left, right):  # of lists; a null itself cannot be added
                 known = [e.value for e in (left, right) if isinstance(e, Constant)]
                 return self._union((left, right)) if all(isinstance(v, tuple) for v in known) else Flow()
@@ -141,10 +143,7 @@ class _Reader:
                 return Flow()
 
     def _union(self, expressions: Iterable[Expression]) -> Flow:
-        found = Flow()
-        for expression in expressions:
-            found |= self._flow(expression)
-        return found
+        return reduce(or_, map(self._flow, expressions), Flow())
 
     def _learn(self, condition: Expression) -> None:
         """Use a condition: equal variables are unified, and ordered ones cannot be nulls."""
@@ -157,7 +156,7 @@ class _Reader:
                 self._equal(right, left)
             case Binary(operator, left, right) if operator in ORDERS:
                 self.proper.update(e.name for e in (left, right) if isinstance(e, Variable))
-            case Call(function, (Variable(name),)) if function.rpartition(":")[2] == "is_not_null":
+            case Call(function, (Variable(name),)) if plain_name(function) == "is_not_null":
                 self.proper.add(name)
 
     def _equal(self, left: Expression, right: Expression) -> None:
@@ -172,7 +171,7 @@ class _Reader:
                 self.same[other] = one
 
 
-def written(rules: Iterable[CheckedRule]) -> list[Written]:
+def written(rules: Iterable[CheckedRule]) -> list[WrittenRule]:
     """Group the rules made from one rule as written, and analyse their data flow."""
     groups: dict[object, list[CheckedRule]] = {}
     for rule in rules:
@@ -180,7 +179,7 @@ def written(rules: Iterable[CheckedRule]) -> list[Written]:
     return [_written(tuple(group)) for group in groups.values()]
 
 
-def _written(rules: tuple[CheckedRule, ...]) -> Written:
+def _written(rules: tuple[CheckedRule, ...]) -> WrittenRule:
     reader = _Reader(rules[0])
     occurrences: dict[str, list[Position]] = defaultdict(list)
     for position, variable in positions_of(rules[0].positives):
@@ -193,7 +192,7 @@ def _written(rules: tuple[CheckedRule, ...]) -> Written:
             new = isinstance(term, Variable) and term.name in invented
             flow = Flow(invented=True) if new else reader.flow(term)
             flows[position] = flows.get(position, Flow()) | flow
-    return Written(
+    return WrittenRule(
         rules,
         {v: reader.name(v) for v in reader.same},
         {v: tuple(where) for v, where in occurrences.items()},
@@ -223,11 +222,11 @@ def nullable_inputs(sources: Iterable[Bind | Query], arities: Mapping[str, int])
 
 
 def affected_positions(
-    rules: Iterable[Written], nullable: Iterable[Position]
-) -> dict[Position, Written | None]:
+    rules: Iterable[WrittenRule], nullable: Iterable[Position]
+) -> dict[Position, WrittenRule | None]:
     """Find all affected positions, each with the first rule found to make it affected (`None`: an input)."""
     rules = list(rules)
-    affected: dict[Position, Written | None] = dict.fromkeys(nullable)
+    affected: dict[Position, WrittenRule | None] = dict.fromkeys(nullable)
     size = -1
     while size < len(affected):  # rules are in evaluation order, so few rounds are needed
         size = len(affected)

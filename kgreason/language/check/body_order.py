@@ -38,7 +38,7 @@ from kgreason.language.syntax.syntax_tree import (
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenClause:
     """A clause with head and body: a rule, an equality, a constraint or a fact with a null.
 
     The head of an equality or a constraint has a hidden predicate; its arguments are the two sides of the equality,
@@ -63,7 +63,7 @@ class OrderedRule:
     aggregate: RuleAggregate | None
     after: tuple[Step, ...]
     inventions: tuple[Invention, ...]
-    written: Written
+    written: WrittenClause
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -76,7 +76,7 @@ class OrderedRule:
         return self.written.kind in ("equality", "constraint")
 
 
-def order_body(written: Written, findings: Findings) -> OrderedRule | None:
+def order_body(written: WrittenClause, findings: Findings) -> OrderedRule | None:
     """Order the body of a rule; `None` with findings if it is not safe."""
     body = _Body(written, findings)
     for item in written.body:
@@ -86,7 +86,7 @@ def order_body(written: Written, findings: Findings) -> OrderedRule | None:
 
 
 class _Body:
-    def __init__(self, written: Written, findings: Findings) -> None:
+    def __init__(self, written: WrittenClause, findings: Findings) -> None:
         self.written, self.findings = written, findings
         self.positives: list[CheckedAtom] = []
         self.negatives: list[CheckedAtom] = []

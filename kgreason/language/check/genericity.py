@@ -153,11 +153,9 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
             hint=f"write the facts of `{predicate}` into the rule file, or annotate it with @edge or @node",
         )
     positions = vertex_positions(program)
-    for fact in program.facts:
-        _check_fact(fact, positions, findings)
+    _check_uses(program, positions, findings)
     for rule in program.rules:
         _check_nulls(rule, program, findings)
-        _Rule(rule, positions, findings).check()
     for predicate in program.derived:
         if not holds_edges(predicate, positions):
             heads = (rule.head.span for rule in program.rules if rule.head.predicate == predicate)
@@ -236,10 +234,7 @@ def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
 
     positions = frozenset(grown(vertex_positions(program), met))
     findings = Findings()
-    for fact in program.facts:
-        _check_fact(fact, positions, findings)
-    for rule in program.rules:
-        _Rule(rule, positions, findings).check()
+    _check_uses(program, positions, findings)
     return None if findings.all else positions
 
 
@@ -269,9 +264,10 @@ def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position])
     return found
 
 
-def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Findings) -> None:
-    for i, term in enumerate(fact.terms):
-        if (fact.predicate, i) in positions:
+def _check_uses(program: CheckedProgram, positions: frozenset[Position], findings: Findings) -> None:
+    """Check the uses of vertices in facts and rules."""
+    for fact in program.facts:
+        for term in [t for i, t in enumerate(fact.terms) if (fact.predicate, i) in positions][:1]:
             findings.add(
                 "E403",
                 f"the fact names the vertex {term}",
@@ -279,7 +275,8 @@ def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Fin
                 note=_NAMES,
                 hint="put the graph into a file: rules and data are published apart",
             )
-            return
+    for rule in program.rules:
+        _Rule(rule, positions, findings).check()
 
 
 def _check_nulls(rule: CheckedRule, program: CheckedProgram, findings: Findings) -> None:
@@ -361,18 +358,16 @@ class _Rule:
             self._report("E405", f"`{node}` computes with the vertex {node.operand}", node.span)
         if not isinstance(node, Binary):
             return
-        sides = (node.left, node.right)
-        held = [s for s in sides if self._is_vertex(s)]
-        if not held:
-            return
-        if node.operator in ORDERS:
+        vertices = [side for side in (node.left, node.right) if self._is_vertex(side)]
+        others = [side for side in (node.left, node.right) if not self._is_vertex(side)]
+        if vertices and node.operator in ORDERS:
             self._report("E405", f"`{node}` compares vertices by their names", node.span)
-        elif node.operator in ARITHMETIC:
-            self._report("E405", f"`{node}` computes with the vertex {held[0]}", node.span)
-        elif node.operator in COMPARISONS | MEMBERSHIP and len(held) == 1:
-            other = sides[1] if held[0] is sides[0] else sides[0]
+        elif vertices and node.operator in ARITHMETIC:
+            self._report("E405", f"`{node}` computes with the vertex {vertices[0]}", node.span)
+        elif vertices and others and node.operator in COMPARISONS | MEMBERSHIP:
+            other = others[0]
             what = f"the constant {other}" if isinstance(other, Constant) else f"`{other}`, which is none"
-            self._report("E404", f"the vertex {held[0]} is compared with {what}", node.span)
+            self._report("E404", f"the vertex {vertices[0]} is compared with {what}", node.span)
 
     def _is_vertex(self, node: Expression) -> bool:
         return isinstance(node, Variable) and node.name in self.vertices

@@ -12,7 +12,7 @@ from typing import Literal
 
 from kgreason.base.errors import Findings, Span
 from kgreason.language.check.affected_positions import invents
-from kgreason.language.check.body_order import OrderedRule, Terms, Written, order_body
+from kgreason.language.check.body_order import OrderedRule, Terms, WrittenClause, order_body
 from kgreason.language.check.checked_program import (
     Aggregation,
     CheckedAtom,
@@ -115,27 +115,27 @@ def build(program: Program, findings: Findings) -> Built:
     return Built(facts, strata, keyed, unifications, denials, arities)
 
 
-def _written(program: Program, findings: Findings) -> Iterator[Written]:
+def _written(program: Program, findings: Findings) -> Iterator[WrittenClause]:
     for clause in program.clauses:
         if isinstance(clause, UnsupportedClause):
             findings.add("E205", f"{clause.feature}: not supported by this version", clause.span)
     for number, clause in enumerate(program.bodied, 1):
         if isinstance(clause, Rule):
-            yield Written("rule", number, clause.head, clause.body, clause)
+            yield WrittenClause("rule", number, clause.head, clause.body, clause)
         elif isinstance(clause, Equality):
             head = Atom(f"#equal_{number}", (clause.left, clause.right), span=clause.span)
-            yield Written("equality", number, (head,), clause.body, clause)
+            yield WrittenClause("equality", number, (head,), clause.body, clause)
         else:
             head = Atom(f"#false_{number}", (), span=clause.span)
-            yield Written("constraint", number, (head,), clause.body, clause)
+            yield WrittenClause("constraint", number, (head,), clause.body, clause)
 
 
 def _facts(
     program: Program, number: int, findings: Findings
-) -> tuple[tuple[CheckedAtom, ...], list[Written]]:
+) -> tuple[tuple[CheckedAtom, ...], list[WrittenClause]]:
     """Facts of constants; facts with Skolem terms become rules without a body, numbered after the others."""
     facts: dict[CheckedAtom, None] = {}
-    nulls: list[Written] = []
+    nulls: list[WrittenClause] = []
     for clause in program.facts:
         arguments = clause.atom.arguments
         constants = tuple(a for a in arguments if isinstance(a, Constant))
@@ -156,7 +156,7 @@ def _facts(
         atom, steps = terms.atom(clause.atom)
         if steps:
             number += 1
-            nulls.append(Written("fact", number, (clause.atom,), (), clause))
+            nulls.append(WrittenClause("fact", number, (clause.atom,), (), clause))
         elif terms.fine:
             facts.setdefault(atom)
     return tuple(facts), nulls
@@ -210,7 +210,7 @@ class _Dependency:
         return f"`{self.head}` depends on `{self.body}`{through[self.kind]}"
 
 
-def _dependencies(rules: Iterable[Written]) -> list[_Dependency]:
+def _dependencies(rules: Iterable[WrittenClause]) -> list[_Dependency]:
     edges = []
     for rule in rules:
         aggregates = [

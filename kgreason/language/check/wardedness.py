@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 from kgreason.base.errors import Findings
 from kgreason.language.check.affected_positions import (
-    Written,
+    WrittenRule,
     affected_positions,
     hidden,
     invents,
@@ -48,7 +48,7 @@ from kgreason.language.check.checked_program import (
 )
 from kgreason.language.check.expressions import grown, names
 
-Affected = Mapping[Position, Written | None]
+Affected = Mapping[Position, WrittenRule | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +100,13 @@ def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -
 
 def _warded(
     rules: Iterable[CheckedRule], nullable: Collection[Position]
-) -> tuple[list[Written], Affected, list[Warding]]:
+) -> tuple[list[WrittenRule], Affected, list[Warding]]:
     grouped = written(rules)
     affected = affected_positions(grouped, nullable)
     return grouped, affected, [_ward_rule(rule, affected) for rule in grouped]
 
 
-def _ward_rule(rule: Written, affected: Affected) -> Warding:
+def _ward_rule(rule: WrittenRule, affected: Affected) -> Warding:
     harmful = rule.harmful(affected)
     reached = {v for flow in rule.flows.values() for v in flow.variables | flow.keys}
     aggregated = _aggregated(rule)
@@ -128,7 +128,7 @@ def _ward_rule(rule: Written, affected: Affected) -> Warding:
 
 
 def _ward(
-    rule: Written, dangerous: frozenset[str], harmful: frozenset[str]
+    rule: WrittenRule, dangerous: frozenset[str], harmful: frozenset[str]
 ) -> tuple[CheckedAtom | None, str]:
     atoms = rule.first.positives
     body = (*atoms, *rule.first.negatives)
@@ -158,7 +158,7 @@ def _listed(words: str, variables: Iterable[str]) -> str:
     return f"{words}{'s' if len(named) > 1 else ''} {', '.join(named)}"
 
 
-def _joined(rule: Written, harmful: frozenset[str]) -> int:
+def _joined(rule: WrittenRule, harmful: frozenset[str]) -> int:
     """Size of the largest set of body atoms connected by harmful variables, if it is at least two."""
     parts: list[tuple[set[str], int]] = []
     links = [(rule.variables(atom) & harmful, 1) for atom in rule.first.body]
@@ -177,7 +177,7 @@ def _joined(rule: Written, harmful: frozenset[str]) -> int:
     return most if most > 1 else 0
 
 
-def _aggregated(rule: Written) -> frozenset[str]:
+def _aggregated(rule: WrittenRule) -> frozenset[str]:
     """Body variables that the aggregate groups by, combines, or uses as contributors."""
     aggregation = rule.first.aggregation
     if aggregation is None:
@@ -191,7 +191,7 @@ def _aggregated(rule: Written) -> frozenset[str]:
     return frozenset(rule.same.get(v, v) for v in found)
 
 
-def _fragment(rules: Sequence[Written], wardings: Sequence[Warding], strata: Sequence[Stratum]) -> str:
+def _fragment(rules: Sequence[WrittenRule], wardings: Sequence[Warding], strata: Sequence[Stratum]) -> str:
     proper = [r for r in rules if not hidden(r.first)]
     if not any(invents(rule) for r in proper for rule in r.rules):
         return "Datalog"
@@ -209,13 +209,13 @@ def _fragment(rules: Sequence[Written], wardings: Sequence[Warding], strata: Seq
     return "piecewise linear"
 
 
-def _guarded(rule: Written) -> bool:
+def _guarded(rule: WrittenRule) -> bool:
     atoms = rule.first.positives
     needed = {v for atom in atoms for v in atom.variables}
     return not atoms or any(needed <= set(atom.variables) for atom in atoms)
 
 
-def endless(rules: Sequence[Written], affected: Affected) -> bool:
+def endless(rules: Sequence[WrittenRule], affected: Affected) -> bool:
     """Whether a null can be made from a null of the same kind, so that the chase may not terminate by itself.
 
     Nulls flow from affected body positions to head positions; the program is weakly acyclic (Fagin et al.: Data

@@ -106,7 +106,6 @@ def _hint(tokens: list[Token], position: int) -> str | None:
 def _foreign(tokens: list[Token], position: int) -> str | None:
     token = tokens[position]
     before = tokens[position - 1] if position else None
-    in_body = any(t.type == "ARROW" for t in tokens[:position])
     if [t.type for t in tokens[position : position + 2]] == ["TIMES", "DIVIDED"]:
         return "a comment begins with `%` and ends with its line"
     if before is None:
@@ -119,6 +118,7 @@ def _foreign(tokens: list[Token], position: int) -> str | None:
         return "write `>=`"
     if token.type == "NAME" and token == "is" and before.type == "VAR":
         return f"write `{before} = ...`"
+    in_body = any(t.type == "ARROW" for t in tokens[:position])
     if before.type == "NAME" and before != "not" and token.type in _INFIX and in_body:
         return f"variables begin with a capital letter: `{before[0].upper()}{before[1:]}`"
     return None
