@@ -85,10 +85,10 @@ def source(value: Value) -> str:
     return str(value) if isinstance(value, Null) else repr(value)
 
 
-def brief(value: Value, width: int = 200) -> str:
-    """Write a value in the syntax of the language, truncated if it is long."""
+def brief(value: Value) -> str:
+    """Write a value in the syntax of the language, truncated after 200 characters."""
     text = source(value)
-    return text if len(text) <= width else f"{text[:width]}..."
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def elements(value: Value, most: int) -> int:

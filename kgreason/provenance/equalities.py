@@ -61,7 +61,7 @@ class Equations:
         return self._made[run].get((function, self._keys(arguments, run)))
 
     def _keys(self, values: Iterable[Value], run: int) -> tuple[object, ...]:
-        return tuple(key(self.runs.became(value, run)) for value in values)
+        return tuple(key(self.runs.identities[run].became(value)) for value in values)
 
     def _frontier(self, made: Made) -> list[Value]:
         columns = zip(made.kinds, made.frontier.tolist(), strict=True)
@@ -78,7 +78,7 @@ class Equations:
         for term in walk(condition):
             made = self.evaluated(term, values, run) if isinstance(term, Skolem) else None
             if made is not None:
-                yield from self.identified(str(term), made, self.runs.became(made, run), run)
+                yield from self.identified(str(term), made, self.runs.identities[run].became(made), run)
 
     def evaluated(self, term: Expression, values: Mapping[str, Value], run: int) -> Value | None:
         """Value of a Skolem term, possibly inside a list, before unification; `None` if unknown."""

@@ -143,7 +143,7 @@ def explain_fact(
     found = runs.trace(runs.last, [atom.predicate])
     notes = [*_names_meant(atom, found), *runs.violations()]
     for i, value in enumerate(values):
-        values[i] = None if value is None else runs.became(value, runs.last)
+        values[i] = None if value is None else runs.identities[runs.last].became(value)
         if value is not None and values[i] != value:
             notes.append(f"{source(value)} has become {source(values[i] or value)}")
     wanted = _cells(atom, values, found, text)
@@ -302,7 +302,7 @@ def _cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) 
                 raise _misfit(goal.predicate, i, own, value, argument.span, text)
             raise _unknown(value, argument, found, text)
         for null in nulls_in(value):
-            if not _holds(found, null):
+            if not _occurs(found, null):
                 message = f"{null} occurs nowhere in the data and in what is derived"
                 note = "nulls have the numbers that kgreason reason prints for the same rules and data"
                 raise _error("E525", message, argument.span, text, note)
@@ -315,7 +315,7 @@ def _cells(goal: Atom, values: Sequence[Value | None], found: Trace, text: str) 
     return result
 
 
-def _holds(found: Trace, null: Null) -> bool:
+def _occurs(found: Trace, null: Null) -> bool:
     symbols = found.symbols
     return symbols.known(null) or any(null in nulls_in(v) for v in symbols.values(range(len(symbols))))
 

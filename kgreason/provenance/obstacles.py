@@ -87,8 +87,8 @@ class Obstacles:
         self,
         matcher: Matcher,
         search: Search,
-        kept: Value | None = None,
-        equal: Sequence[tuple[int, int]] = (),
+        kept: Value | None,
+        equal: Sequence[tuple[int, int]],
     ) -> None:
         self.matcher, self.search, self.kept = matcher, search, kept
         self.items = [*_items(matcher), *_equalities(matcher, equal)]

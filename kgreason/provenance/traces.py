@@ -38,7 +38,6 @@ from kgreason.language.check.checked_program import (
 )
 from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import NOWHERE, Constant, Variable
-from kgreason.language.values import Value
 from kgreason.provenance.known_facts import Heights, Known, Prepared, Types, prepare
 
 
@@ -130,10 +129,6 @@ class Runs:
                 violated = f"({rule.span.file}:{rule.span.line}) is violated {often}"
                 result.append(f"the constraint {name}{violated}: {' '.join(rule.text.split())}")
         return result
-
-    def became(self, value: Value, run: int) -> Value:
-        """Current value of a value at the start of a run."""
-        return self.identities[run].became(value)
 
     def rooted(self, predicate: str, table: Table, kinds: Sequence[Kind], run: int) -> Codes:
         """Given rows of a predicate, coded by `kinds`, with the values at the start of a run."""

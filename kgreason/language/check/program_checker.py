@@ -64,7 +64,7 @@ def load_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool 
     return _examine_file(path, given, allow_files=allow_files).checked()
 
 
-def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> CheckedProgram:
+def load_text(text: str, *, allow_files: bool = False) -> CheckedProgram:
     """Parse and check a program; relative paths in it are relative to the working directory.
 
     Parameters
@@ -83,16 +83,16 @@ def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> 
     >>> program.outputs, program.strata[0].recursive
     (('reach',), True)
     """
-    return _examine(text, file, None, Reach(Path(), allow_files)).checked()
+    return _examine(text, "<text>", None, Reach(Path(), allow_files)).checked()
 
 
-def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> Examined:
+def examine_file(path: str | Path, *, allow_files: bool = False) -> Examined:
     """Read and check a rule file, returning all diagnostics instead of raising an error.
 
     Sources and targets that the rules may not reach are errors here. A loaded program may have them, since its data may
     be supplied otherwise; it fails when it uses them.
     """
-    found = _examine_file(path, given, allow_files=allow_files)
+    found = _examine_file(path, (), allow_files=allow_files)
     if found.program is None or not found.program.beyond:
         return found
     findings = Findings((*found.diagnostics, *found.program.beyond.values()), found.sources)

@@ -83,7 +83,7 @@ class Warding:
     aggregates: bool = False
 
 
-def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -> Wardedness:
+def wardedness(strata: Sequence[Stratum], nullable: Collection[Position]) -> Wardedness:
     """Analyse the nulls of a program; `nullable` are the positions of inputs that may hold nulls."""
     rules = [r for s in strata for r in s.rules]
     if not nullable and not any(map(invents, rules)):
