@@ -81,8 +81,12 @@ def order_body(written: WrittenClause, findings: Findings) -> OrderedRule | None
     body = _Body(written, findings)
     for item in written.body:
         body.add(item)
-    heads = tuple(body.add_head(atom) for atom in written.head)
-    return body.sort(heads) if body.fine and body.terms.fine else None
+    heads = []
+    for atom in written.head:
+        head, steps = body.terms.atom(atom)
+        heads.append(head)
+        body.head_steps += steps
+    return body.sort(tuple(heads)) if body.fine and body.terms.fine else None
 
 
 class _Body:
@@ -122,11 +126,6 @@ class _Body:
                     self.fine = False
                 elif self._usable(item.expression) and self._is_condition(item.expression, before):
                     self.filters.append(Filter(fold(item.expression, self.findings), item.expression.span))
-
-    def add_head(self, head: Atom) -> CheckedAtom:
-        atom, steps = self.terms.atom(head)
-        self.head_steps += steps
-        return atom
 
     def _usable(self, node: Expression) -> bool:
         fine = supported(node, self.findings) and well_formed(node, self.findings)

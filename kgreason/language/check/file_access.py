@@ -49,7 +49,7 @@ class Reach:
 
     def check_source(self, source: Bind | Query, findings: Findings) -> None:
         """Report a ``@bind`` or ``@qbind`` that reads what the rule file may not read."""
-        if self._is_server(source, findings):
+        if self._needs_no_check(source, findings):
             return
         for path in _files(source):
             if not self.reads(path):
@@ -60,7 +60,7 @@ class Reach:
 
     def check_target(self, bind: Bind, findings: Findings) -> None:
         """Report the ``@bind`` of an output whose target the rule file may not write."""
-        if self._is_server(bind, findings):
+        if self._needs_no_check(bind, findings):
             return
         for path in _files(bind):
             if not _inside(path, (self.folder,)):
@@ -92,8 +92,8 @@ class Reach:
             home = Path()
         return (here,) if self.folder.resolve().is_relative_to(here) and not home.is_relative_to(here) else ()
 
-    def _is_server(self, source: Bind | Query, findings: Findings) -> bool:
-        """Whether no further check is needed; reports a server that may not be reached."""
+    def _needs_no_check(self, source: Bind | Query, findings: Findings) -> bool:
+        """Whether files need no check; reports a server that may not be reached."""
         if self.allowed or source.source not in SERVERS:
             return self.allowed
         table = f"--data {source.predicate}=postgresql://USER@HOST/DATABASE?table=NAME"

@@ -252,10 +252,6 @@ class _Source:
         """Key of a term that distinguishes variables of the two sources."""
         return (id(self), term.name) if isinstance(term, Variable) else term
 
-    def atoms(self, positive: bool) -> tuple[CheckedAtom, ...]:
-        """Atoms of the body, positive or negated."""
-        return () if self.rule is None else self.rule.positives if positive else self.rule.negatives
-
 
 def check_split(
     ordered: Sequence[OrderedRule],
@@ -393,11 +389,12 @@ def _unequal(source: _Source, same: _Same) -> bool:
 
 def _opposed(one: _Source, other: _Source, same: _Same) -> bool:
     """Whether one rule requires an atom that the other negates."""
-    needed, negated = (
-        {(a.predicate, tuple(same.find(source.key(t)) for t in a.terms)) for a in atoms}
-        for source, atoms in ((one, one.atoms(True)), (other, other.atoms(False)))
-    )
-    return bool(needed & negated)
+
+    def key(source: _Source, atom: CheckedAtom) -> tuple[str, tuple[_Key, ...]]:
+        return atom.predicate, tuple(same.find(source.key(t)) for t in atom.terms)
+
+    negated = {key(other, atom) for atom in (other.rule.negatives if other.rule else ())}
+    return any(key(one, atom) in negated for atom in (one.rule.positives if one.rule else ()))
 
 
 def finish(

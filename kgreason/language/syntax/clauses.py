@@ -237,11 +237,10 @@ def _documentation(comments: list[Token], first: Token) -> str:
 
 def _arrows(tokens: list[Token]) -> Iterator[Token]:
     """Treat the first ``<-`` as the arrow, others as a comparison with a negative number."""
-    found = False
+    first = next((token for token in tokens if token.type in ("ARROW", "LEFT_ARROW")), None)
     for token in tokens:
-        if token.type == "LEFT_ARROW" and not found:
+        if token is first:
             token.type = "ARROW"
-        found = found or token.type == "ARROW"
         if token.type == "LEFT_ARROW":
             start, line, column = token.start_pos or 0, token.line, token.column or 1
             yield Token("LESS", "<", start, line, column, line, column + 1, start + 1)
