@@ -18,7 +18,7 @@ from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.graph.generators import ownership
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.program_checker import load_text
-from kgreason.provenance import explain_fact
+from kgreason.provenance.explanation import explain_fact
 
 CLOSURE = "reach(X,Y) :- edge(X,Y). reach(X,Z) :- reach(X,Y), edge(Y,Z)."
 CONTROL = """

@@ -12,8 +12,7 @@ from kgreason.graph.induced.derivation import InducedReasoner
 from kgreason.graph.induced.lifted import Lifted
 from kgreason.graph.induced.situations import Sight
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
-from kgreason.language.check.program_checker import load_text
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import load_text, restricted
 from kgreason.language.check.weight_visibility import Use, WeightUse, weight_uses
 
 RULES = {

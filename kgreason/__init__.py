@@ -13,7 +13,7 @@ Examples
 [('A', 'A'), ('A', 'D'), ('A', 'E'), ('D', 'D'), ('D', 'E'), ('E', 'E')]
 """
 
-from kgreason.base.lazy import lazily
-from kgreason.base.version import VERSION as __version__  # noqa: F401
+from kgreason.base.resources import VERSION as __version__  # noqa: F401
+from kgreason.base.resources import lazily
 
 __getattr__, __dir__ = lazily(__name__, __file__)

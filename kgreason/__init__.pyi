@@ -1,4 +1,4 @@
-"""Public names of kgreason, and where they come from; `kgreason.base.lazy` reads this file as well."""
+"""Public names of kgreason, and where they come from; `kgreason.base.resources.lazily` reads this file as well."""
 
 from kgreason import estimators as estimators
 from kgreason import links as links

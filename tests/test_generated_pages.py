@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 from kgreason.cli import app
-from kgreason.data.format_list import READERS
+from kgreason.data.format_list import FUNCTIONS
 from kgreason.data.source_options import Options
 from tests.folders import ROOT
 
@@ -61,7 +61,7 @@ def test_all_commands_and_their_options(reference: ModuleType) -> None:
 
 def test_all_formats_and_options(reference: ModuleType) -> None:
     text = reference.formats()
-    assert all(f"| <code>{name}</code> |" in text for name in READERS)
+    assert all(f"| <code>{name}</code> |" in text for name in FUNCTIONS)
     for each in fields(Options):
         option = each.metadata.get("option")
         assert option is None or f"| <code>{option.spelling or each.name}</code> |" in text

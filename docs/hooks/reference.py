@@ -223,19 +223,16 @@ def parameters(given: list[Any], context: Any) -> str:
 
 def formats() -> str:
     """Formats of data, and options of their sources and outputs."""
-    from kgreason.data import fact_writing, targets
-    from kgreason.data.format_list import READERS, function_of
+    from kgreason.data import targets
+    from kgreason.data.format_list import FUNCTIONS, function_of
     from kgreason.language.vocabulary import EXTENSIONS
 
-    writers = tables_of(
-        fact_writing, lambda place: bool(re.search(r"\.write_(?!labels|nodes)\w+$", str(place)))
-    )
     writing = tables_of(targets, lambda names: isinstance(names, tuple))
     rows, notes = [], []
-    for name, place in READERS.items():
+    for name, functions in FUNCTIONS.items():
         endings = [f".{ending}" for ending, of in EXTENSIONS.items() if of == name]
-        reading = paragraphs(function_of(place))
-        written = paragraphs(function_of(writers[name])) if name in writers else ["not written"]
+        reading = paragraphs(function_of(functions.read))
+        written = paragraphs(function_of(functions.write)) if functions.write else ["not written"]
         files = code(" ".join(SPECIAL.get(name, endings)))
         rows.append(
             (code(name), files, cell(reading[0]), cell(written[0]), code(" ".join(writing.get(name, ()))))

@@ -17,13 +17,7 @@ ArrowArray = Any
 
 
 class Lazy:
-    """Module that is imported on first attribute access.
-
-    Parameters
-    ----------
-    name
-        Name of the module.
-    """
+    """Module that is imported on first attribute access."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -57,13 +51,7 @@ def as_numpy(array: ArrowArray) -> npt.NDArray[Any]:
 
 
 def as_arrow(array: npt.NDArray[Any]) -> ArrowArray:
-    """Convert an array of integers, doubles, booleans or microseconds to Arrow.
-
-    Examples
-    --------
-    >>> as_arrow(np.array([True, False])).to_pylist()
-    [True, False]
-    """
+    """Convert an array of integers, doubles, booleans or microseconds to Arrow."""
     if array.dtype == np.bool_:
         return _over(np.packbits(array, bitorder="little"), pa.bool_(), len(array))
     kind = pa.timestamp("us") if array.dtype == "datetime64[us]" else pa.type_for_alias(array.dtype.name)
@@ -76,22 +64,16 @@ def _over(memory: npt.NDArray[Any], kind: Any, length: int) -> ArrowArray:
 
 def string_buffers(array: ArrowArray) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
     """Offsets of the strings of an Arrow array (one more than there are strings), and the bytes of all strings."""
-    _, places, letters = array.buffers()
+    _, starts, letters = array.buffers()
     dtype = np.dtype(np.int64 if pa.types.is_large_string(array.type) else np.int32)
     if not len(array):
         return np.zeros(1, dtype), np.empty(0, np.uint8)
-    offsets = np.frombuffer(places, dtype, len(array) + 1, array.offset * dtype.itemsize)
+    offsets = np.frombuffer(starts, dtype, len(array) + 1, array.offset * dtype.itemsize)
     return offsets, np.frombuffer(letters or b"", np.uint8)
 
 
 def strings(values: Sequence[str]) -> ArrowArray:
-    """Convert Python strings to an Arrow array.
-
-    Examples
-    --------
-    >>> strings(["a", "", "é"]).to_pylist()
-    ['a', '', 'é']
-    """
+    """Convert Python strings to an Arrow array."""
     encoded = [value.encode() for value in values]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]

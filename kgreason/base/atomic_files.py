@@ -40,40 +40,32 @@ try:
 except ImportError:  # Windows: whether the owning process is alive is unknown, so no workspace is touched
     fcntl = None  # type: ignore[assignment]
 
-PLACES, READY, NEW, OLD = "places", "ready", "new", "old"
+TARGETS, READY, NEW, OLD = "places", "ready", "new", "old"
 _UNSURE = "ready~"  # not completely written yet
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two folders.
+    """One of the two folders: its target path, and its workspace."""
 
-    Attributes
-    ----------
-    place
-        Target path.
-    space
-        Its workspace.
-    """
-
-    place: Path
-    space: Path
+    target: Path
+    workspace: Path
 
     @classmethod
-    def of(cls, place: Path, token: str) -> Side:
+    def of(cls, target: Path, token: str) -> Side:
         """Side of a target path; its parent is resolved, because names in it are compared with those of workspaces."""
-        place = place.parent.resolve() / place.name
-        return cls(place, place.parent / f".{place.name}-{token}")
+        target = target.parent.resolve() / target.name
+        return cls(target, target.parent / f".{target.name}-{token}")
 
     @property
     def new(self) -> Path:
-        """The new folder, before it is moved."""
-        return self.space / NEW
+        """New folder, before it is moved to the target."""
+        return self.workspace / NEW
 
     @property
     def old(self) -> Path:
-        """The replaced folder, during the exchange."""
-        return self.space / OLD
+        """Replaced folder, during the exchange."""
+        return self.workspace / OLD
 
     def waits(self, inode: int) -> bool:
         """Whether the new folder, identified by its inode, has not been moved to its target."""
@@ -82,27 +74,27 @@ class Side:
     def put(self, inode: int) -> None:
         """Move the new folder to its target unless done already."""
         if self.waits(inode):
-            if os.path.lexists(self.place):
-                self.place.rename(self.old)
-            self.new.rename(self.place)
+            if os.path.lexists(self.target):
+                self.target.rename(self.old)
+            self.new.rename(self.target)
 
     def take_back(self, inode: int) -> None:
         """Restore the previous folder unless done already."""
-        if not self.waits(inode) and os.path.lexists(self.place):
-            self.place.rename(self.new)
+        if not self.waits(inode) and os.path.lexists(self.target):
+            self.target.rename(self.new)
         if self.old.is_dir():
-            self.old.rename(self.place)
+            self.old.rename(self.target)
 
     def remove(self) -> None:
         """Remove the workspace; the file that identifies its owner is removed last."""
         with deferred():
             for folder in (self.new, self.old):
                 shutil.rmtree(folder, ignore_errors=True)
-            for name in (_UNSURE, READY, PLACES):
+            for name in (_UNSURE, READY, TARGETS):
                 with suppress(OSError):
-                    (self.space / name).unlink()
+                    (self.workspace / name).unlink()
             with suppress(OSError):
-                self.space.rmdir()
+                self.workspace.rmdir()
 
 
 @dataclass(frozen=True)
@@ -113,18 +105,12 @@ class Exchange:
     secret: Side
 
     def finish(self) -> None:
-        """Move both folders to their targets or, if one cannot be moved, neither.
-
-        Raises
-        ------
-        OSError
-            If a folder cannot be moved.
-        """
-        ready = self.secret.space / READY
+        """Move both folders to their targets or, if one cannot be moved, neither: then raise `OSError`."""
+        ready = self.secret.workspace / READY
         if not ready.exists():
             inodes = [side.new.stat().st_ino for side in (self.secret, self.public)]
-            (self.secret.space / _UNSURE).write_text(json.dumps(inodes), encoding="utf-8")
-            (self.secret.space / _UNSURE).rename(ready)
+            (self.secret.workspace / _UNSURE).write_text(json.dumps(inodes), encoding="utf-8")
+            (self.secret.workspace / _UNSURE).rename(ready)
         secret, public = json.loads(ready.read_text(encoding="utf-8"))
         try:
             self.secret.put(secret)
@@ -135,9 +121,9 @@ class Exchange:
 
     def undo(self) -> None:
         """Restore the previous folders at both targets."""
-        ready = self.secret.space / READY
+        ready = self.secret.workspace / READY
         secret, public = json.loads(ready.read_text(encoding="utf-8"))
-        if self.public.space.is_dir():
+        if self.public.workspace.is_dir():
             self.public.take_back(public)
         self.secret.take_back(secret)
         ready.unlink()
@@ -146,24 +132,24 @@ class Exchange:
     def sides(self) -> list[Side]:
         """Sides that have a workspace, the secret one first."""
         both = dict.fromkeys([self.secret, self.public])  # in an unfinished workspace both sides are the same
-        return [side for side in both if side.space.is_dir()]
+        return [side for side in both if side.workspace.is_dir()]
 
     @property
     def waiting(self) -> list[Side]:
         """Sides whose new folder has not been moved yet, if an exchange has begun."""
-        inodes = json.loads((self.secret.space / READY).read_text(encoding="utf-8"))
+        inodes = json.loads((self.secret.workspace / READY).read_text(encoding="utf-8"))
         return [side for side, i in zip((self.secret, self.public), inodes, strict=True) if side.waits(i)]
 
     @property
     def halfway(self) -> bool:
         """Whether the two targets hold folders of different runs."""
-        there = all(os.path.lexists(side.place) for side in (self.secret, self.public))
+        there = all(os.path.lexists(side.target) for side in (self.secret, self.public))
         return self.begun and (len(self.waiting) == 1 or not there)
 
     @property
     def begun(self) -> bool:
         """Whether folders may have been moved to their targets."""
-        return (self.secret.space / READY).is_file()
+        return (self.secret.workspace / READY).is_file()
 
 
 @contextmanager
@@ -187,9 +173,11 @@ def workspaces(public: Path, secret: Path) -> Iterator[Exchange]:
 def _workspace(side: Side, exchange: Exchange) -> Iterator[None]:
     lock = None
     try:
-        lock = _make(side.space)
-        places = [os.path.relpath(s.place, side.space.parent) for s in (exchange.public, exchange.secret)]
-        (side.space / PLACES).write_text(json.dumps(places), encoding="utf-8")
+        lock = _make(side.workspace)
+        targets = [
+            os.path.relpath(s.target, side.workspace.parent) for s in (exchange.public, exchange.secret)
+        ]
+        (side.workspace / TARGETS).write_text(json.dumps(targets), encoding="utf-8")
         side.new.mkdir(mode=0o700)
         yield
     finally:
@@ -198,18 +186,18 @@ def _workspace(side: Side, exchange: Exchange) -> Iterator[None]:
             os.close(lock)
 
 
-def _make(space: Path) -> int | None:
+def _make(workspace: Path) -> int | None:
     """Create and lock a workspace; retry if another process removed it as abandoned in the meantime."""
     while True:
-        space.mkdir(mode=0o700)
+        workspace.mkdir(mode=0o700)
         if fcntl is None:
             return None
         with suppress(FileNotFoundError):
-            lock = os.open(space, os.O_RDONLY)
+            lock = os.open(workspace, os.O_RDONLY)
             try:
                 with suppress(OSError):  # file systems without locks: other processes then treat it as in use
                     fcntl.flock(lock, fcntl.LOCK_EX)
-                if space.stat().st_ino == os.fstat(lock).st_ino:
+                if workspace.stat().st_ino == os.fstat(lock).st_ino:
                     return lock
             except FileNotFoundError:
                 os.close(lock)
@@ -236,27 +224,24 @@ def mend(public: Path, secret: Path, replaceable: Callable[[Path], bool]) -> lis
     ReleaseError
         If recovery is impossible; names the folders.
     """
-    said: list[str] = []
-    for place in (public, secret):
-        for space in _left(place):
-            with suppress(FileNotFoundError), _abandoned(space) as exchange:  # or another process removed it
+    done: list[str] = []
+    for target in (public, secret):
+        for workspace in _workspaces_of(target):
+            with (
+                suppress(FileNotFoundError),
+                _abandoned(workspace) as exchange,
+            ):  # or another process removed it
                 if exchange is not None:
-                    said += _mended(exchange, replaceable)
-    return said
+                    done += _mended(exchange, replaceable)
+    return done
 
 
-def check_settled(place: Path) -> None:
-    """Raise an error for a folder whose replacement was left unfinished by a killed process.
-
-    Raises
-    ------
-    ReleaseError
-        Names both folders of the release.
-    """
-    for space in _left(place):
-        with _abandoned(space) as exchange:
+def check_settled(target: Path) -> None:
+    """Raise `ReleaseError` for a folder whose replacement was left unfinished by a killed process."""
+    for workspace in _workspaces_of(target):
+        with _abandoned(workspace) as exchange:
             if exchange is not None and exchange.halfway:
-                both = f"{exchange.public.place} and {exchange.secret.place}"
+                both = f"{exchange.public.target} and {exchange.secret.target}"
                 raise ReleaseError(
                     f"a run that replaced {both} was killed before it had replaced both",
                     hint="make the release once more with these folders: that first finishes the replacement (without "
@@ -269,9 +254,9 @@ def _mended(exchange: Exchange, replaceable: Callable[[Path], bool]) -> Iterator
     sides = exchange.sides
     begun = exchange.begun and bool(exchange.waiting)
     if begun:
-        both = f"{public.place} and {secret.place}"
+        both = f"{public.target} and {secret.target}"
         try:
-            if all(replaceable(side.place) for side in exchange.waiting):
+            if all(replaceable(side.target) for side in exchange.waiting):
                 exchange.finish()
                 done = "finished: both are of that run now"
             else:
@@ -281,33 +266,33 @@ def _mended(exchange: Exchange, replaceable: Callable[[Path], bool]) -> Iterator
             raise ReleaseError(
                 f"a run that replaced {both} was killed, and that can be neither finished nor undone: "
                 f"{error.strerror or error}",
-                hint=f"the folders are in {' and '.join(str(side.space) for side in sides)}: put them back by hand",
+                hint=f"the folders are in {' and '.join(str(side.workspace) for side in sides)}: put them back by hand",
             ) from error
         yield f"a run that replaced {both} was killed before it had replaced both; that was {done}"
     for side in sides:
         side.remove()
-        if side.space.exists():
-            yield f"{side.space}, left by a run that was killed, cannot be removed: remove it yourself"
+        if side.workspace.exists():
+            yield f"{side.workspace}, left by a run that was killed, cannot be removed: remove it yourself"
         elif not begun:
-            yield f"{side.space}, left by a run that was killed, was removed"
+            yield f"{side.workspace}, left by a run that was killed, was removed"
 
 
 @contextmanager
-def _abandoned(space: Path) -> Iterator[Exchange | None]:
+def _abandoned(workspace: Path) -> Iterator[Exchange | None]:
     """The exchange of a workspace, if no process uses it any more."""
-    exchange = _read(space)
+    exchange = _read(workspace)
     with ExitStack() as stack:
-        free = [stack.enter_context(_free(side.space)) for side in exchange.sides] if exchange else []
+        free = [stack.enter_context(_free(side.workspace)) for side in exchange.sides] if exchange else []
         yield exchange if all(free) and free else None
 
 
 @contextmanager
-def _free(space: Path) -> Iterator[bool]:
+def _free(workspace: Path) -> Iterator[bool]:
     """Whether no process uses a workspace; no other process can start using it within the block."""
     if fcntl is None:
         yield False
         return
-    lock, free = os.open(space, os.O_RDONLY), False
+    lock, free = os.open(workspace, os.O_RDONLY), False
     try:
         with suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -317,27 +302,27 @@ def _free(space: Path) -> Iterator[bool]:
         os.close(lock)
 
 
-def _read(space: Path) -> Exchange | None:
+def _read(workspace: Path) -> Exchange | None:
     """The exchange of a workspace; both sides of an unfinished workspace are the workspace itself."""
-    token = space.name.rpartition("-")[2]
-    names = {path.name for path in space.iterdir()}
-    if not names <= {PLACES, READY, _UNSURE, NEW, OLD}:
+    token = workspace.name.rpartition("-")[2]
+    names = {path.name for path in workspace.iterdir()}
+    if not names <= {TARGETS, READY, _UNSURE, NEW, OLD}:
         return None  # not a workspace
     try:
-        places = json.loads((space / PLACES).read_text(encoding="utf-8"))
-        public, secret = (Side.of(space.parent / place, token) for place in places)
+        targets = json.loads((workspace / TARGETS).read_text(encoding="utf-8"))
+        public, secret = (Side.of(workspace.parent / target, token) for target in targets)
     except (OSError, ValueError, TypeError):
-        if names - {PLACES}:
+        if names - {TARGETS}:
             return None
-        public = secret = Side(space.parent / space.name[1:].rpartition("-")[0], space)
+        public = secret = Side(workspace.parent / workspace.name[1:].rpartition("-")[0], workspace)
     return Exchange(public, secret)
 
 
-def _left(place: Path) -> list[Path]:
+def _workspaces_of(target: Path) -> list[Path]:
     """Folders named like workspaces of a target."""
-    place = place.parent.resolve() / place.name
-    form = re.compile(re.escape(f".{place.name}-") + "[0-9a-f]{8}")
-    there = sorted(place.parent.iterdir()) if place.parent.is_dir() else ()
+    target = target.parent.resolve() / target.name
+    form = re.compile(re.escape(f".{target.name}-") + "[0-9a-f]{8}")
+    there = sorted(target.parent.iterdir()) if target.parent.is_dir() else ()
     return [p for p in there if form.fullmatch(p.name) and p.is_dir() and not p.is_symlink()]
 
 
@@ -347,14 +332,9 @@ _BESIDE = (".gz", ".wal", "-journal", "-wal", "-shm")
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Temporary file next to `path`, renamed to it if the block succeeds.
+    """Temporary file next to `path`, renamed to it if the block succeeds; raise `ReleaseError` if that is impossible.
 
     For a symbolic link, its target is replaced; an existing file keeps its mode.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder does not exist or cannot be written.
     """
     if not path.name or path.is_dir():
         raise ReleaseError(f"{path} is a folder", hint="name a file in it")

@@ -42,7 +42,7 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
     work
         Processes tasks until none is left. It runs with the context variables of the caller, whose thread takes part.
     tasks
-        Number of tasks; a single one runs without threads.
+        A single one runs without threads.
     stop
         Drops the tasks that have not been started; called when a thread fails or the user interrupts.
     """
@@ -76,13 +76,7 @@ def together(work: Callable[[], R], tasks: int, stop: Callable[[], object]) -> l
 
 
 def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Apply work to all items; returns the results in order.
-
-    Examples
-    --------
-    >>> each(abs, [-2, 3])
-    [2, 3]
-    """
+    """Apply work to all items on all cores; returns the results in order."""
     items = list(items)
     results: dict[int, R] = {}
     waiting = iter(range(len(items)))

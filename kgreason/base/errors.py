@@ -65,11 +65,6 @@ class Diagnostic:
     def render(self, source: Source = None) -> str:
         """Render the diagnostic with its source line and a caret.
 
-        Parameters
-        ----------
-        source
-            Text of the file that `span` points into, or the texts of all files by name.
-
         Examples
         --------
         >>> span = Span("a.vada", 1, 6, 1, 7)
@@ -141,13 +136,7 @@ class CallError(_HintedError, TypeError):
 
 @dataclass
 class ProgramError(KgreasonError):
-    """Invalid rule file; holds all diagnostics at once.
-
-    Attributes
-    ----------
-    source
-        Text of the file, or texts by the file names used in spans.
-    """
+    """Invalid rule file; holds all diagnostics at once, and the texts that their spans point into."""
 
     diagnostics: tuple[Diagnostic, ...]
     source: str | Mapping[str, str] = field(default="", repr=False)
@@ -157,25 +146,7 @@ class ProgramError(KgreasonError):
 
 
 def render_all(diagnostics: Iterable[Diagnostic], source: Source) -> str:
-    """Render diagnostics in order, separated by blank lines.
-
-    Parameters
-    ----------
-    source
-        As for `Diagnostic.render`.
-
-    Examples
-    --------
-    >>> found = [Diagnostic("W501", "no facts", Span(f, 1, 1, 1, 2)) for f in ("a.vada", "b.vada")]
-    >>> print(render_all(found, {"a.vada": "p.", "b.vada": "q."}))
-    a.vada:1:1: warning[W501]: no facts
-      1 | p.
-        | ^
-    <BLANKLINE>
-    b.vada:1:1: warning[W501]: no facts
-      1 | q.
-        | ^
-    """
+    """Render diagnostics in order, separated by blank lines."""
     return "\n\n".join(d.render(source) for d in diagnostics)
 
 
@@ -239,12 +210,11 @@ class ReleaseError(AnonymizationError):
 
 
 class Findings:
-    """Collector of diagnostics."""
+    """Collector of diagnostics; `files` are the names of the files in the order in which `all` takes them."""
 
-    def __init__(self, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
+    def __init__(self, diagnostics: Iterable[Diagnostic] = (), files: Iterable[str] = ()) -> None:
         self._all = list(diagnostics)
-        self.files: tuple[str, ...] = ()
-        """Names of the files in the order in which `all` takes them."""
+        self.files = tuple(files)
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add diagnostics of the parser."""

@@ -49,17 +49,8 @@ def deferred() -> Iterator[None]:
 def stoppable(work: Callable[[], T], stop: Callable[[], object]) -> T:
     """Run work that ignores signals, such as a database query, so that the user can interrupt it.
 
-    Parameters
-    ----------
-    work
-        Runs in another thread, with the context of the caller.
-    stop
-        Makes `work` return soon; called repeatedly until it does.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        After `work` has returned.
+    The work runs in another thread, with the context of the caller. After an interrupt, `stop` is called until the work
+    has returned, and `KeyboardInterrupt` is raised.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()  # other threads are not interrupted

@@ -4,14 +4,11 @@ A `kernel` works on the arrays of its caller and allocates nothing. numba compil
 machine code is loaded from a file, without importing numba, which takes half a second. Kernels that allocate need the
 run-time library of numba, hence numba in each process: `allocating`.
 
-Without cached machine code every run would compile: `kgreason reason` on 300 companies takes 5.5 s of processor time
-with an empty cache and 0.75 s with a filled one (0.1 MB on disk). The cache of numba would keep the code as well, but
-reading it requires importing numba: 0.26 s of processor time and 93 MB, compared with 0.1 s and 69 MB for NumPy and the
-LLVM loader alone. (Processor time, on a busy machine; a run with numba's cache was not timed.)
+With an empty cache `kgreason reason` on 300 companies takes 5.5 s of processor time, with a filled one 0.75 s. Reading
+numba's own cache requires importing numba: 0.26 s and 93 MB, and 0.1 s and 69 MB for NumPy and the LLVM loader.
 
 The name of a cached file holds a digest of the source, of Python, NumPy and numba, and of the processor and its
-features: if any of them differs, the kernel is compiled again. A file is written under a temporary name and renamed, so
-processes that compile the same kernel at once each read a complete file or none.
+features: if any of them differs, the kernel is compiled again.
 
 Several threads may call kernels for the first time at once. Compilation holds numba's own lock from source to machine
 code and waits for no other lock: with a second one, a thread that compiles a kernel and one that compiles a caller of
@@ -52,15 +49,11 @@ Bytes = Annotated[npt.NDArray[np.uint8], "uint8", 1]
 """Arguments of kernels: C-contiguous arrays of a type and a number of axes."""
 
 
-def _nothing(_: bool) -> None:
-    """Do nothing."""
-
-
-compiling: Callable[[bool], None] = _nothing
-"""Called before each compilation, with whether its result will be kept: the command line says so, for it takes long."""
+compiling: Callable[[bool], None] | None = None
+"""Called before each compilation, which takes long, with whether its result will be kept."""
 
 checked = False
-"""Whether kernels that are called for the first time check their arrays each time, as the tests want."""
+"""Whether kernels that are called for the first time check their arrays in each call, for tests."""
 
 _ABI = 1  # increase when the content of cached files changes its meaning
 _HEAD = object.__basicsize__  # NumPy ABI: an array object begins with data pointer, number of axes, lengths
@@ -73,7 +66,7 @@ _NUMBERS: dict[Any, tuple[Any, str]] = {
 
 
 class Compiled(ABC, Generic[P, R]):
-    """Function as machine code that releases the GIL, compiled on the first call."""
+    """Function as machine code that releases the GIL, compiled on the first call; arguments are positional."""
 
     def __init__(self, function: Callable[P, R]) -> None:
         self.function = function
@@ -81,7 +74,7 @@ class Compiled(ABC, Generic[P, R]):
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the machine code; arguments are positional."""
+        """Run the machine code."""
         return self._run(*args, **kwargs)
 
     def _first(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -90,8 +83,7 @@ class Compiled(ABC, Generic[P, R]):
             return self._run(*args, **kwargs)
 
     @abstractmethod
-    def _made(self) -> Callable[P, R]:
-        """Make the Python function that calls the machine code."""
+    def _made(self) -> Callable[P, R]: ...
 
 
 class Kernel(Compiled[P, R]):
@@ -102,8 +94,7 @@ class Kernel(Compiled[P, R]):
     """
 
     @property
-    def _numba_type_(self) -> Any:
-        """Function that other kernels call instead."""
+    def _numba_type_(self) -> Any:  # function that other kernels call instead
         with _compiler():
             return _dispatcher(self.function)._numba_type_
 
@@ -130,7 +121,6 @@ kernel, allocating = Kernel, Allocating  # as decorators
 
 
 def _compiler() -> Any:
-    """The compiler lock of numba."""
     from numba.core.compiler_lock import global_compiler_lock
 
     return global_compiler_lock
@@ -171,22 +161,23 @@ def _entry(function: Callable[P, R], types: Sequence[Any], results: Sequence[Any
     arguments = [ctypes.c_double if t is float else ctypes.c_int64 for _, _, t in flat]
     signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, *arguments)
     names = [f"a{i}" for i in range(len(types))]
-    given = [f"id({a})" if get_args(t) else a for _, a, t in flat]
+    addresses = [f"id({a})" if get_args(t) else a for _, a, t in flat]
     found = ", ".join(f"result.r{i}" for i in range(len(results))) or "None"
     arrays = [f"fit({a}, {t.__metadata__}, {a!r})" for _, a, t in flat if get_args(t)]
     source = f"""def {function.__name__}({", ".join(names)}):
         {"; ".join(arrays) if checked else "pass"}
         result = Results()
-        if call(byref(result), byref(error), {", ".join(given)}):
+        if call(byref(result), byref(error), {", ".join(addresses)}):
             raise RuntimeError("a kernel failed")
         return {found}"""
+    call = signature(_address(function, types, results))
     scope: dict[str, Any] = {
         "Results": structure,
         "byref": ctypes.byref,
         "error": ctypes.c_void_p(),
         "fit": _fit,
+        "call": call,
     }
-    scope["call"] = signature(_address(function, types, results))
     exec(source, scope)
     return cast(Callable[P, R], scope[function.__name__])
 
@@ -198,7 +189,6 @@ def _fit(array: npt.NDArray[Any], wanted: tuple[str, int], name: str) -> None:
 
 
 def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequence[Any]) -> int:
-    """Address of the machine code, loaded from the cache or compiled."""
     name = f"{function.__module__}.{function.__name__}".replace(".", "_")
     key = hashlib.sha256(repr((_ABI, *_environment())).encode())
     for path in sorted(_files(function)):
@@ -210,7 +200,8 @@ def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequen
         with _compiler():
             code = _whole(caches.read(file, source))  # another thread may have compiled it
             if code is None:
-                compiling(caches.place(file, source) is not None)
+                if compiling:
+                    compiling(caches.place(file, source) is not None)
                 code = _compile(function, name, types, results)
                 content = code[0].encode() + b"\n" + code[1]
                 caches.write(file, source, hashlib.sha256(content).digest() + content)
@@ -220,7 +211,7 @@ def _address(function: Callable[..., Any], types: Sequence[Any], results: Sequen
 
 @cache
 def _environment() -> tuple[str, ...]:
-    """Everything that machine code depends on besides its source."""
+    """Everything that machine code depends on, besides its source."""
     import llvmlite
     import llvmlite.binding as llvm
 
@@ -230,7 +221,7 @@ def _environment() -> tuple[str, ...]:
 
 
 def _installed(package: str) -> str:
-    """Identification of an installed package; looking up its version would take longer."""
+    """Size and time of a package, as looking up its version would take longer."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         return ""
@@ -259,7 +250,6 @@ _LOADED: list[Any] = []  # keeps the machine code alive
 
 
 def _load(code: tuple[str, bytes]) -> int:
-    """Load machine code into memory; returns its address."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -309,13 +299,13 @@ def _compile(
             f"n{i} = numba.carray(pointer(h{i}[2]), {axes}, np.int64)",
             f"v{i} = numba.carray(pointer(h{i}[0]), ({lengths},), np.{dtype})",
         ]
-    given: list[list[str]] = [[] for _ in types]
+    parts: list[list[str]] = [[] for _ in types]
     for i, (of, _, t) in enumerate(flat):
-        given[of].append(f"v{i}" if get_args(t) else f"a{i} != 0" if t is bool else f"a{i}")
+        parts[of].append(f"v{i}" if get_args(t) else f"a{i} != 0" if t is bool else f"a{i}")
     values = []
     for i, t in enumerate(types):
         scope[f"record{i}"] = t
-        values.append(f"record{i}({', '.join(given[i])})" if hasattr(t, "_fields") else given[i][0])
+        values.append(f"record{i}({', '.join(parts[i])})" if hasattr(t, "_fields") else parts[i][0])
     lines.append(f"r = kernel({', '.join(values)})")
     if len(results) > 1:
         made = [f"{_NUMBERS[t][1]}(r[{i}])" for i, t in enumerate(results)]

@@ -20,15 +20,14 @@ LEAST = 10_000_000  # bytes; a lower limit is taken for a wrong unit
 _MOST = 1 << 62
 SMALL = 1 << 20  # bytes that may be allocated without a check
 SPARE = 0.95  # usable share of the memory that is free at the start
-# Reading the memory use took 0.28 ms (2 busy cores, x86-64), and a reader checks at every line: without a pause, 280 s
-# for a million lines.
+# Reading the memory use took 0.28 ms, and a reader checks at every line: without a pause, 280 s for a million lines.
 PAUSE = 0.02  # seconds between two readings of the memory use
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
 _limit: ContextVar[int | None] = ContextVar("limit", default=None)
-_next_look: ContextVar[float] = ContextVar("next_look", default=0.0)
+_next_check: ContextVar[float] = ContextVar("next_check", default=0.0)
 
 
 class Exhausted(MemoryError):
@@ -36,18 +35,7 @@ class Exhausted(MemoryError):
 
 
 def parse_size(text: str) -> int:
-    """Parse a size such as ``8GB``, ``512 MiB`` or ``100000000`` into bytes.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a size, or the size is too small for a limit.
-
-    Examples
-    --------
-    >>> parse_size("8GB"), parse_size("1.5 g"), parse_size("512MiB"), parse_size("100000000")
-    (8000000000, 1500000000, 536870912, 100000000)
-    """
+    """Parse a memory limit such as ``8GB``, ``512 MiB`` or ``100000000``; raise `ValueError` if it is none."""
     found = _SIZE.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is no size; write it as in 8GB or 512MiB")
@@ -58,20 +46,13 @@ def parse_size(text: str) -> int:
     if size > _MOST:
         raise ValueError(f"{text[:40]!r} is more than any machine has; say for instance 8GB or 512MiB")
     if size < LEAST:
-        raise ValueError(
-            f"{text!r} is less than {shown(LEAST)}, which nothing fits; say for instance 8GB or 512MiB"
-        )
+        least = shown(LEAST)
+        raise ValueError(f"{text!r} is less than {least}, which nothing fits; say for instance 8GB or 512MiB")
     return size
 
 
 def shown(size: float) -> str:
-    """Format bytes for display.
-
-    Examples
-    --------
-    >>> shown(8_240_000_000), shown(31_000_000)
-    ('8.2 GB', '31 MB')
-    """
+    """Format bytes for display."""
     return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"
 
 
@@ -81,7 +62,7 @@ def limited(limit: int | None = None) -> Iterator[None]:
     if limit is None:
         here, free = held(), available()
         limit = None if here is None or free is None else here + int(SPARE * free)
-    _next_look.set(0.0)
+    _next_check.set(0.0)
     with _bounded(limit):
         yield
 
@@ -106,21 +87,14 @@ def _bounded(limit: int | None) -> Iterator[None]:
 
 
 def claim(size: int) -> None:
-    """Check that `size` more bytes may be allocated.
-
-    Raises
-    ------
-    Exhausted
-        If the process would then exceed its limit.
-    """
+    """Raise `Exhausted` if the process would exceed its limit with `size` more bytes."""
     limit = _limit.get()
     if size < SMALL or limit is None:
         return
     here = held()
     if here is not None and here + size > limit:
-        raise Exhausted(
-            f"{shown(here)} are in use, {shown(size)} more are needed, the limit is {shown(limit)}"
-        )
+        used = f"{shown(here)} are in use, {shown(size)} more are needed"
+        raise Exhausted(f"{used}, the limit is {shown(limit)}")
 
 
 def left() -> int | None:
@@ -130,17 +104,11 @@ def left() -> int | None:
 
 
 def look(now: bool = False) -> None:
-    """Check from time to time, or immediately with `now`, that the process is within its limit.
-
-    Raises
-    ------
-    Exhausted
-        If it is not.
-    """
+    """Raise `Exhausted` if the process exceeds its limit; checks from time to time, or immediately with `now`."""
     limit = _limit.get()
-    if limit is None or (monotonic() < _next_look.get() and not now):
+    if limit is None or (monotonic() < _next_check.get() and not now):
         return
-    _next_look.set(monotonic() + PAUSE)
+    _next_check.set(monotonic() + PAUSE)
     here = held()
     if here is not None and here > limit:
         raise Exhausted(f"{shown(here)} are in use, the limit is {shown(limit)}")

@@ -36,10 +36,7 @@ def _escaped(found: re.Match[str]) -> str:
 class Screen:
     """Output stream for people; text written to it is made `printable`.
 
-    Attributes
-    ----------
-    stream
-        The underlying stream, for progress bars and tables that use control sequences.
+    Progress bars and tables, which use control sequences, are written to the underlying `stream`.
     """
 
     def __init__(self, stream: TextIO) -> None:

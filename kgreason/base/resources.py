@@ -1,37 +1,80 @@
-"""Location of the grammar and the rule library: in the checkout, else in the data of the wheel."""
+"""Resources of the package: its version, shipped files, and public names that are imported on first use."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+VERSION = "0.1.0"
 
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def resource(folder: str, name: str) -> Path:
-    """Path of a shipped file.
+    """Path of a shipped file, in the checkout or in the data of the wheel.
 
     Parameters
     ----------
     folder
         ``"grammars"`` or ``"rules"``.
-    name
-        File name.
 
     Raises
     ------
     FileNotFoundError
         If neither the checkout nor the wheel has the file, i.e. the installation is broken.
-
-    Examples
-    --------
-    >>> resource("grammars", "vadalog.lark").name
-    'vadalog.lark'
     """
     checkout = PACKAGE.parent
     root = checkout if (checkout / "pyproject.toml").is_file() else PACKAGE / "_data"
     path = root / folder / name
     if path.is_file():
         return path
-    raise FileNotFoundError(
-        f"{folder}/{name} is missing from this installation of kgreason; install it again"
-    )
+    missing = f"{folder}/{name} is missing from this installation of kgreason"
+    raise FileNotFoundError(f"{missing}; install it again")
+
+
+def lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make ``__getattr__`` and ``__dir__`` of a package, which keep its import fast.
+
+    They read the imports in the stub ``__init__.pyi``, which type checkers read as well: each public name and its
+    module are written once.
+
+    Parameters
+    ----------
+    package
+        Name of the package.
+    file
+        Its ``__init__.py``.
+    """
+
+    @cache
+    def origins() -> dict[str, tuple[str, str]]:
+        import ast  # takes 15 ms, which `import kgreason` need not wait for
+
+        stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+        return {
+            alias.asname or alias.name: (str(node.module), alias.name)
+            for node in stub.body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+
+    def names() -> list[str]:
+        return sorted(origins())
+
+    def attribute(name: str) -> Any:
+        if name == "__all__":
+            return [name for name in names() if origins()[name][0] != package]
+        if name.startswith("_") or name not in origins():
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, original = origins()[name]
+        if module == package:  # a module of the package
+            return import_module(f"{module}.{original}")
+        found = getattr(import_module(module), original)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return attribute, names

@@ -1,4 +1,4 @@
-"""Settings of methods: dataclasses whose fields carry default, range and documentation.
+"""Settings of methods: dataclasses whose fields carry default, range and documentation; checks of arguments.
 
 Each parameter is declared once: command line options, keyword arguments of Python functions, estimators,
 ``kgreason.toml``, the parameters in reports and the reference pages are all derived from these fields.
@@ -9,15 +9,17 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
 from difflib import get_close_matches
 from functools import cache, wraps
+from itertools import pairwise
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast, get_args, get_origin
 
-from kgreason.base.errors import AnonymizationError
+from kgreason.base.errors import AnonymizationError, CallError
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -50,26 +52,22 @@ def setting(
     reported
         Whether reports list the field.
     """
-    about = {
-        "metavar": metavar,
-        "least": least,
-        "most": most,
-        "shown": shown,
-        "option": option,
-        "reported": reported,
-    }
-    return field(default=default, metadata=about)
+    return field(
+        default=default,
+        metadata={
+            "metavar": metavar,
+            "least": least,
+            "most": most,
+            "shown": shown,
+            "option": option,
+            "reported": reported,
+        },
+    )
 
 
 @cache
 def documentation(settings: type) -> Mapping[str, str]:
-    """Docstrings of all fields, inherited ones included, each as one line.
-
-    Examples
-    --------
-    >>> documentation(int)
-    {}
-    """
+    """Docstrings of all fields, inherited ones included, each as one line."""
     found: dict[str, str] = {}
     for part in reversed(settings.__mro__):
         if hasattr(part, "__dataclass_fields__"):
@@ -79,28 +77,18 @@ def documentation(settings: type) -> Mapping[str, str]:
 
 @cache
 def _docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Docstrings of fields by class, for one module."""
     tree = ast.parse(Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8"))
     found: dict[str, dict[str, str]] = {}
-    for each in tree.body:
-        if not isinstance(each, ast.ClassDef):
-            continue
-        for one, below in zip(each.body, each.body[1:], strict=False):
-            if (
-                isinstance(one, ast.AnnAssign)
-                and isinstance(one.target, ast.Name)
-                and isinstance(below, ast.Expr)
-            ):
-                text = " ".join(ast.literal_eval(below.value).split())
-                found.setdefault(each.name, {})[one.target.id] = text
+    for each in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        for pair in pairwise(each.body):
+            match pair:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(text):
+                    found.setdefault(each.name, {})[name] = " ".join(ast.literal_eval(text).split())
     return found
 
 
 def ordered(settings: Any) -> list[Field[Any]]:
-    """Fields of a settings class or object: those of the class first, then those of its bases, in order.
-
-    Fields that are available only in Python come last.
-    """
+    """Fields of a settings class or object: first those of the class, then of its bases, last those for Python only."""
     kind = settings if isinstance(settings, type) else type(settings)
     known = {each.name: each for each in fields(kind)}
     names = [name for part in kind.__mro__ for name in vars(part).get("__annotations__", {}) if name in known]
@@ -133,13 +121,7 @@ def _choices(settings: type) -> Mapping[str, tuple[object, ...]]:
 
 
 def check_ranges(settings: Any) -> None:
-    """Check numbers against the range of their field, and other values against those that the type lists.
-
-    Raises
-    ------
-    AnonymizationError
-        Names the first invalid field.
-    """
+    """Raise `AnonymizationError` for the first field out of its range, or not among the values that its type lists."""
     kind: Any = type(settings)
     for name, known in _choices(kind).items():
         value = getattr(settings, name)
@@ -153,11 +135,7 @@ def check_ranges(settings: Any) -> None:
         if value is None or (least is None and most is None):
             continue
         if most is None and isinstance(least, int):
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not whole or value < least:
-                raise AnonymizationError(
-                    f"{each.name} must be a whole number of at least {least}, not {value!r}"
-                )
+            check_numbers(**{each.name: (value, least)})
             continue
         if isinstance(value, bool) or not isinstance(value, Real):
             raise AnonymizationError(f"{each.name} must be a number, not {value!r}")
@@ -207,8 +185,7 @@ def describe(call: Any, function: Callable[..., Any], settings: Any, positional:
     own = list(inspect.signature(function).parameters.values())[:positional]
     listed = sorted(ordered(settings), key=lambda each: bool(each.kw_only))
     call.__signature__ = inspect.Signature(
-        [*own, *map(_parameter, listed)],
-        return_annotation=inspect.signature(function).return_annotation,
+        [*own, *map(_parameter, listed)], return_annotation=inspect.signature(function).return_annotation
     )
     texts = documentation(settings)
     lines = [f"    {each.name}\n        {texts[each.name]}" for each in listed if each.name in texts]
@@ -224,3 +201,38 @@ def _parameter(each: Field[Any]) -> inspect.Parameter:
     default = inspect.Parameter.empty if each.default is MISSING else each.default
     kind = inspect.Parameter.KEYWORD_ONLY if each.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Parameter(each.name, kind, default=default, annotation=each.type)
+
+
+def check_type(value: object, kinds: Any, what: str, hint: str) -> None:
+    """Raise `CallError` if a value has another type."""
+    if not isinstance(value, kinds):
+        raise CallError(f"{what}, not of type {type(value).__name__}", hint=hint)
+
+
+def check_numbers(**given: tuple[int | None, int]) -> None:
+    """Raise `AnonymizationError` for options that are not integers or are below their minimum."""
+    for name, (value, least) in given.items():
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if value is not None and not (whole and value >= least):
+            raise AnonymizationError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def check_probabilities(**given: object) -> None:
+    """Raise `AnonymizationError` for values that are not probabilities."""
+    for name, value in given.items():
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not number or not 0 <= value <= 1:  # type: ignore[operator]
+            what = f"{name} must be a probability, not {f'{value:g}' if number else repr(value)}"
+            raise AnonymizationError(what, hint="give a number from 0 to 1, as 0.4")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; `tomllib.TOMLDecodeError` is the only error, also for deep nesting and too long integers."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("lists or tables are nested too deeply") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError as error:
+        raise tomllib.TOMLDecodeError(str(error)) from None

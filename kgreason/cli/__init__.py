@@ -180,7 +180,7 @@ def main() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from kgreason.base.version import VERSION
+        from kgreason.base.resources import VERSION
 
         print(f"kgreason {VERSION}")
         raise typer.Exit

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from kgreason.base.errors import DataError
-from kgreason.base.toml import parsed
+from kgreason.base.setting_fields import parse_toml
 from kgreason.cli.run_log import SUFFIX
 from kgreason.data.sources import parse_file
 from kgreason.language.check.file_access import files_of
@@ -262,7 +262,7 @@ def find_config(named: Path | None) -> Config | None:
         hint = "name a file that you may read"
         raise DataError(str(file), f"cannot be read: {error.strerror}", hint=hint) from error
     try:
-        return Config(file, text, parsed(text))
+        return Config(file, text, parse_toml(text))
     except tomllib.TOMLDecodeError as error:
         raise _no_toml(file, text, error) from error
 

@@ -377,7 +377,7 @@ def _noise(texts: Iterable[str]) -> dict[str, float]:
 
 
 def _number(text: str, where: str) -> float:
-    from kgreason.base.argument_checks import check_probabilities
+    from kgreason.base.setting_fields import check_probabilities
 
     try:
         number: float | str = float(text)

@@ -76,7 +76,7 @@ class Run:
             return
         log, self.log = self.log, None  # an error about the log cannot be logged
         log.refuse(parameters)
-        from kgreason.base.version import VERSION
+        from kgreason.base.resources import VERSION
 
         log.write("start", f"kgreason {VERSION}: {shlex.join(['kgreason', *self.words])}")
         said = {

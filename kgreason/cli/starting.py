@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kgreason.base.errors import ReleaseError
-from kgreason.base.version import VERSION
+from kgreason.base.resources import VERSION
 from kgreason.cli.commands import check_free, guarded, print_json
 from kgreason.cli.options import AS_JSON, FORCE, argument, option, taking
 from kgreason.cli.reasoning import tell_alike

@@ -33,7 +33,7 @@ from kgreason.engine.relations.symbols import Symbols
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram, Position
 from kgreason.language.check.genericity import met_by_vertices
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import Constant
 
 

@@ -26,8 +26,7 @@ from kgreason.data.targets import DECLARING, FORMATS, Target, column_names, free
 from kgreason.engine.relations.fact_tables import Facts, Table
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.checked_program import CheckedProgram
-from kgreason.language.check.file_access import parts_of
-from kgreason.language.check.output_targets import Place, place_of, place_on_server
+from kgreason.language.check.file_access import Place, parts_of, place_of, place_on_server
 from kgreason.language.check.program_checker import Examined, examine_file, load_text
 from kgreason.language.vocabulary import ARITIES
 

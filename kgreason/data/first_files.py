@@ -21,8 +21,9 @@ from kgreason.data.formats.edge_list import konect_form
 from kgreason.data.sources import DATABASES
 from kgreason.data.table_profiles import ROLES, ROWS, SOURCES, TARGETS, Column, Table, tables
 from kgreason.language.check.file_access import Reach
+from kgreason.language.functions import BUILT_IN
 from kgreason.language.values import source as quoted
-from kgreason.language.vocabulary import AGGREGATES, FUNCTIONS, SERVERS
+from kgreason.language.vocabulary import AGGREGATES, SERVERS
 
 KINDS = 256  # kinds of edges up to which each is a relation of its own
 SHARED = 0.02  # share of common values above which two columns name the same things
@@ -35,7 +36,7 @@ _DIVIDED = "weights must lie in [0,1], so each is divided by the greatest, witho
 _COUNTS = "its numbers are counts, not parts of 1, so each is divided by the greatest; rules of control need parts of 1"
 FEW = 300  # vertices up to which all pairs are derived of which one reaches the other
 _WORDS = "own edge link company vertex control holding two_owns reach mutual two_out two_in true false not and or in is"
-_RESERVED = AGGREGATES | FUNCTIONS | {*_WORDS.split(), "div", "mod"}
+_RESERVED = AGGREGATES | {*BUILT_IN, *_WORDS.split(), "div", "mod"}
 _OWN = ("own", "")  # the group of the tables of shares
 _QUOTES = ("'", "''")  # escaping in a condition
 _EDGES = "name a table of edges, too: kgreason init EDGES VERTICES"

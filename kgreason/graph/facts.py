@@ -17,7 +17,7 @@ from kgreason.graph.induced.derivation import InducedReasoner, derived_within
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import holds_edges, vertex_positions
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 
 __all__ = ["InducedReasoner", "answers", "derived_edges", "derived_within", "graph_facts"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, DataError, ProgramError
+from kgreason.base.setting_fields import check_numbers
 from kgreason.isomorphism.settings import Model
 from kgreason.language.check.checked_program import CheckedProgram
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, ProgramError, TooLargeError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.setting_fields import check_numbers
 from kgreason.isomorphism.arguments import anonymizable, attacked_sizes, check_model, check_relations, mapped
 from kgreason.isomorphism.graph_input import graph_of, read_graph
 from kgreason.isomorphism.settings import MAX_EXAMINED, MAX_SUBGRAPHS, Model

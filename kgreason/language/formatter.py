@@ -1,10 +1,4 @@
-r"""Formatter of programs; meaning and comments are preserved.
-
-Examples
---------
->>> print(format_text("control( X,X )<-company(X) .% itself\n"), end="")
-control(X, X) :- company(X).  % itself
-"""
+"""Formatter of programs; meaning and comments are preserved."""
 
 from __future__ import annotations
 
@@ -12,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from kgreason.language.syntax.clauses import CLOSING, OPENING
 from kgreason.language.syntax.parser import parse
 from kgreason.language.syntax.syntax_errors import sql
 from kgreason.language.syntax.tree_builder import grammar
@@ -19,20 +14,14 @@ from kgreason.language.syntax.tree_builder import grammar
 WIDTH = 100
 INDENT = 4
 
-_OPENING = frozenset({"LPAR", "LBRACKET", "LBRACE", "OPEN"})
-_CLOSING = frozenset({"RPAR", "RBRACKET", "RBRACE", "CLOSE"})
+_OPENING = OPENING | {"OPEN"}
+_CLOSING = CLOSING | {"CLOSE"}
 _TIGHT_BEFORE = _CLOSING | {"COMMA", "END"}
 _TIGHT_AFTER = _OPENING | {"SIGN", "NOT_OPERATOR"}
 _CALLED = frozenset({"NAME", "LIBRARY", "HASH", "ANNOTATION"})
 _WORDLIKE = re.compile(r"[\w)}]\Z")
 _COMMENT = re.compile(r"%[^\n]*")
-_OPERANDS = frozenset({"VAR", "NAME", "RPAR", "RBRACKET", "RBRACE", "CLOSE", "PARAMETER"}) | {
-    "INTEGER",
-    "DOUBLE",
-    "STRING",
-    "BOOLEAN",
-    "DATE",
-}
+_OPERANDS = _CLOSING | {"VAR", "NAME", "PARAMETER", "INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE"}
 
 
 @dataclass(slots=True)
@@ -48,8 +37,7 @@ class Note:
 class Word:
     """A token; `notes` are the comments directly before it.
 
-    Types are those of the grammar, with OPEN and CLOSE for the brackets around contributors, and SIGN for a unary
-    minus.
+    Types are those of the grammar, OPEN and CLOSE for the brackets around contributors, and SIGN for a unary minus.
     """
 
     type: str
@@ -69,16 +57,7 @@ class _Chunk:
     notes: list[Note]
 
 
-def _lay_out(words: list[Word]) -> list[str]:
-    """Lines of a clause, starting with the annotations before it."""
-    lines: list[str] = []
-    for part in _parts(words):
-        _Writer(lines, part).write()
-    return lines
-
-
 def _parts(words: list[Word]) -> Iterator[list[Word]]:
-    """Split off the annotations before a head."""
     start = depth = 0
     for i, word in enumerate(words):
         depth += (word.type in _OPENING) - (word.type in _CLOSING)
@@ -94,7 +73,8 @@ def _chunks(words: list[Word]) -> list[_Chunk]:
     depth = 0
     before: Word | None = None
     for word in words:
-        spaced = before is not None and _spaced(before.type, word.type)
+        tight = before is None or word.type in _TIGHT_BEFORE or before.type in _TIGHT_AFTER
+        spaced = not tight and not (word.type == "LPAR" and before and before.type in _CALLED)
         if before is None or word.notes or before.type in ("COMMA", "ARROW"):
             chunks.append(_Chunk(word.text, spaced, depth, word.notes))
         else:
@@ -102,12 +82,6 @@ def _chunks(words: list[Word]) -> list[_Chunk]:
         depth += (word.type in _OPENING) - (word.type in _CLOSING)
         before = word
     return chunks
-
-
-def _spaced(before: str, after: str) -> bool:
-    if after in _TIGHT_BEFORE or before in _TIGHT_AFTER:
-        return False
-    return not (after == "LPAR" and before in _CALLED)
 
 
 class _Writer:
@@ -162,7 +136,8 @@ class _Writer:
             if last - first > 1 and not self._fits(text, unit[0].spaced):
                 self._fill(first, last, level + 1)
             else:
-                self._put(text, unit[0].spaced)
+                self._line += f"{' ' * (unit[0].spaced and bool(self._line.strip()))}{text}"
+                self._begun = True
 
     def _units(self, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:
         breaks = [i for i in range(start + 1, end) if self._chunks[i].level <= level]
@@ -174,10 +149,6 @@ class _Writer:
         space = spaced and bool(self._line.strip())
         return width + space + len(text.split("\n", 1)[0]) <= WIDTH
 
-    def _put(self, text: str, spaced: bool) -> None:
-        self._line += f"{' ' * (spaced and bool(self._line.strip()))}{text}"
-        self._begun = True
-
 
 def format_text(text: str, file: str = "<text>") -> str:
     """Format a program.
@@ -185,13 +156,6 @@ def format_text(text: str, file: str = "<text>") -> str:
     Each rule and each annotation gets a line of its own, broken after a comma if it would be longer than 100 columns;
     facts on one line stay together. At most one blank line is left between clauses. Names, numbers, strings and
     comments are unchanged; ``<-`` becomes ``:-``.
-
-    Parameters
-    ----------
-    text
-        Source.
-    file
-        Name in diagnostics.
 
     Raises
     ------
@@ -203,21 +167,23 @@ def format_text(text: str, file: str = "<text>") -> str:
     words: list[Word] = []
     notes: list[Note] = []
     fact = False
-    pieces = list(_pieces(text))
-    for i, piece in enumerate(pieces):
-        if isinstance(piece, Note):
-            notes.append(piece)
+    tokens = list(_words_and_notes(text))
+    for i, token in enumerate(tokens):
+        if isinstance(token, Note):
+            notes.append(token)
             continue
         if not words:
             _between(notes, lines)
-            _blank(piece.newlines, lines)
+            _blank(token.newlines, lines)
             fact, notes = fact and not notes, []  # nothing may follow a comment on its line
-        piece.notes, notes = notes, []
-        words.append(piece)
-        if piece.type == "END":
-            notes = _behind(words, pieces[i + 1 : i + 2])
-            verbatim = text[words[0].start : piece.start + 1]
-            laid = [verbatim] if _foreign(words) else _lay_out(list(_retyped(words)))
+        token.notes, notes = notes, []
+        words.append(token)
+        if token.type == "END":
+            notes = _behind(words, tokens[i + 1 : i + 2])
+            verbatim = text[words[0].start : token.start + 1]
+            laid = [verbatim] if _foreign(words) else []
+            for part in _parts(list(_retyped(words))) if not laid else ():
+                _Writer(laid, part).write()
             beside = fact and _is_fact(words) and not words[0].newlines and not words[0].notes
             if beside and len(laid) == 1 and len(lines[-1]) + 1 + len(laid[0]) <= WIDTH:
                 lines[-1] += f" {laid[0]}"
@@ -228,8 +194,7 @@ def format_text(text: str, file: str = "<text>") -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _pieces(text: str) -> Iterator[Word | Note]:
-    """Tokens and comments of a text in order."""
+def _words_and_notes(text: str) -> Iterator[Word | Note]:
     end = 0
     for token in grammar()[0].lex(text):
         start = token.start_pos or 0
@@ -250,7 +215,6 @@ def _comments(text: str, start: int, end: int) -> Iterator[Note]:
 
 
 def _between(notes: Iterable[Note], lines: list[str]) -> None:
-    """Write the comments between two clauses."""
     for note in notes:
         if lines and not note.newlines:
             lines[-1] += f"  {note.text}"
@@ -267,7 +231,7 @@ def _blank(newlines: int, lines: list[str]) -> None:
 def _behind(words: list[Word], following: list[Word | Note]) -> list[Note]:
     """Remove and return the comment between the last word of a clause and its ``.``, to write it after the ``.``."""
     end = words[-1]
-    taken = any(isinstance(piece, Note) and not piece.newlines for piece in following)
+    taken = any(isinstance(token, Note) and not token.newlines for token in following)
     if taken or len(end.notes) != 1 or end.notes[0].newlines:
         return []  # comments on lines of their own would move above the next clause
     moved, end.notes = end.notes, []
@@ -275,7 +239,6 @@ def _behind(words: list[Word], following: list[Word | Note]) -> list[Note]:
 
 
 def _is_fact(words: list[Word]) -> bool:
-    """Whether a clause has neither annotation nor body, judged by its words."""
     return words[0].type == "NAME" and not any(w.type in ("ARROW", "LEFT_ARROW") for w in words)
 
 

@@ -41,16 +41,13 @@ class Signature:
     ----------
     parameters
         Type of each argument: ``int double number string boolean date list set collection any``. An integer is accepted
-        for
-        a double.
+        for a double.
     optional
         Number of trailing parameters that may be omitted.
     variadic
         Whether the last parameter may be repeated.
     result
-        A type, or ``"join"``: the common type of the arguments given by ``joined``.
-    joined
-        Positions of the arguments of ``"join"``; empty: all.
+        A type, or ``"join"``: the common type of the arguments at the positions `joined` (empty: all).
     call
         The Python function, for a user-defined function.
     """
@@ -122,8 +119,7 @@ BUILT_IN: Mapping[str, Signature] = MappingProxyType(
     }
 )
 
-ROUND_TO_DIGITS = _of("number int", "double")
-"""``round(x, digits)``."""
+_ROUND_TO_DIGITS = _of("number int", "double")
 
 LIBRARIES = frozenset({"math", "string", "date", "type", "collections", "nullManagement"})
 """Prefixes under which Vadalog knows its functions: ``math:sqrt`` is ``sqrt``."""
@@ -138,7 +134,7 @@ def signature(name: str, arguments: int) -> Signature | None:
     if library and library not in LIBRARIES:
         return None
     if base == "round" and arguments == 2:
-        return ROUND_TO_DIGITS
+        return _ROUND_TO_DIGITS
     return BUILT_IN.get(base) or (None if library else _users.get(name))
 
 
@@ -153,10 +149,10 @@ def known() -> frozenset[str]:
 
 
 @overload
-def function(given: F) -> F: ...
+def function(wrapped: F) -> F: ...
 @overload
 def function(*, name: str | None = None) -> Callable[[F], F]: ...
-def function(given: Any = None, *, name: str | None = None) -> Any:
+def function(wrapped: Any = None, *, name: str | None = None) -> Any:
     """Make a Python function callable from rules.
 
     Its parameters and its result need annotations of int, float, str, bool, `datetime`, tuple (a list), frozenset (a
@@ -184,27 +180,26 @@ def function(given: Any = None, *, name: str | None = None) -> Any:
     >>> reason('short(S) :- person(N), S = initials(N). person("Ada Lovelace").').rows("short")
     [('AL',)]
     """
-    if given is None:
+    if wrapped is None:
         return lambda wrapped: _register(wrapped, name or wrapped.__name__)
-    return _register(given, name or given.__name__)
+    return _register(wrapped, name or wrapped.__name__)
 
 
-def _register(given: F, name: str) -> F:
+def _register(wrapped: F, name: str) -> F:
     if not _NAME.match(name) or name in BUILT_IN:
         why = "is a function of the language" if name in BUILT_IN else "is no name of a function"
         raise ValueError(f"{name!r} {why}; choose another with @function(name=...)")
-    if any(test(given) for test in _LATER):
+    if any(test(wrapped) for test in _LATER):
         raise TypeError(f"{name}: a function of rules gives its value at once: no async, no yield")
-    hints = get_type_hints(given)
-    parameters = list(inspect.signature(given).parameters.values())
+    hints = get_type_hints(wrapped)
+    parameters = list(inspect.signature(wrapped).parameters.values())
     if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
         raise TypeError(f"{name}: a function of rules has positional parameters only")
     types = [_type(name, p.name, hints.get(p.name)) for p in parameters]
     optional = sum(p.default is not p.empty for p in parameters)
-    _users[name] = Signature(
-        tuple(types), _type(name, "return", hints.get("return")), optional=optional, call=given
-    )
-    return given
+    result = _type(name, "return", hints.get("return"))
+    _users[name] = Signature(tuple(types), result, optional=optional, call=wrapped)
+    return wrapped
 
 
 def _type(function: str, parameter: str, hint: object) -> str:
@@ -212,9 +207,8 @@ def _type(function: str, parameter: str, hint: object) -> str:
     types = _RESULTS if parameter == "return" else _TYPES  # arguments are immutable
     if base not in types:
         what = "the result" if parameter == "return" else f"the parameter {parameter!r}"
-        raise TypeError(
-            f"{function}: {what} needs a type: int, float, str, bool, datetime, tuple, frozenset or object"
-        )
+        known = "int, float, str, bool, datetime, tuple, frozenset or object"
+        raise TypeError(f"{function}: {what} needs a type: {known}")
     return types[base]
 
 
@@ -228,14 +222,13 @@ def run_definitions(path: str | Path) -> None:
     """
     file = Path(path)
     if file.suffix != ".py":
-        hint = "functions of rules stand in a file FILE.py"
+        hint = "functions of rules are defined in a file FILE.py"
         raise DataError(str(path), "this is no Python file", hint=hint)
     try:
         text = file.read_bytes()
     except OSError as error:
-        raise DataError(
-            str(path), error.strerror or str(error), hint="name a Python file that you may read"
-        ) from None
+        hint = "name a Python file that you may read"
+        raise DataError(str(path), error.strerror or str(error), hint=hint) from None
     module = ModuleType(f"kgreason_functions_{file.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses and annotations look names up there
@@ -243,22 +236,18 @@ def run_definitions(path: str | Path) -> None:
         exec(compile(text, str(path), "exec"), module.__dict__)
     except SyntaxError as error:
         if error.filename != str(path):  # error of an imported module
-            raise DataError(str(path), told(error), _line(error, str(path))) from None
+            raise DataError(str(path), exception_text(error), _line(error, str(path))) from None
         line = f": `{error.text.strip()}`" if error.text else ""
         raise DataError(str(path), f"{error.msg}{line}", error.lineno or None) from None
     except (Exception, SystemExit) as error:  # whatever user code raises is an error of that file
         ours = traceback.extract_tb(error.__traceback__)[-1].filename == __file__
-        raise DataError(str(path), str(error) if ours else told(error), _line(error, str(path))) from None
+        raise DataError(
+            str(path), str(error) if ours else exception_text(error), _line(error, str(path))
+        ) from None
 
 
-def told(error: BaseException) -> str:
-    """Type and text of an exception raised by user code.
-
-    Examples
-    --------
-    >>> told(KeyError("a")), told(SystemExit())
-    ("KeyError: 'a'", 'SystemExit')
-    """
+def exception_text(error: BaseException) -> str:
+    """Type and text of an exception raised by user code."""
     name = type(error).__name__
     try:
         text = str(error)
@@ -268,6 +257,5 @@ def told(error: BaseException) -> str:
 
 
 def _line(error: BaseException, file: str) -> int | None:
-    """Line of a file at which an exception last passed through it."""
     frames = traceback.extract_tb(error.__traceback__)
     return next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)

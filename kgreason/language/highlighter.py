@@ -15,23 +15,18 @@ from pygments.token import Comment, Error, Keyword, Literal, Name, Number, Opera
 from pygments.token import _TokenType as TokenType
 
 from kgreason.base.resources import resource
-from kgreason.language.vocabulary import AGGREGATES, FUNCTIONS
+from kgreason.language.functions import BUILT_IN
+from kgreason.language.vocabulary import AGGREGATES
 
 Found = tuple[int, TokenType, str]
 Rule = tuple[str, TokenType | Callable[..., Iterator[Any]]]
 
 _INSIDE = re.compile(r'\\[\s\S]|""|\$\{[^}\n]*\}')
-"""What stands out within a string: escapes and parameters."""
+"""Escapes and parameters within a string."""
 
 
 def terminals() -> dict[str, str]:
-    r"""Regular expressions of the terminals of the grammar.
-
-    Examples
-    --------
-    >>> terminals()["VAR"], terminals()["ARROW"]
-    ('[A-Z_][A-Za-z0-9_]*', ':\\-')
-    """
+    """Regular expressions of the terminals of the grammar."""
     grammar = resource("grammars", "vadalog.lark").read_text(encoding="utf-8")
     found = {}
     for name, body in re.findall(r"^([A-Z_]+)(?:\.-?\d+)?: (.+)$", grammar, re.MULTILINE):
@@ -43,7 +38,6 @@ def terminals() -> dict[str, str]:
 
 
 def _string(_: Any, match: re.Match[str]) -> Iterator[Found]:
-    """Split a string into plain text, escapes and parameters."""
     text, start, done = match.group(), match.start(), 1
     yield start, String.Double, text[0]
     for inner in _INSIDE.finditer(text, 1, len(text) - 1):
@@ -56,10 +50,9 @@ def _string(_: Any, match: re.Match[str]) -> Iterator[Found]:
 
 
 def _rules() -> list[Rule]:
-    """Patterns in order of precedence."""
     t = terminals()
     calls = r"(?=[ \t\r\n]*\()"
-    aggregate, function = (rf"(?:{'|'.join(sorted(known))})\b{calls}" for known in (AGGREGATES, FUNCTIONS))
+    aggregate, function = (rf"(?:{'|'.join(sorted(known))})\b{calls}" for known in (AGGREGATES, BUILT_IN))
     return [
         (t["WHITESPACE"], Text.Whitespace),
         (t["DOCUMENTATION"], String.Doc),
@@ -95,18 +88,9 @@ __all__ = ["VadalogLexer"]  # names that Pygments loads
 
 
 class VadalogLexer(RegexLexer):
-    r"""Lexer for Vadalog rules.
+    """Lexer for Vadalog rules.
 
     Variables that occur only in the head of a rule, i.e. existential variables, have a token type of their own.
-
-    Examples
-    --------
-    >>> from pygments.formatters import NullFormatter
-    >>> from pygments import highlight
-    >>> highlight("p(X) :- q(X).", VadalogLexer(), NullFormatter())
-    'p(X) :- q(X).\n'
-    >>> [text for kind, text in VadalogLexer().get_tokens("p(X, Z) :- q(X).") if kind is Name.Variable.Magic]
-    ['Z']
     """
 
     name = "Vadalog"
@@ -130,15 +114,15 @@ class VadalogLexer(RegexLexer):
 
 def _marked(clause: list[Found]) -> Iterator[Found]:
     """Mark head variables that are missing from the body, and arrows after the first one, which are comparisons."""
-    arrow = next((place for place, (_, kind, _) in enumerate(clause) if kind is Keyword), None)
+    arrow = next((i for i, (_, kind, _) in enumerate(clause) if kind is Keyword), None)
     if arrow is None:
         yield from clause
         return
     body = {text for _, kind, text in clause[arrow:] if kind is Name.Variable}
     equality = any(text == "=" for _, kind, text in clause[:arrow] if kind is Operator)
-    for place, (start, kind, text) in enumerate(clause):
-        if kind is Name.Variable and place < arrow and text not in body and not equality:
+    for i, (start, kind, text) in enumerate(clause):
+        if kind is Name.Variable and i < arrow and text not in body and not equality:
             kind = Name.Variable.Magic
-        elif text == "<-" and place > arrow:  # less than, followed by a minus
+        elif text == "<-" and i > arrow:  # less than, followed by a minus
             kind = Operator
         yield start, kind, text

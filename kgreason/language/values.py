@@ -14,11 +14,8 @@ from typing import TypeAlias
 
 from kgreason.base.errors import InexactError
 
-EXACT = 2**53
-"""Integers up to it are doubles, too."""
-
-DEPTH = 100
-"""How deep lists and sets can be nested."""
+EXACT = 2**53  # integers up to it equal doubles
+DEPTH = 100  # maximum nesting of lists and sets
 
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?([Zz]|[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -31,11 +28,6 @@ class Null:
 
     Two nulls are the same value if and only if they have the same number; numbers are assigned in the order of
     invention within one evaluation.
-
-    Examples
-    --------
-    >>> str(Null(3)), Null(3) == Null(4)
-    ('_:n3', False)
     """
 
     number: int
@@ -63,18 +55,7 @@ def identity(value: Value) -> Hashable:
 
 
 def as_double(value: float) -> float:
-    """Convert a number to the double that equals it.
-
-    Raises
-    ------
-    InexactError
-        If there is none.
-
-    Examples
-    --------
-    >>> as_double(2), as_double(2**60)
-    (2.0, 1.152921504606847e+18)
-    """
+    """The double that equals a number; raise `InexactError` if there is none."""
     if isinstance(value, int) and not -EXACT <= value <= EXACT and int(float(value)) != value:
         raise inexact(value)
     return float(value) + 0.0
@@ -83,19 +64,13 @@ def as_double(value: float) -> float:
 def inexact(value: int) -> InexactError:
     """Error for an integer that no double equals."""
     return InexactError(
-        f"no double equals the integer {value}, and it stands among doubles",
+        f"no double equals the integer {value}, which occurs among doubles",
         hint="as_double(...) rounds it; if these are names, read them as strings, by @mapping or as_string(...)",
     )
 
 
 def source(value: Value) -> str:
-    """Write a value in the syntax of the language (a null has none and is written as its label).
-
-    Examples
-    --------
-    >>> source("a"), source(True), source((1, "x")), source(frozenset({2, 1})), source(datetime(2024, 1, 15))
-    ('"a"', '#T', '[1, "x"]', '{1, 2}', '2024-01-15')
-    """
+    """Write a value in the syntax of the language (a null has none and is written as its label)."""
     if isinstance(value, bool):
         return "#T" if value else "#F"
     if isinstance(value, str):
@@ -110,16 +85,10 @@ def source(value: Value) -> str:
     return str(value) if isinstance(value, Null) else repr(value)
 
 
-def brief(value: Value, width: int = 200) -> str:
-    """Write a value in the syntax of the language, truncated if it is long.
-
-    Examples
-    --------
-    >>> brief("abcdef", 4), brief(12)
-    ('"abc...', '12')
-    """
+def brief(value: Value) -> str:
+    """Write a value in the syntax of the language, truncated after 200 characters."""
     text = source(value)
-    return text if len(text) <= width else f"{text[:width]}..."
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def elements(value: Value, most: int) -> int:
@@ -171,13 +140,7 @@ def ordered(values: frozenset[Value]) -> list[Value]:
 
 
 def plain(value: Value) -> object:
-    """Value as JSON: lists and sets are arrays, sets are sorted; dates and nulls are strings.
-
-    Examples
-    --------
-    >>> plain((1, frozenset({2, 1}), Null(3))), plain(datetime(2024, 1, 15))
-    ([1, [1, 2], '_:n3'], '2024-01-15')
-    """
+    """Value as JSON: lists and sets are arrays, sets are sorted; dates and nulls are strings."""
     if isinstance(value, frozenset):
         return [plain(v) for v in ordered(value)]
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Words of the language: aggregates, functions, annotations, and suggestions for misspelt ones."""
+"""Words of the language: aggregates, annotations, types and formats; suggestions for misspelt words."""
 
 from __future__ import annotations
 
@@ -10,21 +10,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-AGGREGATES = _words("msum mprod mcount mmin mmax munion sum prod count min max avg median list set union")
-
-FUNCTIONS = _words(
-    "substring contains starts_with ends_with concat string_length index_of to_lower to_upper split replace "
-    "rlike if between as_string as_int as_double as_boolean as_date is_null is_not_null coalesce "
-    "abs sqrt pow exp log round floor ceil min max year month day diff"
-)
+MONOTONIC = _words("msum mprod mcount mmin mmax munion")
+STRATIFIED = _words("sum prod count min max avg median list set union")
+AGGREGATES = MONOTONIC | STRATIFIED
 
 ANNOTATIONS = _words(
     "input output bind qbind mapping param post include module label node edge derived query sensitive incoming_sum"
 )
 
-SCHEMA_ANNOTATIONS = _words("model")
-"""Annotations of Vadalog that describe predicates; they are read, and change nothing."""
-
+SCHEMA_ANNOTATIONS = _words("model")  # they describe predicates, are read, and change nothing
 LATER_ANNOTATIONS = _words("library executionMode delete update timeGranularity explain chase temporal")
 
 TYPES = {
@@ -57,21 +51,15 @@ FileFormat = Literal[
     "rdf",
     "bods",
 ]
-"""Formats of files that are read and written. This is the one list of them: all others are made of it."""
+"""Formats of files that are read and written."""
 
 FILES: tuple[FileFormat, ...] = get_args(FileFormat)
-
 SERVERS = _words("postgresql")
-
 READ_ALONE = _words("gleif")
-
-_OTHER_NAMES = _words("pajek")
-
 DATABASES = SERVERS | _words("sqlite duckdb")
-
-TARGETS = SERVERS | _OTHER_NAMES | set(FILES)
-
+TARGETS = SERVERS | {"pajek", *FILES}
 SOURCES = TARGETS | READ_ALONE
+LATER_SOURCES = _words("excel mysql mariadb oracle sqlserver mongodb sparql")
 
 ARITIES: dict[str, tuple[int, int | None]] = {
     "edges": (1, None),
@@ -103,19 +91,11 @@ EXTENSIONS: dict[str, str] = {
     "ttl": "rdf",
     "xml": "gleif",
 }
-"""Format that the ending of a file's name tells."""
-
-LATER_SOURCES = _words("excel mysql mariadb oracle sqlserver mongodb sparql")
+"""Format by the ending of a file name."""
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
-    """Nearest known word, if one is near; nothing is near a single letter.
-
-    Examples
-    --------
-    >>> suggest("contrl", ["own", "control"])
-    'control'
-    """
+    """Nearest known word, if one is near; nothing is near a single letter."""
     from difflib import get_close_matches
 
     others = sorted(set(known) - {word}) if len(word) > 1 else []
@@ -124,12 +104,6 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
 
 
 def meant(word: str, known: Iterable[str], shown: str = "{!r}") -> str | None:
-    """Suggest the nearest known word, if one is near.
-
-    Examples
-    --------
-    >>> meant("contrl", ["own", "control"]), meant("contrl", ["own"]), meant("ege", ["edge"], "@{}")
-    ("did you mean 'control'?", None, 'did you mean @edge?')
-    """
+    """Hint at the nearest known word, if one is near."""
     closest = suggest(word, known)
     return f"did you mean {shown.format(closest)}?" if closest else None

@@ -1,4 +1,4 @@
-"""Public names of `kgreason.links`; `kgreason.base.lazy` reads this file as well."""
+"""Public names of `kgreason.links`; `kgreason.base.resources.lazily` reads this file as well."""
 
 from kgreason.links.api import anonymize as anonymize
 from kgreason.links.api import attack as attack

@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from kgreason.base.argument_checks import check_numbers, check_probabilities
 from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.base.setting_fields import check_ranges, configured, reported, setting
+from kgreason.base.setting_fields import (
+    check_numbers,
+    check_probabilities,
+    check_ranges,
+    configured,
+    reported,
+    setting,
+)
 from kgreason.links.settings import CLUSTERED, THRESHOLDS, Settings, Strategy
 from kgreason.reasoning.api import Rules, check_data, load
 from kgreason.release.publication import check_folders

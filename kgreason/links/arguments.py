@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from kgreason.base.argument_checks import check_probabilities
 from kgreason.base.errors import AnonymizationError, CallError
+from kgreason.base.setting_fields import check_probabilities
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.vocabulary import suggest

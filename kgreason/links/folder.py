@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.base.errors import DataError
-from kgreason.base.toml import parsed
+from kgreason.base.setting_fields import parse_toml
 from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.model import LinkGraph, Observations, Released, observations
@@ -284,7 +284,7 @@ class _Description:
 def _read_description(path: Path) -> _Description:
     try:
         text = path.read_text(encoding="utf-8")
-        given = parsed(text)
+        given = parse_toml(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         found = re.search(r" ?\(at line (\d+), column \d+\)", str(error))
         said = f"not TOML: {str(error).replace(found[0], '')}" if found else f"cannot be read: {error}"

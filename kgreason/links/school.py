@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.argument_checks import check_probabilities
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.setting_fields import check_probabilities
 from kgreason.links.model import LinkGraph, Observations, Original, Sensitive
 
 

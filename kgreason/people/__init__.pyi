@@ -1,4 +1,4 @@
-"""Public names of `kgreason.people`; `kgreason.base.lazy` reads this file as well."""
+"""Public names of `kgreason.people`; `kgreason.base.resources.lazily` reads this file as well."""
 
 from kgreason.people.api import anonymize as anonymize
 from kgreason.people.api import attack as attack

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias, cast, get_args
 
 import numpy as np
 
-from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, CallError, ReleaseError
 from kgreason.base.progress import SILENT, Progress
-from kgreason.base.setting_fields import configured, reported, setting
+from kgreason.base.setting_fields import check_numbers, configured, reported, setting
 from kgreason.people.settings import Levels, PeopleModel, Settings
 from kgreason.release.publication import check_folders
 

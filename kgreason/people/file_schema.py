@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from kgreason.base.errors import DataError
-from kgreason.base.toml import parsed
+from kgreason.base.setting_fields import parse_toml
 from kgreason.data.raw_table import Raw, no_file
 from kgreason.data.source_options import Options
 from kgreason.data.sources import SourceSpec, parse_file
@@ -250,7 +250,7 @@ def _sections(path: Path) -> list[Section]:
     file = str(path)
     try:
         text = path.read_text(encoding="utf-8")
-        tables = parsed(text)
+        tables = parse_toml(text)
     except UnicodeDecodeError as error:
         raise DataError(file, f"it is not UTF-8 text: {error.reason}", hint="save it as UTF-8") from error
     except tomllib.TOMLDecodeError as error:

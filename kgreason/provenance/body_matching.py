@@ -20,8 +20,7 @@ from kgreason.engine.relations.value_columns import Function, coded, sought
 from kgreason.language.check.checked_program import Assign, CheckedAtom, Step, Stratum
 from kgreason.language.syntax.syntax_tree import Constant, Expression, Variable
 from kgreason.language.values import Value
-from kgreason.provenance.known_facts import Heights, Ids
-from kgreason.provenance.traced_rules import Prepared
+from kgreason.provenance.known_facts import Heights, Ids, Prepared
 from kgreason.provenance.traces import Trace
 
 Binding = dict[str, int]
@@ -32,8 +31,7 @@ Premise = tuple[str, int]
 
 Mask = npt.NDArray[np.bool_]
 
-PIECE = 1 << 12
-"""Matches that are taken further at once: who wants the first one does not wait for all."""
+BATCH = 1 << 12  # matches that are extended at once, so that the first complete ones come early
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +45,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Batch:
-    """Matches of a body or of a part of it.
-
-    Attributes
-    ----------
-    columns
-        Codes by variable, shape (n,) each.
-    premises
-        Numbers of the facts of the positive atoms, shape (n,) each; by index of the atom.
-    """
+    """Matches of a body or of a part of it: codes by variable, and fact numbers by index of the positive atom."""
 
     columns: Mapping[str, Codes]
     premises: Mapping[int, Ids]
@@ -80,12 +70,11 @@ class Batch:
         size = int(rows.sum()) if rows.dtype == np.bool_ else len(rows)
         return Batch(columns, premises, size)
 
-    def pieces(self) -> list[Batch]:
+    def split(self) -> list[Batch]:
         """The matches in batches of bounded size."""
-        if self.size <= PIECE:
+        if self.size <= BATCH:
             return [self] if self.size else []
-        starts = range(0, self.size, PIECE)
-        return [self.taken(np.arange(i, min(i + PIECE, self.size))) for i in starts]
+        return [self.taken(np.arange(i, min(i + BATCH, self.size))) for i in range(0, self.size, BATCH)]
 
     def stacked(self, names: Sequence[str]) -> Codes:
         """Columns of some variables as rows."""
@@ -114,10 +103,7 @@ class Matcher:
     # --- values ---------------------------------------------------------------------------------------------
 
     def aim(self, values: Sequence[Value | None]) -> Binding | None:
-        """Binding of the head variables for a goal; `None` if no fact of this rule can fit.
-
-        Arguments that are `None` fit any value.
-        """
+        """Binding of the head variables for values, `None` for any; `None` if no fact of this rule can fit."""
         binding: Binding = {}
         if not self.able:
             return None
@@ -188,8 +174,7 @@ class Matcher:
     ) -> tuple[Ids, Ids]:
         """Pairs of a match and a fact with height less than `below` that matches the atom.
 
-        Within a recursion, facts whose values it improved later are included, unless only `final` ones are
-        wanted.
+        Within a recursion, facts whose values it improved later are included, unless only `final` ones are wanted.
         """
         found, known = self._wanted(atom, batch), self.known[atom.predicate]
         if found is None or not len(known):
@@ -240,7 +225,7 @@ class Matcher:
 
     def _wanted(self, atom: CheckedAtom, batch: Batch) -> tuple[tuple[int, ...], Codes] | None:
         """Bound positions of an atom with their values in each match; `None` if no fact can fit."""
-        places, columns = [], []
+        positions, columns = [], []
         for i, term in enumerate(atom.terms):
             if isinstance(term, Constant):
                 double = (atom.predicate, i) in self.positions
@@ -252,17 +237,16 @@ class Matcher:
                 columns.append(batch.columns[term.name])
             else:
                 continue
-            places.append(i)
+            positions.append(i)
         wanted = np.column_stack(columns) if columns else np.empty((batch.size, 0), dtype=np.int64)
-        return tuple(places), wanted
+        return tuple(positions), wanted
 
     # --- bodies ---------------------------------------------------------------------------------------------
 
     def matches(self, start: Binding, below: int | None) -> Iterator[Batch]:
         """Batches of all matches of the body before aggregation that agree with a binding.
 
-        Premises have heights less than `below`; the next atom is always the one with the fewest candidate
-        facts.
+        Premises have heights less than `below`; the next atom is always the one with the fewest candidate facts.
         """
         atoms = self.body.positives
         waiting = [(Batch.of(start), tuple(range(len(atoms))))]
@@ -274,7 +258,7 @@ class Matcher:
             size, best = 0, rest[0]
             if rest[1:] or batch.size > 1:  # otherwise there is neither a choice nor a need to split
                 size, best = min((self._size(atoms[i], batch), i) for i in rest)
-            if batch.size > 1 and size > 16 * PIECE:
+            if batch.size > 1 and size > 16 * BATCH:
                 half = batch.size // 2  # few matches at a time, because conditions may filter most of them
                 parts = np.arange(half, batch.size), np.arange(half)
                 waiting += [(batch.taken(part), rest) for part in parts]
@@ -283,11 +267,11 @@ class Matcher:
             found = self.extended(atoms[best], batch, which, ids)
             found = replace(found, premises={**found.premises, best: ids})
             left = tuple(i for i in rest if i != best)
-            waiting += [(piece, left) for piece in reversed(found.pieces())]
+            waiting += [(part, left) for part in reversed(found.split())]
 
     def _size(self, atom: CheckedAtom, batch: Batch) -> int:
         found = self._wanted(atom, batch)
-        return 0 if found is None else self.known[atom.predicate].fitting(*found)
+        return 0 if found is None else self.known[atom.predicate].count(*found)
 
     def _conditions(self, batch: Batch) -> Batch:
         for atom in self.early:
@@ -315,14 +299,9 @@ class Matcher:
 
 
 def encode(value: Value, kind: Kind, symbols: Symbols, double: bool = False) -> int | None:
-    """Code of a value in a column; `None` if the column cannot hold it.
+    """Code of a value in a column, `None` if the column cannot hold it.
 
     `double` states that the numbers of a column of kind ANY are doubles.
-
-    Examples
-    --------
-    >>> encode(2.0, Kind.INT, Symbols()), encode(2.5, Kind.INT, Symbols()), encode("a", Kind.INT, Symbols())
-    (2, None, None)
     """
     if kind is Kind.INT and isinstance(value, float) and value.is_integer():
         value = int(value)

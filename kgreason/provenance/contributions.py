@@ -19,10 +19,7 @@ from kgreason.provenance.body_matching import Batch, Binding, Match, Matcher
 from kgreason.provenance.known_facts import Ids
 from kgreason.provenance.proof_tree import Bound, shown
 
-EXTREMES = frozenset({"min", "max"})
-
-TOLD = 100
-"""Contributions of one group that are told, those of the greatest values."""
+LISTED = 100  # contributions of one group that are listed, those of the greatest values
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +33,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Group of an aggregate.
+    """Group of an aggregate: a binding of the group variables and the total, and the listed of `size` contributions.
 
-    Attributes
-    ----------
-    binding
-        Group variables and total.
-    parts
-        Shown contributions; `size` is the number of all.
-    height
-        Greatest height of the premises of all contributions.
+    The `height` is the greatest one of the premises of all contributions.
     """
 
     binding: Binding
@@ -74,13 +64,7 @@ def group_of(matcher: Matcher, aggregation: Aggregation, whole: Group, parts: Se
 
 
 def total(name: str, values: Sequence[Any]) -> Value:
-    """Aggregate `name` (without the ``m`` of the monotonic form) of the values of all contributors.
-
-    Examples
-    --------
-    >>> total("sum", [0.1, 0.2, 0.3]), total("union", [frozenset({1}), 2]) == frozenset({1, 2})
-    (0.6, True)
-    """
+    """Aggregate `name` (without the ``m`` of the monotonic form) of the values of all contributors."""
     if name == "count":
         return len(values)
     if name == "union":
@@ -107,7 +91,6 @@ class _Sorter:
             self.order = -self.order
 
     def _ordered(self) -> Codes | np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Numbers ordered like the values."""
         if self.kind is Kind.DOUBLE:
             return np.ascontiguousarray(self.codes).view(np.float64)
         if self.kind in (Kind.INT, Kind.BOOL, Kind.DATE):
@@ -143,17 +126,17 @@ class _Sorter:
         cell = matcher.code(aggregation.variable, value)
         assert cell is not None
         recursion = aggregation.monotonic and matcher.rule.recursive
-        if self.name in EXTREMES and recursion:
+        if self.name in ("min", "max") and recursion:
             rows = rows[[values.index(value)]]
         binding = {n: int(self.batch.columns[n][rows[0]]) for n in aggregation.group}
         height = int(self.heights[rows].max())
-        told = rows[np.argsort(-self._weights(rows), kind="stable")]
+        listed = rows[np.argsort(-self._weights(rows), kind="stable")]
         if self.name != "union":
-            told = told[:TOLD]
-        parts = tuple(map(self._part, told.tolist()))
+            listed = listed[:LISTED]
+        parts = tuple(map(self._part, listed.tolist()))
         if self.name == "union" and recursion:
             parts = self._largest(parts)
-            height, rows = max(p.match.height for p in parts), told[: len(parts)]
+            height, rows = max(p.match.height for p in parts), listed[: len(parts)]
         return Group({**binding, aggregation.variable: cell}, value, parts, len(rows), height)
 
     def _weights(self, rows: Ids) -> Codes | np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -187,7 +170,6 @@ class _Sorter:
 
 
 def _changes(rows: Codes) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Mask of the rows that differ from the preceding row."""
     changes = np.zeros(len(rows), dtype=np.bool_)
     changes[:1] = True
     changes[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -212,7 +194,7 @@ def written(rule: CheckedRule) -> str:
     inside = [str(aggregation.argument)] if aggregation.argument is not None else []
     names = [name for name in aggregation.contributors if shown(name)]
     every = {v for a in rule.positives for v in a.variables if shown(v)}
-    told = not every <= set(names) and not set(names) & set(aggregation.group)
     listed = ", ".join(names) if aggregation.function == "count" else f"<{', '.join(names)}>"
-    inside += [listed] if names and told else []
+    if names and not every <= set(names) and not set(names) & set(aggregation.group):
+        inside.append(listed)
     return f"{aggregation.function}({', '.join(inside)})"

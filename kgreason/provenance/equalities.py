@@ -1,9 +1,8 @@
 """Proofs of equalities: chains of unifications, each derived by a dependency from facts.
 
-Unification restarts the evaluation, so that a unification is proved from the facts of the run that ended with
-it, in which the two values were still different; proofs of these facts cannot depend on the unification
-itself. Nulls of one function whose arguments have become equal are unified, too, by the unifications of their
-arguments.
+Unification restarts the evaluation, so that a unification is proved from the facts of the run that ended with it, in
+which the two values were still different; proofs of these facts cannot depend on the unification itself. Nulls of one
+function whose arguments have become equal are unified, too, by the unifications of their arguments.
 """
 
 from __future__ import annotations
@@ -26,12 +25,11 @@ from kgreason.provenance.body_matching import Premise
 from kgreason.provenance.proof_tree import EQUAL, Identified, Proof
 from kgreason.provenance.traces import Runs, Trace
 
-NESTED = 100
-"""How many runs deep unifications are traced that rest on other ones."""
+NESTED = 100  # maximum depth of unifications that depend on other unifications
 
 
 class _Prover(Protocol):
-    """Interface of `proof_search.Search` as used for equations."""
+    """Interface of `proof_search.Search` for equations."""
 
     found: Trace
 
@@ -63,7 +61,7 @@ class Equations:
         return self._made[run].get((function, self._keys(arguments, run)))
 
     def _keys(self, values: Iterable[Value], run: int) -> tuple[object, ...]:
-        return tuple(key(self.runs.became(value, run)) for value in values)
+        return tuple(key(self.runs.identities[run].became(value)) for value in values)
 
     def _frontier(self, made: Made) -> list[Value]:
         columns = zip(made.kinds, made.frontier.tolist(), strict=True)
@@ -73,50 +71,35 @@ class Equations:
         """Whether any values had been unified before a run."""
         return self.runs.identities[run].unified
 
-    def of_null(
-        self, variable: str, function: str, arguments: Sequence[Value], value: Value, run: int
-    ) -> Iterator[Identified]:
-        """Null of an existential variable before it was replaced by `value`."""
-        null = self.made(function, arguments, run)
-        if null is not None:
-            yield from self.identified(variable, null, value, run)
-
-    def of_term(
-        self, variable: str, term: Expression, values: Mapping[str, Value], value: Value, run: int
-    ) -> Iterator[Identified]:
-        """Value of a Skolem term, possibly inside a collection, before it was replaced by `value`."""
-        made = self._evaluated(term, values, run)
-        if made is not None:
-            yield from self.identified(variable, made, value, run)
-
     def of_condition(
         self, condition: Expression, values: Mapping[str, Value], run: int
     ) -> Iterator[Identified]:
         """Original values of the Skolem terms of a condition."""
         for term in walk(condition):
-            made = self._evaluated(term, values, run) if isinstance(term, Skolem) else None
+            made = self.evaluated(term, values, run) if isinstance(term, Skolem) else None
             if made is not None:
-                yield from self.identified(str(term), made, self.runs.became(made, run), run)
+                yield from self.identified(str(term), made, self.runs.identities[run].became(made), run)
 
-    def _evaluated(self, term: Expression, values: Mapping[str, Value], run: int) -> Value | None:
+    def evaluated(self, term: Expression, values: Mapping[str, Value], run: int) -> Value | None:
+        """Value of a Skolem term, possibly inside a list, before unification; `None` if unknown."""
         match term:
             case Variable():
                 return values.get(term.name)
             case Constant():
                 return term.value
             case Skolem():
-                arguments = [self._evaluated(a, values, run) for a in term.arguments]
+                arguments = [self.evaluated(a, values, run) for a in term.arguments]
                 known = [a for a in arguments if a is not None]
                 return self.made(f"#{term.function}", known, run) if len(known) == len(arguments) else None
             case Collection(kind="list"):
-                elements = [self._evaluated(e, values, run) for e in term.elements]
+                elements = [self.evaluated(e, values, run) for e in term.elements]
                 known = [e for e in elements if e is not None]
                 return tuple(known) if len(known) == len(elements) else None
         return None
 
-    def identified(self, variable: str, made: Value, value: Value, run: int) -> Iterator[Identified]:
+    def identified(self, variable: str, made: Value | None, value: Value, run: int) -> Iterator[Identified]:
         """Differences between two values, position by position in lists, with the chains that unify them."""
-        for a, b in differences(made, value):
+        for a, b in differences(made, value) if made is not None else ():
             chain = self.chain(a, b, self.runs.starts[run])
             if chain:
                 yield Identified(variable, a, b, chain)
@@ -133,9 +116,8 @@ class Equations:
         if not len(same):
             return values, ()
         own = Table(table.kinds, tuple(c[same[:1]] for c in table.columns), 1)
-        given = tuple(
-            decode(k, c, self.runs.facts.symbols)[0] for k, c in zip(own.kinds, own.columns, strict=True)
-        )
+        cells, symbols = zip(own.kinds, own.columns, strict=True), self.runs.facts.symbols
+        given = tuple(decode(kind, column, symbols)[0] for kind, column in cells)
         pairs = zip(given, values, strict=True)
         found = [i for n, (a, b) in enumerate(pairs, 1) for i in self.identified(f"argument {n}", a, b, run)]
         return given, tuple(found)
@@ -171,8 +153,7 @@ class Equations:
         search = self.search(link.run)
         known = search.found.known[link.predicate]
         row = self.runs.types.doubled(link.predicate, known.kinds, link.row[None, :], self.symbols)
-        place = int(known.places(row)[0])
-        return search.prove([(link.predicate, place)])[0]
+        return search.prove([(link.predicate, int(known.numbers(row)[0]))])[0]
 
     def _by_arguments(self, link: Link, values: tuple[Value, Value], number: int) -> Proof:
         one, other = (self.runs.merges.made[code] for code in (link.left, link.right))
@@ -194,13 +175,7 @@ class Equations:
 
 
 def differences(a: Value, b: Value) -> Iterator[tuple[Value, Value]]:
-    """Pairs of different values at corresponding positions of lists and sets, or the two values themselves.
-
-    Examples
-    --------
-    >>> list(differences((1, (2, Null(1))), (1, (2, Null(2))))) == [(Null(1), Null(2))]
-    True
-    """
+    """Pairs of different values at corresponding positions of lists and sets, or the two values themselves."""
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         for one, other in zip(a, b, strict=True):
             yield from differences(one, other)

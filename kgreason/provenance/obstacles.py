@@ -1,8 +1,8 @@
 """Obstacles of a rule: the first failing body item, in the match that satisfies most of the body.
 
-Items are matched in textual order, except that unbound ones are postponed: conditions until their variables
-are bound, atoms until they share a variable with the preceding items or the goal. Steps that fail with an
-evaluation error are postponed, too: an evaluation executes them only for bindings of the whole body.
+Items are matched in textual order, except that unbound ones are postponed: conditions until their variables are bound,
+atoms until they share a variable with the preceding items or the goal. Steps that fail with an evaluation error are
+postponed, too: an evaluation executes them only for bindings of the whole body.
 """
 
 from __future__ import annotations
@@ -26,14 +26,9 @@ from kgreason.provenance.equalities import differences
 from kgreason.provenance.proof_search import Search
 from kgreason.provenance.proof_tree import EQUAL, Proof, Reason, atom_text, bound, note, shown, step_text
 
-MOST = 50_000
-"""Facts tried for one rule; what got furthest by then is told."""
-
-SHOWN = 3
-"""Facts told of the step that gives a fact which should not hold."""
-
-COUNTED = 20
-"""Contributions told of an aggregate that falls short."""
+MOST = 50_000  # facts tried for one rule; then the match that satisfies most of the body is reported
+SHOWN = 3  # facts named for the last step of a proof that contradicts a negated atom
+COUNTED = 20  # contributions listed for an aggregate that falls short
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +37,6 @@ class Obstacle:
 
     Attributes
     ----------
-    reason
-        Reason for display.
     near
         Satisfied fraction of the body; 1 for all of it, negative if the head cannot match the goal.
     missing
@@ -60,8 +53,6 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """Body item with the variables that it requires."""
-
     part: CheckedAtom | Step
     negated: bool = False
     needs: frozenset[str] = frozenset()
@@ -87,19 +78,17 @@ class _Item:
 class Obstacles:
     """Search for the obstacle of one rule.
 
-    `kept` is the value in the result instead of the wanted one; `equal` are pairs of arguments that must be
-    equal.
-
-    Among the matches that satisfy equally much of the body, the preferred one fails at a comparison with the
-    smallest numeric gap, or at a missing fact whose values occur at most of its positions.
+    `kept` is the value in the result instead of the wanted one; `equal` are pairs of arguments that must be equal.
+    Among the matches that satisfy equally much of the body, the preferred one fails at a comparison with the smallest
+    numeric gap, or at a missing fact whose values occur at most of its positions.
     """
 
     def __init__(
         self,
         matcher: Matcher,
         search: Search,
-        kept: Value | None = None,
-        equal: Sequence[tuple[int, int]] = (),
+        kept: Value | None,
+        equal: Sequence[tuple[int, int]],
     ) -> None:
         self.matcher, self.search, self.kept = matcher, search, kept
         self.items = [*_items(matcher), *_equalities(matcher, equal)]
@@ -107,8 +96,8 @@ class Obstacles:
         reason = Reason(note(matcher.rule.rule), "head", str(matcher.rule.rule.head), "it gives other values")
         self.found = Obstacle(reason)
 
-    def look(self, goal: Binding) -> Obstacle:
-        """Find the obstacle for a binding of the head."""
+    def find(self, goal: Binding) -> Obstacle:
+        """The obstacle for a binding of the head."""
         aggregation = self.matcher.rule.rule.aggregation
         if aggregation is None:
             self._follow(goal)
@@ -138,42 +127,39 @@ class Obstacles:
         tried = 0
         waiting: list[tuple[Batch, tuple[int, ...], dict[int, str]]] = [(Batch.of(start), (), {})]
         while waiting and tried < MOST:
-            batch, met, undone = waiting.pop()
-            number = self._next(batch.columns, {*met, *undone})
+            batch, met, failed = waiting.pop()
+            number = self._next(batch.columns, {*met, *failed})
             if number is None:
-                self._end(batch.binding(0), met, undone)
+                self._end(batch.binding(0), met, failed)
                 continue
             try:
                 after, fails = self._passed(self.items[number], batch)
             except EvaluationError as error:  # the error is in some match: bisect
                 if batch.size == 1:
-                    waiting.append((batch, met, {**undone, number: error.message}))
+                    waiting.append((batch, met, {**failed, number: error.message}))
                 else:
                     halves = np.array_split(np.arange(batch.size), 2)
-                    waiting += [(batch.taken(rows), met, undone) for rows in reversed(halves)]
+                    waiting += [(batch.taken(rows), met, failed) for rows in reversed(halves)]
                 continue
             tried += max(1, after.size)
             if fails.any() and len(met) >= self.best[0]:
                 self._fail(self.items[number], batch.taken(fails), met)
-            waiting += [(piece, (*met, number), undone) for piece in reversed(after.pieces())]
+            waiting += [(part, (*met, number), failed) for part in reversed(after.split())]
 
-    def _end(self, binding: Binding, met: tuple[int, ...], undone: Mapping[int, str]) -> None:
-        """Record a match of all items, except for those with evaluation errors."""
-        if undone:
-            number, message = next(iter(undone.items()))
+    def _end(self, binding: Binding, met: tuple[int, ...], failed: Mapping[int, str]) -> None:
+        if failed:
+            number, message = next(iter(failed.items()))
             self._set((len(met), -math.inf), binding, met, "condition", str(self.items[number].part), message)
         else:
             self._set((len(met), math.inf), binding, met, "head", *self._complete())
 
     def _next(self, bound: Mapping[str, object], done: set[int]) -> int | None:
         """The next item that is ready; logs of nulls come last."""
-        left = [i for i in range(len(self.items)) if i not in done]
-        shown = [i for i in left if not self.items[i].hidden]
-        for some in (shown, left):
-            ready = next((i for i in some if self.items[i].ready(bound)), None)
-            ready = ready if ready is not None else next((i for i in some if self.items[i].positive), None)
-            if ready is not None:
-                return ready
+        rest = [i for i in range(len(self.items)) if i not in done]
+        for some in ([i for i in rest if not self.items[i].hidden], rest):
+            ready = [i for i in some if self.items[i].ready(bound)]
+            for i in ready or [i for i in some if self.items[i].positive]:
+                return i
         return None
 
     def _passed(self, item: _Item, batch: Batch) -> tuple[Batch, Mask]:
@@ -191,7 +177,6 @@ class Obstacles:
         return matcher.extended(part, batch, which[:MOST], ids[:MOST]), fails
 
     def _fail(self, item: _Item, batch: Batch, met: tuple[int, ...]) -> None:
-        """Record the best of the matches that fail at an item."""
         part, ranks = item.part, np.zeros(batch.size)
         if not item.positive:
             ranks = -_gaps(self.matcher, part, batch)
@@ -237,17 +222,15 @@ class Obstacles:
         for i, term in enumerate(atom.terms):
             if not isinstance(term, Constant) and term.name in batch.columns:
                 cells = batch.columns[term.name].reshape(-1, 1)
-                fits += self.matcher.known[atom.predicate].found((i,), cells)[2] > 0
+                fits += self.matcher.known[atom.predicate].lookup((i,), cells)[2] > 0
         return fits
 
     def _complete(self) -> tuple[str, str]:
-        """Obstacle of a match of the whole body."""
         if self.kept is None:
             return "", "it gives other values"
         return "", f"it gives this, but the value in the result is {source(self.kept)}"
 
     def _holding(self, atom: CheckedAtom, binding: Binding) -> str:
-        """Fact that contradicts a negated atom, and its last derivation step."""
         number = int(self.matcher.joined(atom, Batch.of(binding))[1][0])
         proof = self.search.prove([(atom.predicate, number)])[0]
         return f"{proof.fact} holds{_because(proof)}"
@@ -265,13 +248,10 @@ class Obstacles:
     # --- aggregates ---------------------------------------------------------------------------------------------
 
     def _weigh(self, matcher: Matcher, aggregation: Aggregation, group: Group, goal: Binding) -> None:
-        """Check the conditions on an aggregate, and its value."""
         what = f"{aggregation.variable} = {written(matcher.rule.rule)} = {source(group.total)}"
         reached = f"{what} from {group.size:,} contribution{'s' * (group.size != 1)}"
-        met = [
-            f"{bound(part.contributor)}: {source(part.value)}".removeprefix(": ")
-            for part in group.parts[:COUNTED]
-        ]
+        shown = group.parts[:COUNTED]
+        met = [f"{bound(p.contributor)}: {source(p.value)}".removeprefix(": ") for p in shown]
         binding, depth = group.binding, len(self.items) + 1
         for step in matcher.body.after:
             if not set(variables(step.expression)) <= binding.keys():
@@ -309,8 +289,8 @@ class Obstacles:
         texts = [atom_text(part, known) for part in parts if isinstance(part, CheckedAtom)]
         texts += [text for text in met if isinstance(text, str)]
         near = min(rank[0] / max(len(self.items) + bool(self.matcher.body.aggregation), 1), 1.0)
-        told, seen = tuple(dict.fromkeys(texts)), named(self.matcher, binding)
-        reason = Reason(note(self.matcher.rule.rule), kind, unmet, words, seen, told)
+        rule, values = note(self.matcher.rule.rule), named(self.matcher, binding)
+        reason = Reason(rule, kind, unmet, words, values, tuple(dict.fromkeys(texts)))
         self.found = Obstacle(reason, near, missing, unlike)
 
 
@@ -334,7 +314,6 @@ def _items(matcher: Matcher) -> list[_Item]:
 
 
 def _equalities(matcher: Matcher, equal: Sequence[tuple[int, int]]) -> Iterator[_Item]:
-    """Equalities of head arguments required by a repeated variable of the goal."""
     head = matcher.rule.rule.head
     for one, other in equal:
         condition = Binary("==", head.terms[one], head.terms[other])
@@ -342,7 +321,6 @@ def _equalities(matcher: Matcher, equal: Sequence[tuple[int, int]]) -> Iterator[
 
 
 def _gaps(matcher: Matcher, part: CheckedAtom | Step, batch: Batch) -> npt.NDArray[np.float64]:
-    """Numeric gap of a failing comparison, for each match."""
     gaps = np.full(batch.size, math.inf)
     expression = part.expression if isinstance(part, Filter) else None
     if isinstance(expression, Binary) and expression.operator in ("<", "<=", ">", ">=", "=="):
@@ -354,7 +332,6 @@ def _gaps(matcher: Matcher, part: CheckedAtom | Step, batch: Batch) -> npt.NDArr
 
 
 def _because(proof: Proof) -> str:
-    """One-line text of the last step of a proof."""
     if proof.rule is None:
         return f" ({proof.source})" if proof.source else ""
     below = list(dict.fromkeys(p.fact for p in proof.below if p.predicate != EQUAL))

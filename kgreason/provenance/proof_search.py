@@ -76,7 +76,7 @@ class Search:
                 continue
             step = steps[premise] = self.derive(premise)
             waiting += step.below() if step else ()
-        for premise in _upwards(steps):
+        for premise in _dependencies_first(steps):
             self.proofs[premise] = self._proof(premise, steps[premise])
         return [self.proofs[goal] for goal in goals]
 
@@ -89,22 +89,17 @@ class Search:
         keyed fact may therefore depend on facts of its own height.
         """
         height = int(self.found.known[premise[0]].heights[premise[1]])
+        keyed = self.found.program.keyed.get(premise[0])
+        unites = keyed is not None and keyed.keep == "union"
         if height == 0:
-            return self._joint(premise, 0) if self._unites(premise[0]) and not self._stated(premise) else None
-        unites = self._unites(premise[0])
+            row = self.found.known[premise[0]].rows[premise[1]]
+            is_given = not unites or (self.found.given[premise[0]] == row).all(axis=1).any()
+            return None if is_given else self._joint(premise, 0)
         for level in (height, height + 1):
             found = self._derive(premise, level) or (self._joint(premise, level) if unites else None)
             if found is not None:
                 return found
         return None
-
-    def _unites(self, predicate: str) -> bool:
-        keyed = self.found.program.keyed.get(predicate)
-        return keyed is not None and keyed.keep == "union"
-
-    def _stated(self, premise: Premise) -> bool:
-        known, given = self.found.known[premise[0]], self.found.given[premise[0]]
-        return bool((given == known.rows[premise[1]]).all(axis=1).any())
 
     def _joint(self, premise: Premise, height: int) -> Joint | None:
         """Given facts and contributions of all rules that together form a union, each of which adds elements."""
@@ -123,16 +118,14 @@ class Search:
         for matcher in self.matchers.get(predicate, ()):
             others = (*values[:position], None, *values[position + 1 :])
             head = matcher.aim(others)
-            if head is None:
-                continue
-            for piece in self._pieces(matcher, head, height, missing, position):
-                found = self._given_by(piece, position)
-                if found <= wanted and found & missing and premise not in piece.below():
-                    parts.append(piece)
+            for part in self._parts(matcher, head, height, missing, position) if head is not None else ():
+                found = self._derived_set(part, position)
+                if found <= wanted and found & missing and premise not in part.below():
+                    parts.append(part)
                     missing -= found
         return None if missing else Joint(tuple(parts), tuple(given))
 
-    def _pieces(
+    def _parts(
         self, matcher: Matcher, head: Binding, height: int, missing: frozenset[Value], position: int
     ) -> Iterator[Derivation]:
         """Applications of a rule that derive sets for one key; of an aggregate, contributions with missing elements."""
@@ -150,17 +143,17 @@ class Search:
                 continue
             chosen: list[Part] = []
             for part in sorted(whole.parts, key=lambda p: p.match.height):
-                given = part.value if isinstance(part.value, frozenset) else frozenset({part.value})
-                if part.match.height < height and given & missing:
+                elements = part.value if isinstance(part.value, frozenset) else frozenset({part.value})
+                if part.match.height < height and elements & missing:
                     chosen.append(part)
-                    missing -= given
+                    missing -= elements
             if chosen:
                 group = group_of(matcher, aggregation, whole, chosen)
                 done = matcher.steps(matcher.body.after, group.binding)
                 if done is not None:
                     yield Derivation(matcher, done, group=group)
 
-    def _given_by(self, part: Derivation, position: int) -> frozenset[Value]:
+    def _derived_set(self, part: Derivation, position: int) -> frozenset[Value]:
         """The part of a union that a rule derives."""
         term, matcher = part.matcher.body.head.terms[position], part.matcher
         if isinstance(term, Constant):
@@ -222,7 +215,7 @@ class Search:
         position = self.found.program.keyed[predicate].position
         premises = [self._given(predicate, row) for row in joint.given]
         for part in joint.parts:
-            own = (*values[:position], self._given_by(part, position), *values[position + 1 :])
+            own = (*values[:position], self._derived_set(part, position), *values[position + 1 :])
             level = 1 + max((self.proofs[p].height for p in part.below()), default=0)
             premises.append(self._applied(predicate, own, part, level, None))
         height = max([height, *(1 + p.height for p in premises)])
@@ -246,7 +239,7 @@ class Search:
             note(rule),
             binding,
             tuple(self.proofs[p] for p in step.premises),
-            tuple(step_text(s, every) for s in steps if not _plumbing(s)),
+            tuple(step_text(s, every) for s in steps if not _trivial(s)),
             () if body.aggregation else tuple(atom_text(a, every) for a in body.negatives),
             self._total(step) if step.group else None,
             None,
@@ -292,12 +285,11 @@ class Search:
             part.contributor,
             part.value,
             tuple(self.proofs[p] for p in match.premises[: len(matcher.rule.shown)]),
-            tuple(step_text(s, every) for s in body.before if not _plumbing(s)),
+            tuple(step_text(s, every) for s in body.before if not _trivial(s)),
             tuple(atom_text(a, every) for a in body.negatives),
         )
 
     def _final(self, premise: Premise) -> Value | None:
-        """Final value of a fact that the recursion improved."""
         predicate, number = premise
         known, keyed = self.found.known[predicate], self.found.program.keyed.get(predicate)
         if keyed is None or known.final[number]:
@@ -315,19 +307,18 @@ class Search:
         for invention in rule.inventions:
             value = values.get(invention.variable)
             if value is not None:
-                frontier = [values[name] for name in invention.frontier]
-                name = invention.variable
-                yield from self.equations.of_null(name, invention.function, frontier, value, run)
+                null = self.equations.made(invention.function, [values[n] for n in invention.frontier], run)
+                yield from self.equations.identified(invention.variable, null, value, run)
         for step in (*rule.before, *rule.after):
             if isinstance(step, Assign) and step.variable in values and has_skolem(step.expression):
                 name = step.variable if shown(step.variable) else str(step.expression)
-                value = values[step.variable]
-                yield from self.equations.of_term(name, step.expression, values, value, run)
+                made = self.equations.evaluated(step.expression, values, run)
+                yield from self.equations.identified(name, made, values[step.variable], run)
             elif not isinstance(step, Assign):
                 yield from self.equations.of_condition(step.expression, values, run)
 
 
-def _upwards(steps: dict[Premise, Derivation | Joint | None]) -> Iterator[Premise]:
+def _dependencies_first(steps: dict[Premise, Derivation | Joint | None]) -> Iterator[Premise]:
     """Facts in dependency order, dependencies first; cycles are cut by dropping a derivation."""
     done: set[Premise] = set()
     for start in list(steps):
@@ -350,7 +341,7 @@ def _upwards(steps: dict[Premise, Derivation | Joint | None]) -> Iterator[Premis
                 path.append(below)
 
 
-def _plumbing(step: object) -> bool:
+def _trivial(step: object) -> bool:
     """Whether a step only names a constant or a term of the head."""
     return isinstance(step, Assign) and (
         not shown(step.variable) or isinstance(step.expression, Constant | Variable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from typing import Any
 
 from kgreason.language.check.checked_program import Assign, CheckedAtom, CheckedRule, Step
@@ -20,22 +21,13 @@ EQUAL = "="
 Bound = tuple[tuple[str, Value], ...]
 """Variables with their values."""
 
+Lookup = Callable[[str, tuple[Value, ...]], str | None]
+"""Location of a given fact by predicate and values."""
+
 
 @dataclass(frozen=True, slots=True)
 class RuleNote:
-    """Description of a rule for display.
-
-    Attributes
-    ----------
-    number
-        Position of the rule in the text, from 1.
-    label
-        Label from ``@label``, or empty.
-    documentation
-        Text of the ``%%`` lines above the rule, or empty.
-    where
-        Location as ``file:line``.
-    """
+    """Description of a rule for display: position in the text from 1, ``@label``, ``%%`` lines, and ``file:line``."""
 
     number: int
     label: str
@@ -48,17 +40,10 @@ class RuleNote:
         """Quoted label, or ``rule`` with the number."""
         return f'"{self.label}"' if self.label else f"rule {self.number}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-compatible dictionary."""
-        return _fields(self, {})
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contribution:
-    """Contribution to an aggregate: contributor, value, and the facts behind it.
-
-    `conditions` and `absent` are those of the rule's body before the aggregate, as in `Proof`.
-    """
+    """Contribution to an aggregate: contributor, value, and the facts behind it; see `Proof` for the other fields."""
 
     contributor: Bound
     value: Value
@@ -89,18 +74,9 @@ class Total:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Identified:
-    """Value that equality rules have replaced by another one.
+    """Value `made`, which equality rules have replaced by `value`; the `chain` proves that both are equal.
 
-    Attributes
-    ----------
-    variable
-        Variable of the rule that created the value, or the position in a given fact.
-    made
-        Original value.
-    value
-        Value in the fact.
-    chain
-        Proofs of the equalities that connect the two values.
+    The `variable` is that of the rule that created the value, or the position in a given fact.
     """
 
     variable: str
@@ -168,7 +144,7 @@ class Proof:
 
     @property
     def contributions(self) -> tuple[Contribution, ...]:
-        """Contributions to the aggregate of the rule; empty without one."""
+        """Contributions to the aggregate of the rule, if it has one."""
         return self.total.contributions if self.total else ()
 
     @property
@@ -206,9 +182,7 @@ class Proof:
             "kind": "proof",
             "fact": self.fact,
             "height": self.height,
-            "steps": [
-                {"id": i, "fact": proof.fact, **_fields(proof, numbers)} for i, proof in enumerate(steps)
-            ],
+            "steps": [{"id": i, "fact": p.fact, **_fields(p, numbers)} for i, p in enumerate(steps)],
         }
 
 
@@ -217,7 +191,6 @@ _JSON = {"total": "aggregate", "chain": "equations"}
 
 
 def _plain(item: Any, numbers: Mapping[int, int]) -> Any:
-    """Parts of an explanation in JSON-compatible form; proofs are replaced by their numbers."""
     if isinstance(item, tuple):
         return [_plain(part, numbers) for part in item]
     if id(item) in numbers:
@@ -247,16 +220,14 @@ class Reason:
 
     Attributes
     ----------
-    unmet
-        The first failing item of the body, as written.
     kind
         ``"atom"``, ``"condition"``, ``"negation"``, ``"aggregate"`` or ``"head"``.
+    unmet
+        The first failing item of the body, as written.
     words
         Explanation of the failure, with values.
-    binding
-        Variable binding at the failure, in the match that satisfies most of the body.
-    met
-        Facts that this match uses.
+    binding, met
+        Variable binding and facts of the match that satisfies most of the body.
     deeper
         Why the missing fact is not derived, for the rule that is closest to deriving it.
     """
@@ -269,22 +240,10 @@ class Reason:
     met: tuple[str, ...] = ()
     deeper: Reason | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-compatible dictionary."""
-        return _fields(self, {})
-
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """Why no fact fits a goal, with one reason per rule.
-
-    Attributes
-    ----------
-    near
-        Facts closest to the goal.
-    note
-        Further remark, for instance the actual value of a group.
-    """
+    """Why no fact fits a goal: one reason per rule, the nearest facts, and perhaps the actual value of a group."""
 
     goal: str
     reasons: tuple[Reason, ...] = ()
@@ -297,26 +256,14 @@ class WhyNot:
 
 
 def fact_text(predicate: str, values: tuple[Value, ...]) -> str:
-    """Text of a fact.
-
-    Examples
-    --------
-    >>> fact_text("own", ("a", "b", 0.6)), fact_text("p", ())
-    ('own("a","b",0.6)', 'p')
-    """
+    """Text of a fact: ``own("a","b",0.6)``."""
     if predicate == EQUAL:
         return " = ".join(map(source, values))
     return f"{predicate}({','.join(map(source, values))})" if values else predicate
 
 
 def bound(binding: Bound) -> str:
-    """Text of a binding.
-
-    Examples
-    --------
-    >>> bound((("X", "a"), ("W", 0.5)))
-    'X = "a", W = 0.5'
-    """
+    """Text of a binding: ``X = "a", W = 0.5``."""
     return ", ".join(f"{name} = {source(value)}" for name, value in binding)
 
 
@@ -332,32 +279,20 @@ def shown(name: str) -> bool:
 
 
 def _substituted(node: Expression, values: Mapping[str, Value]) -> Expression:
-    """The expression with bound variables replaced by their values."""
-
-    def value(part: Expression) -> Expression:
-        return Constant(values[part.name]) if isinstance(part, Variable) and part.name in values else part
-
-    return rewrite(node, value)
+    return Constant(values[node.name]) if isinstance(node, Variable) and node.name in values else node
 
 
 def atom_text(atom: CheckedAtom, values: Mapping[str, Value]) -> str:
     """Text of an atom with bound variables replaced by their values."""
-    terms = [
-        str(t) if not isinstance(t, Variable) else source(values[t.name]) if t.name in values else str(t)
-        for t in atom.terms
-    ]
-    return f"{atom.predicate}({','.join(terms)})" if terms else atom.predicate
+    terms = ",".join(str(_substituted(term, values)) for term in atom.terms)
+    return f"{atom.predicate}({terms})" if terms else atom.predicate
 
 
 def step_text(step: Step, values: Mapping[str, Value]) -> str:
     """Text of a condition or assignment with values: ``W = 0.5 * 0.8 = 0.4``."""
-    inner = _substituted(step.expression, values)
+    inner = rewrite(step.expression, partial(_substituted, values=values))
     if not isinstance(step, Assign):
         return str(inner)
     if isinstance(inner, Constant) or step.variable not in values:
         return f"{step.variable} = {inner}"
     return f"{step.variable} = {inner} = {source(values[step.variable])}"
-
-
-Lookup = Callable[[str, tuple[Value, ...]], str | None]
-"""Where a given fact comes from."""

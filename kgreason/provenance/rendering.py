@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kgreason.language.values import source
 from kgreason.provenance.proof_tree import (
@@ -17,45 +16,22 @@ from kgreason.provenance.proof_tree import (
     bound,
 )
 
-DEPTH = 30
-"""Levels shown where nothing else is said."""
-
-CONTRIBUTIONS = 20
-"""Contributions of one aggregate that are shown."""
-
-COLUMN = 76
-"""Reasons stand in one column, unless the facts before them are wider than this."""
+DEPTH = 30  # levels shown by default
+CONTRIBUTIONS = 20  # contributions of one aggregate that are shown
+COLUMN = 76  # reasons are aligned in one column, except after facts that are wider than this
 
 
-@dataclass(frozen=True, slots=True)
-class _Failing:
-    text: str
-    deeper: Reason | None
+Failure = tuple[str, Reason | None]
+"""Text of a failing item, and why it fails."""
 
-
-Node = Proof | Total | Contribution | Identified | WhyNot | Reason | _Failing | str
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """Output line: tree branches, text, and the reason on the right."""
-
-    lead: str
-    text: str
-    reason: str = ""
+Node = Proof | Total | Contribution | Identified | WhyNot | Reason | Failure | str
 
 
 def proof_text(proof: Proof, *, depth: int | None = None) -> str:
     """Text of a proof as a tree, down to a depth (levels of facts)."""
     lines = list(_Tree(DEPTH if depth is None else depth).lines(proof))
-    widths = [len(line.lead) + len(line.text) for line in lines if line.reason]
-    column = max((w for w in widths if w <= COLUMN), default=0)
-    return "\n".join(_aligned(line, column) for line in lines)
-
-
-def _aligned(line: _Line, column: int) -> str:
-    left = line.lead + line.text
-    return f"{left.ljust(column)} {line.reason}" if line.reason else left
+    column = max((len(text) for text, reason in lines if reason and len(text) <= COLUMN), default=0)
+    return "\n".join(f"{text.ljust(column)} {reason}" if reason else text for text, reason in lines)
 
 
 class _Tree:
@@ -63,16 +39,17 @@ class _Tree:
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
-        self.seen: set[int] = set()
+        self.shown: set[int] = set()
         self.rules: set[int] = set()
         self.deeper = 0
 
-    def lines(self, top: Node) -> Iterator[_Line]:
+    def lines(self, top: Node) -> Iterator[tuple[str, str]]:
+        """Lines with their branches, and the reasons on the right."""
         waiting: list[tuple[str, str, int, Node]] = [("", "", 0, top)]
         while waiting:
             lead, rest, level, node = waiting.pop()
             text, reason = self._words(node, level)
-            yield _Line(lead, text, reason)
+            yield lead + text, reason
             children = self._children(node, level)
             for i, child in reversed(list(enumerate(children))):
                 last = i == len(children) - 1
@@ -81,19 +58,17 @@ class _Tree:
                 waiting.append((rest + branch, rest + below, next_level, child))
         if self.deeper:
             facts = "1 fact" if self.deeper == 1 else f"{self.deeper:,} facts"
-            yield _Line(
-                "", f"(not shown: the proofs of {facts} below level {self.depth}; --levels shows more)"
-            )
+            yield f"(not shown: the proofs of {facts} below level {self.depth}; --levels shows more)", ""
 
     def _words(self, node: Node, level: int) -> tuple[str, str]:
         if isinstance(node, str):
             return node, ""
-        if isinstance(node, _Failing):
-            return node.text, ""
+        if isinstance(node, tuple):
+            return node[0], ""
         if isinstance(node, WhyNot):
             return f"{node.goal} does not hold{': ' + node.note if node.note else ''}.", ""
         if isinstance(node, Reason):
-            return f"{node.rule.name} ({node.rule.where}): {_documentation(node.rule)}", ""
+            return _rule_text(node.rule), ""
         if isinstance(node, Total):
             many = f"{node.size:,} contribution{'s' * (node.size != 1)}"
             return f"{node.variable} = {source(node.value)}: {node.text} of {many}", ""
@@ -106,20 +81,20 @@ class _Tree:
 
     def _reason(self, proof: Proof, level: int) -> str:
         later = f" (in the end {source(proof.final)})" if proof.final is not None else ""
-        if proof.rule is None and not any(True for _ in proof.below):
-            return proof.source or ("given" if not proof.notes else "; ".join(proof.notes))
-        if id(proof) in self.seen:
+        given = proof.source or "; ".join(proof.notes) or "given"
+        if proof.rule is None and not any(proof.below):
+            return given
+        if id(proof) in self.shown:
             return f"(see above){later}"
         if proof.rule is None:
-            return (proof.source or "; ".join(proof.notes) or "given") + later
+            return given + later
         return f"by {self._rule(proof.rule)}{later}{' ...' if level >= self.depth else ''}"
 
     def _rule(self, rule: RuleNote) -> str:
-        name = rule.name
         if rule.number in self.rules:
-            return name
+            return rule.name
         self.rules.add(rule.number)
-        return f"{name} ({rule.where}): {_documentation(rule)}"
+        return _rule_text(rule)
 
     def _children(self, node: Node, level: int) -> list[Node]:
         if isinstance(node, str):
@@ -131,12 +106,12 @@ class _Tree:
             word = "counts" if node.kind == "aggregate" else "holds"
             met = [f"{word}: {text}" for text in node.met[:CONTRIBUTIONS]]
             more = len(node.met) - len(met)
-            told = node.words.removeprefix("there is no ").startswith(node.unmet)
-            unmet = "" if told or node.kind == "atom" else f"{node.unmet}: "
-            fails = _Failing(f"fails: {unmet}{node.words}", node.deeper)
+            repeated = node.words.removeprefix("there is no ").startswith(node.unmet)
+            unmet = "" if repeated or node.kind == "atom" else f"{node.unmet}: "
+            fails = f"fails: {unmet}{node.words}", node.deeper
             return [*met, *([f"... and {more:,} more"] if more else []), fails]
-        if isinstance(node, _Failing):
-            return [node.deeper] if node.deeper else []
+        if isinstance(node, tuple):
+            return [node[1]] if node[1] else []
         if isinstance(node, Contribution):
             return [*node.premises, *(f"not {text}" for text in node.absent), *node.conditions]
         if isinstance(node, Identified):
@@ -145,36 +120,25 @@ class _Tree:
             shown: list[Node] = list(node.contributions[:CONTRIBUTIONS])
             more = node.size - len(shown)
             return [*shown, f"... and {more:,} more"] if more else shown
-        if id(node) in self.seen or not (node.rule or any(True for _ in node.below)):
+        if id(node) in self.shown or not (node.rule or any(node.below)):
             return []
         if level >= self.depth:
             self.deeper += 1
             return []
-        self.seen.add(id(node))
+        self.shown.add(id(node))
         absent = [f"not {text}" for text in node.absent]
         total = [node.total] if node.total else []
         notes = node.notes if node.rule else ()
         return [*node.premises, *total, *absent, *node.conditions, *notes, *node.identified]
 
 
-def _documentation(rule: RuleNote) -> str:
-    return " ".join(rule.documentation.split()) or " ".join(rule.text.split())
+def _rule_text(rule: RuleNote) -> str:
+    return f"{rule.name} ({rule.where}): {' '.join((rule.documentation.strip() or rule.text).split())}"
 
 
 def why_not_text(found: WhyNot) -> str:
-    """Text of why no fact fits a goal.
-
-    Examples
-    --------
-    >>> rule = RuleNote(1, "", "p(X) :- q(X), X > 2.", "", "a.vada:3")
-    >>> reason = Reason(rule, "condition", "X > 2", "1 > 2 does not hold", (("X", 1),), ("q(1)",))
-    >>> print(why_not_text(WhyNot("p(1)", (reason,))))
-    p(1) does not hold.
-    └─ rule 1 (a.vada:3): p(X) :- q(X), X > 2.
-       ├─ holds: q(1)
-       └─ fails: X > 2: 1 > 2 does not hold
-    """
-    return "\n".join(line.lead + line.text for line in _Tree(DEPTH).lines(found))
+    """Text of why no fact fits a goal."""
+    return "\n".join(text for text, _ in _Tree(DEPTH).lines(found))
 
 
 HEAD = ["digraph proof {", "  rankdir=BT;", '  node [shape=box, fontname="sans-serif"];']

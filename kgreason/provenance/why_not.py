@@ -1,8 +1,8 @@
 """Why-not provenance: why no fact fits a goal.
 
-For each rule with the predicate in its head, find the first failing body item in the match that satisfies
-most of the body; if this is a missing fact that rules could derive, explain it recursively. If a rule creates
-another null than the wanted one, explain why no dependency has unified the two.
+For each rule with the predicate in its head, find the first failing body item in the match that satisfies most of the
+body; if this is a missing fact that rules could derive, explain it recursively. If a rule creates another null than the
+wanted one, explain why no dependency has unified the two.
 """
 
 from __future__ import annotations
@@ -17,23 +17,20 @@ from kgreason.engine.relations.symbols import key
 from kgreason.language.syntax.syntax_tree import Atom, Constant, Variable
 from kgreason.language.values import Value, source
 from kgreason.provenance.body_matching import Matcher, decoded_row
+from kgreason.provenance.known_facts import Prepared
 from kgreason.provenance.obstacles import Obstacle, Obstacles
 from kgreason.provenance.proof_search import Search
 from kgreason.provenance.proof_tree import Reason, WhyNot, fact_text, note
-from kgreason.provenance.traced_rules import Prepared
 from kgreason.provenance.traces import Trace
 
-NEAR = 5
-"""Facts shown that come close to the goal."""
-
-DEEPER = 3
-"""Levels of missing facts behind the goal."""
+NEAR = 5  # facts shown that agree with the goal in some arguments
+DEEPER = 3  # levels of missing facts behind the goal
 
 Wanted = tuple[str, tuple["Value | None", ...]]
 """A predicate and its arguments, `None` for any value."""
 
 Equal = Sequence[tuple[int, int]]
-"""Pairs of places that are to hold one value."""
+"""Pairs of argument positions that must hold the same value."""
 
 
 def why_not(
@@ -42,48 +39,46 @@ def why_not(
     """Explain, for every rule with the predicate of the goal in its head, why it derives no fitting fact."""
     wanted = (goal.predicate, tuple(values))
     kept = _kept(wanted, search)
-    told = _told(wanted, search, kept, _repeated(goal))
+    obstacles = _obstacles(wanted, search, kept, _repeated(goal))
     dependencies = cache(partial(_dependencies, search))
-    reasons = tuple(_deepened(one, search, dependencies, DEEPER, {wanted}) for one in told)
-    words = (
-        _note(goal, search.found, bool(told))
-        if kept is None
-        else f"the value in the result is {source(kept)}"
-    )
+    reasons = tuple(_deepened(one, search, dependencies, DEEPER, {wanted}) for one in obstacles)
+    words = f"the value in the result is {source(kept)}" if kept is not None else ""
+    words = words or _note(goal, search.found, bool(obstacles))
     return WhyNot(text, reasons, _near(goal, cells, search.found), words)
 
 
-def _told(wanted: Wanted, search: Search, kept: Value | None, equal: Equal = ()) -> list[Obstacle]:
+def _obstacles(wanted: Wanted, search: Search, kept: Value | None, equal: Equal = ()) -> list[Obstacle]:
     return [_reason(rule, wanted, search, kept, equal) for rule in search.matchers.get(wanted[0], ())]
 
 
 def _repeated(goal: Atom) -> Equal:
     """Pairs of positions of a goal with the same variable, each with the first such position."""
     first: dict[str, int] = {}
-    places = [
-        (first.setdefault(t.name, i), i) for i, t in enumerate(goal.arguments) if isinstance(t, Variable)
-    ]
-    return [(one, other) for one, other in places if one != other]
+    variables = [(i, t.name) for i, t in enumerate(goal.arguments) if isinstance(t, Variable)]
+    return [(first[name], i) for i, name in variables if first.setdefault(name, i) != i]
 
 
 def _deepened(
-    told: Obstacle, search: Search, dependencies: Callable[[], Search], levels: int, seen: set[Wanted]
+    obstacle: Obstacle,
+    search: Search,
+    dependencies: Callable[[], Search],
+    levels: int,
+    explained: set[Wanted],
 ) -> Reason:
     """The reason, extended by that for the missing fact, from the rule closest to deriving it."""
-    if told.unlike is not None and levels and search.equations.runs.scope.unifications:
-        return _unequal(told.reason, told.unlike, dependencies, levels, seen)
-    if told.missing is None or told.missing in seen or not levels:
-        return told.reason
-    inner = [one for one in _told(told.missing, search, _kept(told.missing, search)) if one.near >= 0]
-    if not inner:
-        return told.reason
-    best = max(inner, key=lambda one: one.near)
-    deeper = _deepened(best, search, dependencies, levels - 1, seen | {told.missing})
-    return replace(told.reason, deeper=deeper)
+    missing = obstacle.missing
+    if obstacle.unlike is not None and levels and search.equations.runs.scope.unifications:
+        return _unequal(obstacle.reason, obstacle.unlike, dependencies, levels, explained)
+    if missing is None or missing in explained or not levels:
+        return obstacle.reason
+    best = max(_obstacles(missing, search, _kept(missing, search)), key=lambda one: one.near, default=None)
+    if best is None or best.near < 0:
+        return obstacle.reason
+    deeper = _deepened(best, search, dependencies, levels - 1, explained | {missing})
+    return replace(obstacle.reason, deeper=deeper)
 
 
 def _dependencies(search: Search) -> Search:
-    """Search over equality-generating dependencies."""
     runs = search.equations.runs
     found = runs.trace(runs.last, [u.predicate for u in runs.scope.unifications])
     return Search(found, search.lookup, search.equations)
@@ -94,23 +89,23 @@ def _unequal(
     unlike: tuple[Value, Value],
     dependencies: Callable[[], Search],
     levels: int,
-    seen: set[Wanted],
+    explained: set[Wanted],
 ) -> Reason:
     """The reason, extended by why no dependency equates two values, from the closest dependency."""
-    search, told = dependencies(), list[Obstacle]()
+    search, obstacles = dependencies(), list[Obstacle]()
     for unification in search.equations.runs.scope.unifications:
         for rule in search.matchers.get(unification.predicate, ()):
             rest = (None,) * (len(rule.body.head.terms) - 2)
             pairs = [pair for pair in (unlike, unlike[::-1]) if _occur(rule.rule, pair, search)]
             both = [_reason(rule, (unification.predicate, (*p, *rest)), search, None, ()) for p in pairs]
-            told += sorted((one for one in both if one.near >= 0), key=lambda one: -one.near)[:1]
-    if not told:
+            obstacles += sorted((one for one in both if one.near >= 0), key=lambda one: -one.near)[:1]
+    if not obstacles:
         words = f"{reason.words}, and no equality-generating dependency can make them one"
         return replace(reason, words=words)
-    names = [one.reason.rule.name for one in told]
+    names = [one.reason.rule.name for one in obstacles]
     words = f"{reason.words}, and {' and '.join(names)} {'do' if names[1:] else 'does'} not make them one"
-    best = max(told, key=lambda one: one.near)
-    return replace(reason, words=words, deeper=_deepened(best, search, dependencies, levels - 1, seen))
+    best = max(obstacles, key=lambda one: one.near)
+    return replace(reason, words=words, deeper=_deepened(best, search, dependencies, levels - 1, explained))
 
 
 def _occur(rule: Prepared, pair: Sequence[Value], search: Search) -> bool:
@@ -141,7 +136,7 @@ def _reason(rule: Matcher, wanted: Wanted, search: Search, kept: Value | None, e
     for one, other in equal:
         if join(rule.kind(terms[one]), rule.kind(terms[other])) is None:
             return head(f"it never gives one value as arguments {one + 1} and {other + 1}")
-    return Obstacles(rule, search, kept, equal).look(aim)
+    return Obstacles(rule, search, kept, equal).find(aim)
 
 
 def _misfit(rule: Matcher, values: Sequence[Value | None]) -> str:
@@ -188,7 +183,6 @@ def _note(goal: Atom, found: Trace, derived: bool) -> str:
 
 
 def _near(goal: Atom, cells: Sequence[int | None], found: Trace) -> tuple[str, ...]:
-    """Facts that agree with the goal in as many arguments as possible, at least one."""
     known = found.known.get(goal.predicate)
     columns = [i for i, c in enumerate(cells) if c is not None]
     if known is None:

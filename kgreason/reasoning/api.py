@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from kgreason.base.argument_checks import check_type
 from kgreason.base.errors import CallError, ProgramError
 from kgreason.base.memory import LEAST, shown
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.setting_fields import check_type
 from kgreason.engine.limits import Limits
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.file_access import is_data

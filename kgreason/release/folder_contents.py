@@ -19,7 +19,7 @@ import numpy as np
 
 from kgreason.base.arrays import pq
 from kgreason.base.errors import ReleaseError
-from kgreason.base.version import VERSION
+from kgreason.base.resources import VERSION
 from kgreason.release.digests import ACCOUNT, BINARY, changes, imprint_of, not_of_account
 from kgreason.release.opaque_labels import fresh
 from kgreason.release.verdicts import Item, listing

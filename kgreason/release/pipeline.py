@@ -90,7 +90,7 @@ class Result(Displayed, ABC):
 
 def version() -> str:
     """Version of kgreason."""
-    from kgreason.base.version import VERSION
+    from kgreason.base.resources import VERSION
 
     return VERSION
 

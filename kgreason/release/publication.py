@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from kgreason.base.argument_checks import check_type
 from kgreason.base.atomic_files import Exchange, Side, mend, workspaces
 from kgreason.base.errors import ReleaseError
 from kgreason.base.interrupts import deferred
 from kgreason.base.progress import Progress
-from kgreason.base.setting_fields import setting
+from kgreason.base.setting_fields import check_type, setting
 from kgreason.release.digests import ACCOUNT, not_of_account
 
 _FULL = 1 << 16  # bytes of free space below which a device counts as full
@@ -203,7 +202,7 @@ def _blamed(folders: Folders, exchange: Exchange) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = [place for side, place in sides.items() if shutil.disk_usage(side.space).free < _FULL]
+        full = [place for side, place in sides.items() if shutil.disk_usage(side.workspace).free < _FULL]
         where = error.filename or " and ".join(map(str, full or sides.values()))
         raise _unwritten(_named(str(where), sides), error) from error
     except ReleaseError as error:
@@ -213,7 +212,7 @@ def _blamed(folders: Folders, exchange: Exchange) -> Iterator[None]:
 
 def _named(words: str, sides: Mapping[Side, Path]) -> str:
     for side, place in sides.items():
-        for path in (side.new, side.space):
+        for path in (side.new, side.workspace):
             words = words.replace(str(path), str(place))
     return words
 

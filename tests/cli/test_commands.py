@@ -490,7 +490,7 @@ def test_failed_replacement_restores_both_folders(
     put = atomic_files.Side.put
 
     def fail(self: atomic_files.Side, inode: int) -> None:
-        if self.place.name == "release":
+        if self.target.name == "release":
             raise OSError("no space left")
         put(self, inode)
 

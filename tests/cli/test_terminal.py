@@ -697,7 +697,6 @@ SAYS_WHAT_CAN_BE = {
     "people.anonymizers.methods": 1,
     "people.settings": 1,
     "base.setting_fields": 3,
-    "base.argument_checks": 1,
     "people.verification.checker": 1,
     "links.attacks.disclosure": 1,
     "isomorphism.attacks.attack_settings": 2,

@@ -14,8 +14,7 @@ from kgreason.graph.induced.situations import Cells, Sight, Situations, Ties
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import is_generic
-from kgreason.language.check.program_checker import load_text
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import load_text, restricted
 from kgreason.language.check.weight_visibility import Use, monotone_outcome, weight_uses
 from tests import naive
 from tests.examples import inputs

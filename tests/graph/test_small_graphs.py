@@ -26,8 +26,7 @@ from kgreason.graph.small_graphs.interpreter import Pairs
 from kgreason.graph.small_graphs.plan_compiler import Plan
 from kgreason.isomorphism.arguments import anonymizable
 from kgreason.language.check.checked_program import CheckedProgram
-from kgreason.language.check.program_checker import load_text
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import load_text, restricted
 from kgreason.language.syntax.syntax_tree import Binary, Constant, Variable
 from tests.examples import inputs
 

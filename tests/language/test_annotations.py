@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import kgreason
 from kgreason.base.errors import Diagnostic, ProgramError
 from kgreason.isomorphism.folder import public_rules
-from kgreason.language.check.program_checker import examine_file, load_file, load_text
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import examine_file, load_file, load_text, restricted
 from tests.examples import inputs
 
 

@@ -17,9 +17,10 @@ from pygments.token import Comment, Error, Keyword, Literal, Name, Number, Opera
 from pygments.token import _TokenType as TokenType
 
 from kgreason.base.resources import resource
+from kgreason.language.functions import BUILT_IN
 from kgreason.language.highlighter import VadalogLexer, terminals
 from kgreason.language.syntax.tree_builder import Builder, compiled
-from kgreason.language.vocabulary import AGGREGATES, FUNCTIONS
+from kgreason.language.vocabulary import AGGREGATES
 from tests.examples import inputs
 from tests.folders import ROOT
 from tests.textmate import scopes
@@ -74,7 +75,7 @@ KINDS: dict[str, tuple[TokenType, str]] = {
     ),
 }
 """What each terminal of the grammar is to Pygments, and to editors."""
-ALSO = {Keyword.Reserved: AGGREGATES, Name.Builtin: FUNCTIONS}
+ALSO = {Keyword.Reserved: AGGREGATES, Name.Builtin: BUILT_IN.keys()}
 """Names that are more than names."""
 
 
@@ -115,7 +116,7 @@ def check(text: str, *, letters: bool = False) -> None:
         support = (
             token.type == "NAME"
             and there.startswith("support.function")
-            and str(token) in AGGREGATES | FUNCTIONS
+            and str(token) in AGGREGATES | BUILT_IN.keys()
         )
         assert support or there.startswith(scope), (token, there)
 
@@ -163,7 +164,7 @@ def test_words_and_expressions_are_those_of_the_grammar() -> None:
     ):
         assert found[terminal] in by_scope[KINDS[terminal][1].replace("variable", "variable.other")], terminal
     assert found["MODULO"] in by_scope["keyword.operator.arithmetic"]
-    assert set(re.findall(r"\w+", by_scope["support.function"][0].partition(")")[0])) == FUNCTIONS
+    assert set(re.findall(r"\w+", by_scope["support.function"][0].partition(")")[0])) == BUILT_IN.keys()
     assert set(re.findall(r"\w+", by_scope["aggregate"][0].split("(?:")[1].partition(")")[0])) == AGGREGATES
 
 

@@ -71,7 +71,7 @@ def test_no_integer_is_rounded_unasked(rules: str, place: str) -> None:
     data = BOTH if "b(90" not in rules else {"a": [(0.5,)]}
     with pytest.raises(EvaluationError) as e:
         reason(text, data)
-    assert f"no double equals the integer {BIG}, and it stands among doubles" in str(e.value)
+    assert f"no double equals the integer {BIG}, which occurs among doubles" in str(e.value)
     assert place in str(e.value)
     with pytest.raises(EvaluationError, match=f"no double equals {BIG}|would have to be equal"):
         evaluate(load_text(text), data, rounds=100, depth=3)

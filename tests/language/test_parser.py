@@ -525,7 +525,7 @@ ERRORS = {
     "E010": (
         "p(alice).",
         """\
-<text>:1:3: error[E010]: the bare word `alice` cannot stand here
+<text>:1:3: error[E010]: unexpected bare word `alice`
   1 | p(alice).
     |   ^^^^^
   note: arguments are constants and variables; variables begin with a capital letter
@@ -542,7 +542,7 @@ ERRORS = {
     "E012": (
         "p(X) :- q(X), V = msu(X,<X>).",
         """\
-<text>:1:25: error[E012]: contributors `<X>` stand outside of an aggregate
+<text>:1:25: error[E012]: contributors `<X>` outside of an aggregate
   1 | p(X) :- q(X), V = msu(X,<X>).
     |                         ^^^
   note: `<...>` is the last argument of an aggregate such as msum; 'msu' is none
@@ -551,7 +551,7 @@ ERRORS = {
     "E013": (
         "@output([a]).",
         """\
-<text>:1:9: error[E013]: `[a]` cannot stand in an annotation
+<text>:1:9: error[E013]: `[a]` cannot be an argument of an annotation
   1 | @output([a]).
     |         ^^^
   note: arguments of annotations are strings, numbers, booleans, dates and bare words""",
@@ -650,7 +650,7 @@ ERRORS = {
     "E016 mixed": (
         "p(X), X = Y :- q(X, Y).",
         """\
-<text>:1:7: error[E016]: `X = Y` must stand alone in its head
+<text>:1:7: error[E016]: `X = Y` must be the only item of its head
   1 | p(X), X = Y :- q(X, Y).
     |       ^^^^^
   note: a head is one or more atoms, or one equality `X = Y`, or `#F`
@@ -659,7 +659,7 @@ ERRORS = {
     "E016 mixed constraint": (
         "#F, p(X) :- q(X).",
         """\
-<text>:1:1: error[E016]: `#F` must stand alone in its head
+<text>:1:1: error[E016]: `#F` must be the only item of its head
   1 | #F, p(X) :- q(X).
     | ^^
   note: a head is one or more atoms, or one equality `X = Y`, or `#F`

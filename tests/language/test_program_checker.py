@@ -13,8 +13,7 @@ from kgreason.base.resources import resource
 from kgreason.graph.induced.lifted import lift
 from kgreason.language.check.checked_program import Keyed
 from kgreason.language.check.genericity import check_generic
-from kgreason.language.check.program_checker import examine_file, load_file, load_text
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import examine_file, load_file, load_text, restricted
 from kgreason.language.syntax.syntax_tree import Program
 from tests.language.test_parser import EXAMPLE, PIECES, PROGRAMS
 
@@ -254,13 +253,13 @@ from a positive atom of the body or an assignment
 <text>:1:25: error[E108]: there is no function `absolute`
   1 | q(1). p(Y) :- q(X), Y = absolute(X) + subst(X).
     |                         ^^^^^^^^^^^
-  note: a predicate cannot stand inside of an expression
+  note: an expression holds no predicates
   help: functions of your own are written in Python, under @kgreason.function, and given by --functions FILE.py
 
 <text>:1:39: error[E108]: there is no function `subst`
   1 | q(1). p(Y) :- q(X), Y = absolute(X) + subst(X).
     |                                       ^^^^^^^^
-  note: a predicate cannot stand inside of an expression
+  note: an expression holds no predicates
   help: did you mean `substring`?""",
     ),
     "E108 negation": (
@@ -269,7 +268,7 @@ from a positive atom of the body or an assignment
 <text>:1:30: error[E108]: there is no function `r`
   1 | q(1). r(1,2). p(X) :- q(X), !r(X,_).
     |                              ^^^^^^
-  note: `!` negates conditions, and a predicate cannot stand inside of an expression
+  note: `!` negates conditions, and an expression holds no predicates
   help: negation of atoms is `not`: `not r(X, _)`; a function of your own needs --functions FILE.py""",
     ),
     "E101 in": (
@@ -306,7 +305,7 @@ from a positive atom of the body or an assignment
     "E111": (
         "q(1,2). p(X) :- q(X,Y), msum(Y,<Y>) > 2.",
         """\
-<text>:1:25: error[E111]: `msum(Y, <Y>)` must stand alone on the right of an assignment
+<text>:1:25: error[E111]: `msum(Y, <Y>)` must be the whole right side of an assignment
   1 | q(1,2). p(X) :- q(X,Y), msum(Y,<Y>) > 2.
     |                         ^^^^^^^^^^^
   help: write `Total = msum(Y, <Y>)` and use Total""",
@@ -314,7 +313,7 @@ from a positive atom of the body or an assignment
     "E111 bound": (
         "q(1,2). p(X) :- q(X,Y), Y = msum(X).",
         """\
-<text>:1:29: error[E111]: `msum(X)` must stand alone on the right of an assignment
+<text>:1:29: error[E111]: `msum(X)` must be the whole right side of an assignment
   1 | q(1,2). p(X) :- q(X,Y), Y = msum(X).
     |                             ^^^^^^^
   note: Y has a value already, so that `=` compares
@@ -935,7 +934,7 @@ error[E402]: there are several @node predicates: company, bank
     "E403": (
         '@edge("own"). p(X) :- own("Acme", X).',
         """\
-<text>:1:27: error[E403]: the constant "Acme" stands where `own` has a vertex
+<text>:1:27: error[E403]: the constant "Acme" is at a vertex position of `own`
   1 | @edge("own"). p(X) :- own("Acme", X).
     |                           ^^^^^^
 """
@@ -1066,7 +1065,7 @@ def test_a_side_table_is_not_published() -> None:
 <text>:1:37: error[E407]: `limit` is neither derived nor part of the graph
   1 | @edge("own"). p(X,Y) :- own(X,Y,W), limit(L), W > L.
     |                                     ^^^^^^^^
-  note: an anonymized graph is its vertices and edges; a table beside it is not published with it
+  note: an anonymized graph is its vertices and edges; other tables are not published with it
   help: write the facts of `limit` into the rule file, or annotate it with @edge or @node"""
     )
     assert generic(text + " limit(0.5).") == ""

@@ -9,8 +9,7 @@ import pytest
 from kgreason.base.errors import ProgramError, render_all
 from kgreason.graph.induced.lifted import lift
 from kgreason.language.check.checked_program import CheckedRule, Invention
-from kgreason.language.check.program_checker import load_text
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import load_text, restricted
 from kgreason.language.functions import function
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 
@@ -190,10 +189,10 @@ WARNINGS = {
     "W507 once": (
         "own(1,2,0.5). control(X,Y) :- own(X,Z,W), W > 0.5.",
         """\
-<text>:1:25: warning[W507]: Y stands only in the head, so it is a labelled null, and Z stands only once
+<text>:1:25: warning[W507]: Y occurs only in the head, so it is a labelled null, and Z occurs only once
   1 | own(1,2,0.5). control(X,Y) :- own(X,Z,W), W > 0.5.
     |                         ^
-  <text>:1:37: Z stands here only
+  <text>:1:37: Z occurs only here
   1 | own(1,2,0.5). control(X,Y) :- own(X,Z,W), W > 0.5.
     |                                     ^
   note: a variable that only the head has is existential: it stands for a new null
@@ -202,13 +201,13 @@ WARNINGS = {
     "W507 several": (
         "own(1,2,0.5). owner(X,Y) :- own(X,Z,W).",
         """\
-<text>:1:23: warning[W507]: Y stands only in the head, so it is a labelled null, and Z and W stand only once
+<text>:1:23: warning[W507]: Y occurs only in the head, so it is a labelled null, and Z and W occur only once
   1 | own(1,2,0.5). owner(X,Y) :- own(X,Z,W).
     |                       ^
-  <text>:1:35: Z stands here only
+  <text>:1:35: Z occurs only here
   1 | own(1,2,0.5). owner(X,Y) :- own(X,Z,W).
     |                                   ^
-  <text>:1:37: W stands here only
+  <text>:1:37: W occurs only here
   1 | own(1,2,0.5). owner(X,Y) :- own(X,Z,W).
     |                                     ^
   note: a variable that only the head has is existential: it stands for a new null

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from kgreason.cli import app
 from kgreason.language.check.affected_positions import affected_positions, written
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Wardedness
-from kgreason.language.check.program_checker import load_text
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import load_text, restricted
 from kgreason.language.check.wardedness import endless, explain
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 from tests.examples import inputs

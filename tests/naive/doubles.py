@@ -6,13 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kgreason.language.check.checked_program import (
-    MONOTONIC,
-    Aggregation,
-    Assign,
-    CheckedProgram,
-    CheckedRule,
-)
+from kgreason.language.check.checked_program import Aggregation, Assign, CheckedProgram, CheckedRule
 from kgreason.language.functions import signature
 from kgreason.language.syntax.syntax_tree import (
     Binary,
@@ -26,6 +20,7 @@ from kgreason.language.syntax.syntax_tree import (
     Variable,
 )
 from kgreason.language.values import Null, Value
+from kgreason.language.vocabulary import MONOTONIC
 
 Position = tuple[str, int]
 Origins = dict[Position, set[Position]]

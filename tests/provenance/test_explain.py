@@ -18,15 +18,15 @@ from kgreason.base.errors import EvaluationError, KgreasonError, ProgramError
 from kgreason.data.fact_loading import load_facts
 from kgreason.data.program_tables import sources
 from kgreason.engine.expressions.compiled_expressions import has_skolem
+from kgreason.engine.plan.placement import variables
 from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.language.check.checked_program import Assign, CheckedAtom, CheckedProgram, CheckedRule
 from kgreason.language.syntax.syntax_tree import Constant, Variable
 from kgreason.language.values import Null
-from kgreason.provenance import Explanation, Proof, WhyNot, explain, explain_fact
-from kgreason.provenance.proof_tree import EQUAL
+from kgreason.provenance.explanation import Explanation, explain_fact
+from kgreason.provenance.proof_tree import EQUAL, Proof, WhyNot
 from kgreason.provenance.rendering import proof_text, proofs_dot, why_not_dot, why_not_text
-from kgreason.provenance.traced_rules import variables
 from tests.examples import inputs
 from tests.naive import evaluate as naive
 from tests.naive.expressions import Scene
@@ -61,9 +61,9 @@ def asked(text: str, rows: Rows, goal: str, **options: Any) -> Explanation:
 
 
 def proof_of(text: str, rows: Rows, goal: str) -> Proof:
-    found = explain(load_text(text), Facts.from_rows(rows), goal)
-    assert isinstance(found, Proof), found
-    return found
+    found = asked(text, rows, goal)
+    assert found.proofs, found.why_not
+    return found.proofs[0]
 
 
 def as_text(found: Explanation | Proof | WhyNot, depth: int | None = None) -> str:
@@ -79,9 +79,9 @@ def as_dot(found: Explanation | Proof | WhyNot) -> str:
 
 
 def missing(text: str, rows: Rows, goal: str) -> WhyNot:
-    found = explain(load_text(text), Facts.from_rows(rows), goal)
-    assert isinstance(found, WhyNot), found
-    return found
+    found = asked(text, rows, goal)
+    assert found.why_not is not None, found.proofs
+    return found.why_not
 
 
 # --- an independent checker -----------------------------------------------------------------------------------

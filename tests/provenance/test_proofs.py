@@ -10,7 +10,7 @@ from kgreason.engine.relations.fact_tables import Facts
 from kgreason.engine.seminaive.evaluation import evaluate
 from kgreason.language.check.program_checker import load_text
 from kgreason.language.values import Null
-from kgreason.provenance import Explanation, explain_fact
+from kgreason.provenance.explanation import Explanation, explain_fact
 
 Rows = dict[str, list[tuple[Any, ...]]]
 

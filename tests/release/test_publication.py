@@ -277,7 +277,7 @@ def test_an_error_puts_both_folders_back_although_an_interrupt_waits(
     put = atomic_files.Side.put
 
     def fail(self: atomic_files.Side, inode: int) -> None:
-        if self.place == folders.release:
+        if self.target == folders.release:
             signal.raise_signal(signal.SIGINT)
             raise OSError("no space left")
         put(self, inode)

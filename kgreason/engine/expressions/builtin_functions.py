@@ -26,7 +26,7 @@ from kgreason.engine.expressions.scalars import (
 )
 from kgreason.engine.plan.expression_kinds import TYPES, kind_of, remedy
 from kgreason.engine.relations.symbols import Symbols, form, tidy
-from kgreason.language.functions import Signature, told
+from kgreason.language.functions import Signature, exception_text
 from kgreason.language.values import Null, Value, date_text, read_date, source
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -283,7 +283,7 @@ def call_user(name: str, given: Signature, arguments: Sequence[Value], symbols: 
     try:
         result = function(*passed)
     except (Exception, SystemExit) as error:  # any exception of user code becomes an error of the rule
-        raise Refusal(f"{name} fails with {told(error)}") from error
+        raise Refusal(f"{name} fails with {exception_text(error)}") from error
     value = symbols.calls[remembered] = _result(name, given, result)
     return value
 

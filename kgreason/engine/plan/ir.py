@@ -11,7 +11,6 @@ from enum import Enum
 
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.checked_program import (
-    MONOTONIC,
     Aggregation,
     Assign,
     CheckedAtom,
@@ -19,6 +18,7 @@ from kgreason.language.check.checked_program import (
     Filter,
     Invention,
 )
+from kgreason.language.vocabulary import MONOTONIC
 
 UNKNOWN = 1 << 60
 

@@ -28,7 +28,7 @@ from kgreason.engine.relations.value_columns import stated
 from kgreason.engine.seminaive.fixpoint import Fixpoint, Watch
 from kgreason.engine.statistics import Recorder, Stats, StratumStats
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, Unification
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.vocabulary import suggest
 
 

@@ -21,7 +21,7 @@ from kgreason.engine.relations.fact_tables import Facts
 from kgreason.graph.induced.lifted import lift
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import hidden_vertices
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import weight_uses
 from kgreason.language.syntax.syntax_tree import Variable
 

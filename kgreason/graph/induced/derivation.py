@@ -29,7 +29,7 @@ from kgreason.graph.small_graphs.plan_compiler import LARGEST, Plan, compile_sma
 from kgreason.graph.small_graphs.weight_conditions import Range, Unfit
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import is_generic
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import Use, WeightUse, monotone_outcome, weight_uses
 
 Known = npt.NDArray[np.bool_]

@@ -14,11 +14,12 @@ import numpy.typing as npt
 from kgreason.graph.small_graphs import bit_kernels as k
 from kgreason.graph.small_graphs.normal_form import Atom, NormalRule, project
 from kgreason.graph.small_graphs.weight_conditions import Range, Steps, Unfit, range_of
-from kgreason.language.check.checked_program import MONOTONIC, Aggregation, CheckedProgram, Stratum
+from kgreason.language.check.checked_program import Aggregation, CheckedProgram, Stratum
 from kgreason.language.check.expressions import names, rewrite
 from kgreason.language.check.genericity import check_generic, holds_edges, vertex_positions
 from kgreason.language.check.weight_visibility import bounds_below
 from kgreason.language.syntax.syntax_tree import Expression, Variable
+from kgreason.language.vocabulary import MONOTONIC
 
 LARGEST = 8
 """Vertices of a subgraph: a relation between them has at most 64 pairs."""

@@ -21,7 +21,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices, Weights
 from kgreason.isomorphism.anonymizers.weight_density import Cuts
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.check.genericity import vertex_positions
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import Use, weight_uses
 
 Answers = Mapping[str, npt.NDArray[np.int64]]

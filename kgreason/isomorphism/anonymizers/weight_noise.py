@@ -30,7 +30,7 @@ from kgreason.isomorphism.anonymizers.weight_density import (
     sights,
 )
 from kgreason.language.check.checked_program import CheckedProgram
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import Use, only_grows
 
 Rows = Mapping[str, npt.NDArray[np.bool_]]

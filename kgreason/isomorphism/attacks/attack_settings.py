@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.argument_checks import check_numbers
 from kgreason.base.errors import AnonymizationError, ReleaseError
+from kgreason.base.setting_fields import check_numbers
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
 from kgreason.graph.parts import beside
 from kgreason.isomorphism.arguments import attacked_sizes

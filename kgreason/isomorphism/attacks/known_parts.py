@@ -33,7 +33,7 @@ from kgreason.isomorphism.verification.subgraph_visits import (
     shares,
 )
 from kgreason.language.check.checked_program import CheckedProgram
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.check.weight_visibility import only_gains
 
 Ints = npt.NDArray[np.int64]

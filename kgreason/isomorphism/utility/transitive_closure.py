@@ -26,7 +26,7 @@ from kgreason.language.check.checked_program import (
 )
 from kgreason.language.check.expressions import names
 from kgreason.language.check.genericity import vertex_positions
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import Binary, Variable
 from kgreason.release.verdicts import NORMAL
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from kgreason.language.check.checked_program import (
     Assign,
@@ -24,9 +26,10 @@ from kgreason.language.check.checked_program import (
     Position,
     Query,
     Step,
-    places,
+    positions_of,
 )
 from kgreason.language.check.expressions import ORDERS, walk
+from kgreason.language.functions import plain_name
 from kgreason.language.syntax.syntax_tree import (
     Binary,
     Call,
@@ -42,16 +45,9 @@ _PASSING = frozenset({"min", "max", "mmin", "mmax", "set", "list", "union", "mun
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Possible values of a head position.
+    """Possible values of a head position: values of `variables` or their elements, or nulls of this rule.
 
-    Attributes
-    ----------
-    variables
-        Body variables whose value, or an element of it, can occur there.
-    keys
-        Body variables that are arguments of an explicit Skolem term there.
-    invented
-        Whether a null of this rule can occur there.
+    The `keys` are body variables that are arguments of an explicit Skolem term there.
     """
 
     variables: frozenset[str] = frozenset()
@@ -63,19 +59,11 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenRule:
     """A rule as written, with all its heads, for the analysis of nulls.
 
-    Variables that an equation of the body makes equal are represented by one of them.
-
-    Attributes
-    ----------
-    occurrences
-        Positions of each variable in the positive atoms.
-    proper
-        Variables that cannot be nulls where the body holds.
-    flows
-        Possible values of each head position.
+    Variables that an equation of the body makes equal are represented by one of them. `occurrences` are the positions
+    of each variable in the positive atoms, `proper` the variables that cannot be nulls where the body holds.
     """
 
     rules: tuple[CheckedRule, ...]
@@ -86,20 +74,17 @@ class Written:
 
     @property
     def first(self) -> CheckedRule:
-        """One of its rules: all have the same body."""
+        """One of the rules: all have the same body."""
         return self.rules[0]
 
     def variables(self, atom: CheckedAtom) -> frozenset[str]:
-        """Variables of a body atom, with equal ones represented by one."""
+        """Variables of a body atom."""
         return frozenset(self.same.get(v, v) for v in atom.variables)
 
     def harmful(self, affected: Iterable[Position]) -> frozenset[str]:
         """Variables that can be bound only to nulls, or to values in positions of nulls."""
-        return frozenset(
-            v
-            for v, where in self.occurrences.items()
-            if v not in self.proper and all(p in affected for p in where)
-        )
+        found = self.occurrences.items()
+        return frozenset(v for v, at in found if v not in self.proper and all(p in affected for p in at))
 
 
 @dataclass
@@ -147,11 +132,10 @@ class _Reader:
                 return Flow(frozenset(), inner.variables | inner.keys, True)
             case Collection():
                 return self._union(expression.elements)
-            case Call(function, arguments):
-                base = function.rpartition(":")[2]
-                if base == "if":
-                    return self._union(arguments[1:])
-                return self._union(arguments) if base == "coalesce" else Flow()
+            case Call(function, arguments) if plain_name(function) == "if":
+                return self._union(arguments[1:])
+            case Call(function, arguments) if plain_name(function) == "coalesce":
+                return self._union(arguments)
             case Binary("+", left, right):  # of lists; a null itself cannot be added
                 known = [e.value for e in (left, right) if isinstance(e, Constant)]
                 return self._union((left, right)) if all(isinstance(v, tuple) for v in known) else Flow()
@@ -159,10 +143,7 @@ class _Reader:
                 return Flow()
 
     def _union(self, expressions: Iterable[Expression]) -> Flow:
-        found = Flow()
-        for expression in expressions:
-            found |= self._flow(expression)
-        return found
+        return reduce(or_, map(self._flow, expressions), Flow())
 
     def _learn(self, condition: Expression) -> None:
         """Use a condition: equal variables are unified, and ordered ones cannot be nulls."""
@@ -175,7 +156,7 @@ class _Reader:
                 self._equal(right, left)
             case Binary(operator, left, right) if operator in ORDERS:
                 self.proper.update(e.name for e in (left, right) if isinstance(e, Variable))
-            case Call(function, (Variable(name),)) if function.rpartition(":")[2] == "is_not_null":
+            case Call(function, (Variable(name),)) if plain_name(function) == "is_not_null":
                 self.proper.add(name)
 
     def _equal(self, left: Expression, right: Expression) -> None:
@@ -190,7 +171,7 @@ class _Reader:
                 self.same[other] = one
 
 
-def written(rules: Iterable[CheckedRule]) -> list[Written]:
+def written(rules: Iterable[CheckedRule]) -> list[WrittenRule]:
     """Group the rules made from one rule as written, and analyse their data flow."""
     groups: dict[object, list[CheckedRule]] = {}
     for rule in rules:
@@ -198,20 +179,20 @@ def written(rules: Iterable[CheckedRule]) -> list[Written]:
     return [_written(tuple(group)) for group in groups.values()]
 
 
-def _written(rules: tuple[CheckedRule, ...]) -> Written:
+def _written(rules: tuple[CheckedRule, ...]) -> WrittenRule:
     reader = _Reader(rules[0])
     occurrences: dict[str, list[Position]] = defaultdict(list)
-    for place, variable in places(rules[0].positives):
-        occurrences[reader.name(variable.name)].append(place)
+    for position, variable in positions_of(rules[0].positives):
+        occurrences[reader.name(variable.name)].append(position)
     flows: dict[Position, Flow] = {}
     for rule in rules:
         invented = {i.variable for i in rule.inventions}
         for i, term in enumerate(rule.head.terms if not hidden(rule) else ()):
-            place = (rule.head.predicate, i)
+            position = (rule.head.predicate, i)
             new = isinstance(term, Variable) and term.name in invented
-            here = Flow(invented=True) if new else reader.flow(term)
-            flows[place] = flows.get(place, Flow()) | here
-    return Written(
+            flow = Flow(invented=True) if new else reader.flow(term)
+            flows[position] = flows.get(position, Flow()) | flow
+    return WrittenRule(
         rules,
         {v: reader.name(v) for v in reader.same},
         {v: tuple(where) for v, where in occurrences.items()},
@@ -241,17 +222,17 @@ def nullable_inputs(sources: Iterable[Bind | Query], arities: Mapping[str, int])
 
 
 def affected_positions(
-    rules: Iterable[Written], nullable: Iterable[Position]
-) -> dict[Position, Written | None]:
+    rules: Iterable[WrittenRule], nullable: Iterable[Position]
+) -> dict[Position, WrittenRule | None]:
     """Find all affected positions, each with the first rule found to make it affected (`None`: an input)."""
     rules = list(rules)
-    affected: dict[Position, Written | None] = dict.fromkeys(nullable)
+    affected: dict[Position, WrittenRule | None] = dict.fromkeys(nullable)
     size = -1
     while size < len(affected):  # rules are in evaluation order, so few rounds are needed
         size = len(affected)
         for rule in rules:
             harmful = rule.harmful(affected)
-            for place, flow in rule.flows.items():
-                if place not in affected and (flow.invented or flow.variables & harmful):
-                    affected[place] = rule
+            for position, flow in rule.flows.items():
+                if position not in affected and (flow.invented or flow.variables & harmful):
+                    affected[position] = rule
     return affected

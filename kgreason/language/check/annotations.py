@@ -38,10 +38,7 @@ class Annotations:
         return frozenset(p for n in ("input", "bind", "qbind", "node", "edge") for p in self.named[n])
 
     def writes(self, derived: Iterable[str]) -> list[Bind]:
-        """Binds that are targets: those of an output that is derived by rules and is not an input.
-
-        Ground vertices and edges are inputs as well.
-        """
+        """Binds that are targets: those of outputs that rules derive, except inputs, ground vertices and edges."""
         read = {p for name in ("input", "node", "edge") for p in self.named[name]}
         written = {*derived} & {*self.named["output"]} - read
         return [b for b in self.binds if b.predicate in written]
@@ -50,29 +47,22 @@ class Annotations:
 def read_annotations(
     clauses: Iterable[Annotation], folders: Mapping[str, Path], findings: Findings
 ) -> Annotations:
-    """Read all annotations.
-
-    Parameters
-    ----------
-    folders
-        Base folder of relative paths, by the file name used in spans.
-    """
+    """Read all annotations; `folders` are the base folders of relative paths, by the file name in spans."""
     read = Annotations()
     for clause in clauses:
         if not _known(clause, findings) or not well_formed(clause, findings):
             continue
         if clause.name in _DONE:
-            for given in clause.arguments[1:]:  # probability that the body causes the head
-                if not isinstance(given.value, int | float) or not 0 <= given.value <= 1:
-                    message = f"a probability lies between 0 and 1, and {given} does not"
-                    wrong(clause, given, message, findings)
+            for weight in clause.arguments[1:]:  # probability that the body causes the head
+                if not isinstance(weight.value, int | float) or not 0 <= weight.value <= 1:
+                    message = f"a probability lies between 0 and 1, and {weight} does not"
+                    wrong(clause, weight, message, findings)
             continue
         if clause.name == "param":
             _parameter(clause, read.parameters, findings)
         elif _PREDICATE.match(str(clause.arguments[0].value)):
-            predicate = str(clause.arguments[0].value)
-            read.named[clause.name].setdefault(predicate, clause.span)
-            _special(clause, predicate, folders[clause.span.file], read, findings)
+            read.named[clause.name].setdefault(str(clause.arguments[0].value), clause.span)
+            _read_details(clause, folders[clause.span.file], read, findings)
         else:
             culprit = clause.arguments[0]
             wrong(clause, culprit, f"{culprit.value!r} is no name of a predicate", findings)
@@ -91,21 +81,20 @@ def _known(clause: Annotation, findings: Findings) -> bool:
             hint='@mapping("p", 0, "column", "type") gives a column of a source its type, as_string(...) and its like '
             "convert a value; `%%` lines describe a rule",
         )
-        return False
-    if clause.name in LATER_ANNOTATIONS:
+    elif clause.name in LATER_ANNOTATIONS:
         findings.add("E206", f"the annotation @{clause.name} is not supported by this version", clause.span)
-        return False
-    findings.add(
-        "E301",
-        f"there is no annotation @{clause.name}",
-        clause.span,
-        note="the annotations are " + " ".join(f"@{n}" for n in FORMS),
-        hint=meant(clause.name, ANNOTATIONS, "@{}"),
-    )
+    else:
+        findings.add(
+            "E301",
+            f"there is no annotation @{clause.name}",
+            clause.span,
+            note="the annotations are " + " ".join(f"@{n}" for n in FORMS),
+            hint=meant(clause.name, ANNOTATIONS, "@{}"),
+        )
     return False
 
 
-def _special(clause: Annotation, predicate: str, folder: Path, read: Annotations, findings: Findings) -> None:
+def _read_details(clause: Annotation, folder: Path, read: Annotations, findings: Findings) -> None:
     match clause.name:
         case "bind":
             if bind := read_bind(clause, folder, findings):
@@ -119,12 +108,12 @@ def _special(clause: Annotation, predicate: str, folder: Path, read: Annotations
         case "post":
             read.posts.extend(_read_posts(clause, findings))
         case "incoming_sum":
-            _incoming_sum(clause, predicate, read, findings)
+            _incoming_sum(clause, read, findings)
 
 
-def _parameter(clause: Annotation, seen: dict[str, Annotation], findings: Findings) -> None:
+def _parameter(clause: Annotation, parameters: dict[str, Annotation], findings: Findings) -> None:
     name = str(clause.arguments[0].value)
-    first = seen.setdefault(name, clause)
+    first = parameters.setdefault(name, clause)
     if first.arguments[1] != clause.arguments[1]:
         findings.add(
             "E305",
@@ -137,8 +126,9 @@ def _parameter(clause: Annotation, seen: dict[str, Annotation], findings: Findin
         )
 
 
-def _incoming_sum(clause: Annotation, predicate: str, read: Annotations, findings: Findings) -> None:
-    bound = clause.arguments[1].value
+def _incoming_sum(clause: Annotation, read: Annotations, findings: Findings) -> None:
+    predicate, bound = (a.value for a in clause.arguments)
+    assert isinstance(predicate, str)
     assert isinstance(bound, int | float)
     if not 0 < bound < float("inf"):
         wrong(clause, clause.arguments[1], "the sum of incoming weights must be positive", findings)
@@ -181,8 +171,8 @@ _LISTED = "the operations are " + ", ".join(s.form for s in _OPERATIONS.values()
 
 def _read_posts(clause: Annotation, findings: Findings) -> list[Post]:
     """Read ``@post("p", "orderby(3,-2), limit(10)")``; `check_posts` checks positions against the arity."""
-    predicate, given = (str(a.value) for a in clause.arguments)
-    text = " ".join(given.split())
+    predicate, operations = (str(a.value) for a in clause.arguments)
+    text = " ".join(operations.split())
     posts, end = [], 0
     while end < len(text) or not text:
         match = _OPERATION.match(text, end)
@@ -190,15 +180,14 @@ def _read_posts(clause: Annotation, findings: Findings) -> list[Post]:
             message = f"@post: `{text[end:].strip()[:60]}` is no operation"
             findings.add("E310", message, clause.arguments[1].span, _LISTED)
             break
-        post = _operation(clause, predicate, match[1], match[2], findings)
-        if post is not None:
+        if post := _operation(clause, predicate, match[1], match[2], findings):
             posts.append(post)
         end = match.end()
     return posts
 
 
 def _operation(
-    clause: Annotation, predicate: str, word: str, given: str | None, findings: Findings
+    clause: Annotation, predicate: str, word: str, text: str | None, findings: Findings
 ) -> Post | None:
     name, span = word.lower(), clause.arguments[1].span
     signature = _OPERATIONS.get(name)
@@ -206,17 +195,16 @@ def _operation(
         closest = suggest(name, _OPERATIONS)
         hint = f"did you mean {_OPERATIONS[closest].form}?" if closest else None
         if name in _AGGREGATES:
-            hint = (
-                f"aggregate in a rule: `total({name.capitalize()}) :- ..., {name.capitalize()} = {name}(X).`"
-            )
+            total = name.capitalize()
+            hint = f"aggregate in a rule: `total({total}) :- ..., {total} = {name}(X).`"
         findings.add("E310", f"@post: there is no operation {word!r}", span, _LISTED, hint)
         return None
-    arguments = _arguments(given, grouped=name.startswith("arg"))
+    arguments = _arguments(text, grouped=name.startswith("arg"))
     problem = "these are no positions" if arguments is None else _misfit(signature, arguments)
-    if arguments is None or problem:
-        findings.add("E311", f"@post: {word}: {problem}", span, hint=f"for instance {signature.form}")
-        return None
-    return Post(predicate, name, arguments, clause.span)
+    if arguments is not None and problem is None:
+        return Post(predicate, name, arguments, clause.span)
+    findings.add("E311", f"@post: {word}: {problem}", span, hint=f"for instance {signature.form}")
+    return None
 
 
 def _arguments(text: str | None, grouped: bool) -> tuple[int, ...] | None:
@@ -242,7 +230,7 @@ def _misfit(signature: _Signature, arguments: tuple[int, ...]) -> str | None:
     if not signature.signed and min(arguments, default=1) < 0:
         return "only orderby takes a sign"
     if len(set(map(abs, arguments))) < len(arguments):
-        return "a position stands there twice"
+        return "a position occurs twice"
     return None
 
 

@@ -12,23 +12,12 @@ from kgreason.base.printable import HINT, hidden, in_address, names_password
 from kgreason.language.check.checked_program import Bind, Mapped, Query
 from kgreason.language.check.file_access import address, connection
 from kgreason.language.syntax.syntax_tree import Annotation, Constant
-from kgreason.language.vocabulary import (
-    ARITIES,
-    DATABASES,
-    LATER_SOURCES,
-    SERVERS,
-    SOURCES,
-    TARGETS,
-    TYPES,
-    meant,
-)
+from kgreason.language.vocabulary import DATABASES, LATER_SOURCES, SERVERS, SOURCES, TYPES, meant
 
 # An unquoted value ends at the next blank, or at the comma before the next option.
 _BARE = r"(?:(?!,\s*(?:\w+\s*=|\s|$))\S)*"
 _OPTION = re.compile(rf"""[\s,]*(\w+)\s*=\s*('[^']*'|"[^"]*"|{_BARE})""")
 _ALIASES = {"pajek": "net"}
-
-
 FORMS = {
     "input": '@input("predicate")',
     "output": '@output("predicate")',
@@ -60,12 +49,12 @@ _SHAPES: dict[str, tuple[type | tuple[type, ...], ...]] = {
 
 def well_formed(clause: Annotation, findings: Findings) -> bool:
     """Whether number and types of the arguments are correct."""
-    shape, given = _SHAPES.get(clause.name, (str,)), [argument.value for argument in clause.arguments]
-    if clause.name == "label" and len(given) > 1:
+    shape, values = _SHAPES.get(clause.name, (str,)), [argument.value for argument in clause.arguments]
+    if clause.name == "label" and len(values) > 1:
         shape = (str, (int, float))
-    if len(shape) == len(given) and all(
+    if len(shape) == len(values) and all(
         kind is object or (isinstance(value, kind) and not isinstance(value, bool))
-        for value, kind in zip(given, shape, strict=True)
+        for value, kind in zip(values, shape, strict=True)
     ):
         return True
     wrong(clause, None, f"wrong arguments of @{clause.name}", findings)
@@ -74,8 +63,7 @@ def well_formed(clause: Annotation, findings: Findings) -> bool:
 
 def wrong(clause: Annotation, culprit: Constant | None, message: str, findings: Findings) -> None:
     """Report an annotation with invalid arguments."""
-    span = culprit.span if culprit else clause.span
-    findings.add("E302", message, span, hint=f"write {_form(clause)}")
+    findings.add("E302", message, (culprit or clause).span, hint=f"write {_form(clause)}")
 
 
 def _form(clause: Annotation) -> str:
@@ -83,9 +71,8 @@ def _form(clause: Annotation) -> str:
     if clause.name == "bind" and len(clause.arguments) > 1:
         source = str(clause.arguments[1].value).split(" ")[0]
         if source in SERVERS:
-            return (
-                f'@bind("predicate", "{source} host=\'localhost\' database=\'register\'", "schema", "table")'
-            )
+            options = "host='localhost' database='register'"
+            return f'@bind("predicate", "{source} {options}", "schema", "table")'
         if source in DATABASES:
             return f'@bind("predicate", "{source}", "file.db", "table")'
     return FORMS[clause.name]
@@ -201,30 +188,6 @@ def _refuse(clause: Annotation, source: str, allowed: frozenset[str], findings: 
             span,
             note="the sources are " + ", ".join(sorted(allowed)),
             hint=meant(source, allowed) or f"write {FORMS[clause.name]}",
-        )
-
-
-def check_target(bind: Bind, arity: int | None, findings: Findings) -> None:
-    """Check that facts can be written to the target of an output's bind."""
-    least, most = ARITIES.get(bind.source, (0, None))
-    if arity is not None and not least <= arity <= (arity if most is None else most):
-        places = f"{least} to {most}" if most else f"{least} and more"
-        findings.add(
-            "E308",
-            f"@bind of the output `{bind.predicate}`: it has {arity or 'no'} argument{'s' * (arity != 1)}",
-            bind.span,
-            note=f"a file of the format {bind.source} has places for {places}: two ends of an edge, and what an edge "
-            "carries",
-            hint="write another format, for instance csv or parquet",
-        )
-    if bind.source not in TARGETS:
-        findings.add(
-            "E308",
-            f"@bind of the output `{bind.predicate}`: {bind.source!r} cannot be written",
-            bind.span,
-            note="an @bind of an output that rules derive says where it is written: to "
-            + ", ".join(sorted(TARGETS)),
-            hint=f'if its facts are to be read from there, say so: @input("{bind.predicate}")',
         )
 
 

@@ -8,11 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kgreason.base.errors import Findings
-from kgreason.language.check.aggregates import AggregateDraft, dependent, find_aggregate
-from kgreason.language.check.call_types import no_predicate
 from kgreason.language.check.checked_program import Assign, CheckedAtom, Filter, Invention, Step
-from kgreason.language.check.expressions import boolean, fold, names, supported, variables, well_formed
-from kgreason.language.check.safety import Safety, decimal_comma
+from kgreason.language.check.expressions import (
+    boolean,
+    fold,
+    names,
+    no_predicate,
+    supported,
+    variables,
+    well_formed,
+)
+from kgreason.language.check.safety import RuleAggregate, Safety, decimal_comma, dependent, find_aggregate
 from kgreason.language.syntax.syntax_tree import (
     Aggregate,
     Atom,
@@ -32,17 +38,11 @@ from kgreason.language.syntax.syntax_tree import (
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenClause:
     """A clause with head and body: a rule, an equality, a constraint or a fact with a null.
 
-    Attributes
-    ----------
-    kind
-        For ``"equality"`` and ``"constraint"`` the head has a hidden predicate; its arguments are those of the
-        equality,
-        followed by variables needed for messages.
-    number
-        Number of the clause among those with a body, from 1.
+    The head of an equality or a constraint has a hidden predicate; its arguments are the two sides of the equality,
+    followed by variables that messages name. Clauses with a body are numbered from 1.
     """
 
     kind: Literal["rule", "equality", "constraint", "fact"]
@@ -53,17 +53,17 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A rule with ordered body; properties that depend on the other rules are still open."""
+class OrderedRule:
+    """A rule with its body in evaluation order; what depends on the other rules is not yet decided."""
 
     heads: tuple[CheckedAtom, ...]
     positives: tuple[CheckedAtom, ...]
     negatives: tuple[CheckedAtom, ...]
     before: tuple[Step, ...]
-    aggregate: AggregateDraft | None
+    aggregate: RuleAggregate | None
     after: tuple[Step, ...]
     inventions: tuple[Invention, ...]
-    written: Written
+    written: WrittenClause
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -76,23 +76,27 @@ class Draft:
         return self.written.kind in ("equality", "constraint")
 
 
-def draft(written: Written, findings: Findings) -> Draft | None:
+def order_body(written: WrittenClause, findings: Findings) -> OrderedRule | None:
     """Order the body of a rule; `None` with findings if it is not safe."""
     body = _Body(written, findings)
     for item in written.body:
         body.add(item)
-    heads = tuple(body.add_head(atom) for atom in written.head)
-    return body.sort(heads) if body.fine and body.terms.fine else None
+    heads = []
+    for atom in written.head:
+        head, steps = body.terms.atom(atom)
+        heads.append(head)
+        body.head_steps += steps
+    return body.sort(tuple(heads)) if body.fine and body.terms.fine else None
 
 
 class _Body:
-    def __init__(self, written: Written, findings: Findings) -> None:
+    def __init__(self, written: WrittenClause, findings: Findings) -> None:
         self.written, self.findings = written, findings
         self.positives: list[CheckedAtom] = []
         self.negatives: list[CheckedAtom] = []
         self.equations: list[Equation] = []
         self.filters: list[Filter] = []
-        self.given: list[Assign] = []
+        self.negated_steps: list[Assign] = []
         self.head_steps: list[Assign] = []
         self.terms = Terms(findings)
         self.fine = True
@@ -104,14 +108,13 @@ class _Body:
             case Atom():
                 atom, steps = self.terms.atom(item)
                 self.positives.append(atom)
-                self.filters += (
-                    Filter(Binary("==", Variable(s.variable, span=s.span), s.expression, span=s.span), s.span)
-                    for s in steps
-                )
+                for s in steps:
+                    same = Binary("==", Variable(s.variable, span=s.span), s.expression, span=s.span)
+                    self.filters.append(Filter(same, s.span))
             case Negation():
                 atom, steps = self.terms.atom(item.atom)
                 self.negatives.append(atom)
-                self.given += steps
+                self.negated_steps += steps
             case Equation():
                 self._previous = item.right
                 if self._usable(item.left) & self._usable(item.right):
@@ -123,11 +126,6 @@ class _Body:
                     self.fine = False
                 elif self._usable(item.expression) and self._is_condition(item.expression, before):
                     self.filters.append(Filter(fold(item.expression, self.findings), item.expression.span))
-
-    def add_head(self, head: Atom) -> CheckedAtom:
-        atom, steps = self.terms.atom(head)
-        self.head_steps += steps
-        return atom
 
     def _usable(self, node: Expression) -> bool:
         fine = supported(node, self.findings) and well_formed(node, self.findings)
@@ -149,7 +147,7 @@ class _Body:
         self.fine = False
         return False
 
-    def sort(self, heads: tuple[CheckedAtom, ...]) -> Draft | None:
+    def sort(self, heads: tuple[CheckedAtom, ...]) -> OrderedRule | None:
         """Order the steps so that each uses bound variables only."""
         bound = {v for a in self.positives for v in a.variables}
         assigns, filters = self._read_equations(bound)
@@ -158,20 +156,17 @@ class _Body:
             return None
         plain: list[Step] = [a for a in assigns if not isinstance(a.expression, Aggregate)]
         late = dependent(aggregate.variable, plain) if aggregate else set()
-        steps = [*filters, *plain, *self.given]
-        late_steps = [
-            s for s in steps if names(s.expression) & late or (isinstance(s, Assign) and s.variable in late)
-        ]
-        early = [s for s in steps if s not in late_steps]
+        steps = [*filters, *plain, *self.negated_steps]
+        early = [s for s in steps if not names(s.expression) & late]
         before, open_before = _order([*early, *([] if aggregate else self.head_steps)], bound)
         available = bound | {s.variable for s in before if isinstance(s, Assign)}
         fine = self.safety.all_bound(open_before, available)
         after: list[Step] = []
         if aggregate:
             aggregate = replace(aggregate, group=self._group(aggregate, heads, available))
-            after, open_after = _order(
-                [*late_steps, *self.head_steps], {*aggregate.group, aggregate.variable}
-            )
+            late_steps = [s for s in steps if names(s.expression) & late]
+            known = {*aggregate.group, aggregate.variable}
+            after, open_after = _order([*late_steps, *self.head_steps], known)
             fine &= self._aggregate(aggregate, open_after, available, late)
         known = available | late | {a.variable for a in (*assigns, *self.head_steps)}
         if self.written.kind == "equality":
@@ -180,7 +175,7 @@ class _Body:
         if not fine:
             return None
         heads = self._shown(heads, {*aggregate.group, *late} if aggregate else available)
-        return Draft(
+        return OrderedRule(
             heads,
             tuple(self.positives),
             tuple(self.negatives),
@@ -195,11 +190,11 @@ class _Body:
         """Separate assignments from comparisons: the first ``X = ...`` of an unbound X is an assignment."""
         assigns: list[Assign] = []
         filters = list(self.filters)
-        given = set(bound)
+        known = set(bound)
         for equation in self.equations:
             left = equation.left
-            if isinstance(left, Variable) and left.name not in given:
-                given.add(left.name)
+            if isinstance(left, Variable) and left.name not in known:
+                known.add(left.name)
                 assigns.append(Assign(left.name, equation.right, equation.span))
             else:
                 test = Binary("==", left, equation.right, span=equation.span)
@@ -208,12 +203,12 @@ class _Body:
         return assigns, filters
 
     def _group(
-        self, aggregate: AggregateDraft, heads: tuple[CheckedAtom, ...], available: set[str]
+        self, aggregate: RuleAggregate, heads: tuple[CheckedAtom, ...], available: set[str]
     ) -> tuple[str, ...]:
+        node = aggregate.node
         if self.written.kind == "constraint":
-            node = aggregate.node
-            groups = node.groups if node.contributors is not None else None
-            return tuple(dict.fromkeys(v.name for v in groups or () if v.name in available))
+            groups = node.groups if node.groups and node.contributors is not None else ()
+            return tuple(dict.fromkeys(v.name for v in groups if v.name in available))
         return tuple(v for v in self._in_head(heads) if v in available)
 
     def _in_head(self, heads: tuple[CheckedAtom, ...]) -> dict[str, None]:
@@ -223,7 +218,7 @@ class _Body:
         return plain | dict.fromkeys(v.name for s in self.head_steps for v in variables(s.expression))
 
     def _aggregate(
-        self, aggregate: AggregateDraft, waiting: list[Step], available: set[str], late: set[str]
+        self, aggregate: RuleAggregate, waiting: list[Step], available: set[str], late: set[str]
     ) -> bool:
         fine = self.safety.aggregate_bound(aggregate, available)
         fine &= self.safety.visible(waiting, {*aggregate.group, *late}, available, aggregate)
@@ -235,7 +230,7 @@ class _Body:
     def _inventions(
         self,
         heads: tuple[CheckedAtom, ...],
-        aggregate: AggregateDraft | None,
+        aggregate: RuleAggregate | None,
         available: set[str],
         known: set[str],
     ) -> tuple[Invention, ...]:
@@ -243,8 +238,8 @@ class _Body:
         free = {t.name: t for h in heads for t in h.terms if isinstance(t, Variable) and t.name not in known}
         in_head = self._in_head(heads)
         frontier = aggregate.group if aggregate else tuple(v for v in in_head if v in available)
-        slips = [self.safety.misspelt(variable, set(in_head)) for variable in free.values()]
-        if free and not any(slips):
+        misspelt = [self.safety.misspelt(variable, set(in_head)) for variable in free.values()]
+        if free and not any(misspelt):
             self.safety.forgotten(tuple(free.values()), self._once(set(in_head)))
         return tuple(Invention(name, f"{self.written.number}:{name}", frontier) for name in free)
 
@@ -252,8 +247,8 @@ class _Body:
         """Named variables of positive atoms that occur once in the whole rule."""
         items = self.written.body
         count = Counter(v.name for item in items for v in _item_variables(item))
-        stand = (v for item in items if isinstance(item, Atom) for v in _item_variables(item))
-        return [v for v in stand if not v.anonymous and count[v.name] == 1 and v.name not in in_head]
+        found = (v for item in items if isinstance(item, Atom) for v in _item_variables(item))
+        return [v for v in found if not v.anonymous and count[v.name] == 1 and v.name not in in_head]
 
     def _shown(self, heads: tuple[CheckedAtom, ...], visible: set[str]) -> tuple[CheckedAtom, ...]:
         """The heads; for an equality or constraint, extended by the variables that its messages name."""
@@ -273,28 +268,19 @@ def _order(steps: Iterable[Step], bound: set[str]) -> tuple[list[Step], list[Ste
     """Order steps by dependency, filters as early as possible; also returns the steps that never become ready."""
     waiting = sorted(steps, key=lambda s: isinstance(s, Assign))
     ready: list[Step] = []
-    given = set(bound)
+    known = set(bound)
     while True:
-        step = next((s for s in waiting if names(s.expression) <= given), None)
+        step = next((s for s in waiting if names(s.expression) <= known), None)
         if step is None:
             return ready, waiting
         waiting.remove(step)
         ready.append(step)
         if isinstance(step, Assign):
-            given.add(step.variable)
+            known.add(step.variable)
 
 
 class Terms:
-    """Conversion of the arguments of the atoms of one clause.
-
-    Examples
-    --------
-    >>> from kgreason.language.syntax.syntax_tree import Skolem
-    >>> terms = Terms(Findings())
-    >>> atom, steps = terms.atom(Atom("p", (Variable("X"), Skolem("f", (Variable("X"),)))))
-    >>> [t.name for t in atom.terms], [str(s) for s in steps]
-    (['X', '_T1'], ['_T1 = #f(X)'])
-    """
+    """Conversion of the arguments of the atoms of one clause; `fine` tells whether all are valid."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
@@ -302,10 +288,7 @@ class Terms:
         self._made = 0
 
     def atom(self, atom: Atom) -> tuple[CheckedAtom, list[Assign]]:
-        """Atom of variables and constants, and the assignments of new variables.
-
-        If an argument is invalid, `fine` becomes False.
-        """
+        """Atom of variables and constants, and the assignments of new variables: ``_T1 = #f(X)``."""
         steps: list[Assign] = []
         terms = tuple(self._term(argument, steps) for argument in atom.arguments)
         return CheckedAtom(atom.predicate, terms, atom.span), steps

@@ -9,9 +9,6 @@ from typing import Literal
 from kgreason.base.errors import Diagnostic, ProgramError, Span
 from kgreason.language.syntax.syntax_tree import Atom, Expression, Term, Variable
 
-MONOTONIC = frozenset({"msum", "mprod", "mcount", "mmin", "mmax", "munion"})
-STRATIFIED = frozenset({"sum", "prod", "count", "min", "max", "avg", "median", "list", "set", "union"})
-
 
 @dataclass(frozen=True, slots=True)
 class CheckedAtom:
@@ -26,7 +23,7 @@ class CheckedAtom:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of its variables, without duplicates, in order."""
+        """Names of its variables, each once, in order."""
         return tuple(dict.fromkeys(t.name for t in self.terms if isinstance(t, Variable)))
 
 
@@ -34,7 +31,7 @@ Position = tuple[str, int]
 """A predicate and a 0-based argument of it."""
 
 
-def places(atoms: Iterable[CheckedAtom]) -> Iterator[tuple[Position, Variable]]:
+def positions_of(atoms: Iterable[CheckedAtom]) -> Iterator[tuple[Position, Variable]]:
     """Variables of atoms with their positions."""
     for atom in atoms:
         yield from (((atom.predicate, i), t) for i, t in enumerate(atom.terms) if isinstance(t, Variable))
@@ -81,9 +78,7 @@ class Aggregation:
     argument
         The aggregated expression; `None` for a plain count.
     monotonic
-        True for the ``m...`` functions and for ``sum prod count min max`` in recursion, which are then stored here
-        under
-        their ``m`` name.
+        True for the ``m...`` functions and for ``sum prod count min max`` in recursion, which get their ``m`` name.
     """
 
     variable: str
@@ -99,13 +94,9 @@ class Aggregation:
 class Invention:
     """Bind an existential `variable` to the null ``function(frontier)``: the same null for the same frontier values.
 
-    Attributes
-    ----------
-    function
-        Unique name for each existential variable of each rule as written, ``"<rule number>:<variable>"``; shared by all
-        heads of one rule.
-    frontier
-        Head variables of the rule as written that are bound by its body, except an aggregated one.
+    The `function` is unique for each variable of each rule as written, ``"<rule number>:<variable>"``, and the same for
+    all heads of a rule. The `frontier` is the head variables of the rule as written that its body binds, except an
+    aggregated one.
     """
 
     variable: str
@@ -174,14 +165,8 @@ class Stratum:
 class Keyed:
     """A predicate with one final value per group.
 
-    One of its head positions holds a monotonic aggregate, or a copy of one that a recursion still improves.
-
-    Attributes
-    ----------
-    position
-        0-based position of the aggregated value; the other positions are the key.
-    keep
-        Which of two values for one key is kept; ``"union"``: their union.
+    Its argument `position` (0-based) holds a monotonic aggregate, or a copy of one that a recursion still improves; the
+    other positions are the key. Of two values for one key, `keep` tells the one that remains; ``"union"``: their union.
     """
 
     position: int
@@ -329,32 +314,23 @@ class CheckedProgram:
     strata
         In evaluation order.
     arities
-        Of every predicate that occurs.
+        By predicate, of all that occur.
     keyed
         Predicates with a monotonic aggregate in the head, or with a copy of one of their own stratum.
     inputs, outputs
         As annotated. Without any ``@output`` all derived predicates are outputs.
     nodes, edges, derived, queries, incoming_sums
         The annotations for anonymization; without ``@derived`` in the file, `derived` is every derived binary output
-        except
-        the ``@query`` predicates.
-    warnings
-        Diagnostics that are not errors.
-    file, text
-        Name and text of the rule file.
+        except the ``@query`` predicates.
     sensitive
         Binary relations, ground or derived, that ``@sensitive`` declares secret.
     targets
         Binds of outputs: where their facts are written.
     queries_bound
         The ``@qbind`` sources.
-    posts
-        In text order.
     unifications, denials
         Equality-generating dependencies and constraints. Their rules are in `strata` like all others, and their hidden
         predicates in `arities`; they are kept whatever the goals are.
-    wardedness
-        Result of the analysis of nulls.
     sources
         Text of every file that was read, including included ones, by its name in spans.
     allow_files
@@ -391,13 +367,7 @@ class CheckedProgram:
     beyond: Mapping[Span, Diagnostic] = field(default_factory=dict, repr=False)
 
     def permit(self, annotation: Span | None) -> None:
-        """Raise an error before an annotation reads or writes what the rules may not reach.
-
-        Raises
-        ------
-        ProgramError
-            With the error of the annotation.
-        """
+        """Raise `ProgramError` before an annotation reads or writes what the rules may not reach."""
         if annotation is not None and annotation in self.beyond:
             raise ProgramError((self.beyond[annotation],), self.sources)
 
@@ -412,6 +382,6 @@ class CheckedProgram:
         return frozenset(rule.head.predicate for rule in self.rules)
 
     def without_graph(self) -> CheckedProgram:
-        """Remove vertices and edges written in the file, which leaves the rules without the data."""
+        """The program without vertices and edges written in the file, i.e. the rules without the data."""
         ground = {*self.nodes, *self.edges}
         return replace(self, facts=tuple(a for a in self.facts if a.predicate not in ground))

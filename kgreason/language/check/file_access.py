@@ -27,12 +27,8 @@ _READ = (
 class Reach:
     """Files that the annotations of a rule file, and of those it includes, may name.
 
-    Attributes
-    ----------
-    folder
-        Folder of the rule file; the working directory for rules given as text.
-    allowed
-        Whether any file and any server may be named.
+    The `folder` is that of the rule file, or the working directory for rules given as text. If `allowed`, the rules may
+    name any file and any server.
     """
 
     folder: Path
@@ -53,7 +49,7 @@ class Reach:
 
     def check_source(self, source: Bind | Query, findings: Findings) -> None:
         """Report a ``@bind`` or ``@qbind`` that reads what the rule file may not read."""
-        if self._is_server(source, findings):
+        if self._needs_no_check(source, findings):
             return
         for path in _files(source):
             if not self.reads(path):
@@ -64,7 +60,7 @@ class Reach:
 
     def check_target(self, bind: Bind, findings: Findings) -> None:
         """Report the ``@bind`` of an output whose target the rule file may not write."""
-        if self._is_server(bind, findings):
+        if self._needs_no_check(bind, findings):
             return
         for path in _files(bind):
             if not _inside(path, (self.folder,)):
@@ -96,8 +92,8 @@ class Reach:
             home = Path()
         return (here,) if self.folder.resolve().is_relative_to(here) and not home.is_relative_to(here) else ()
 
-    def _is_server(self, source: Bind | Query, findings: Findings) -> bool:
-        """Whether no further check is needed; reports a server that may not be reached."""
+    def _needs_no_check(self, source: Bind | Query, findings: Findings) -> bool:
+        """Whether files need no check; reports a server that may not be reached."""
         if self.allowed or source.source not in SERVERS:
             return self.allowed
         table = f"--data {source.predicate}=postgresql://USER@HOST/DATABASE?table=NAME"
@@ -118,12 +114,7 @@ def files_of(
 ) -> Iterator[Path]:
     """Files, or folders of files, that a source or a target may open.
 
-    Parameters
-    ----------
-    options
-        As written: names in any case.
-    tables
-        Table names for a database; for a folder, names of files in it.
+    The names of the `options` are in any case; `tables` are those of a database, or names of files in a folder.
     """
     named = {name.lower(): value for name, value in options.items()}
     if format == "neo4j":
@@ -156,11 +147,7 @@ def _inside(path: Path, roots: Iterable[Path]) -> bool:
     """Whether a path, with symbolic links resolved, is inside one of some folders and below no hidden folder."""
     try:
         found = path.resolve()
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-    ):  # cyclic links or an invalid file name: reported on reading
+    except (OSError, RuntimeError, ValueError):  # cyclic links or an invalid file name: reported on reading
         return True
     folders = [root.resolve() for root in roots]
     within = [found.relative_to(folder).parts for folder in folders if found.is_relative_to(folder)]
@@ -174,15 +161,10 @@ def is_data(path: Path) -> bool:
 
 
 def _where(path: Path) -> str:
-    """The path, and its target if symbolic links lead elsewhere."""
     found = path.resolve()
     plain = Path.cwd() / path
-    leads = (
-        f" leads to {found}, which"
-        if plain.is_symlink() or any(p.is_symlink() for p in plain.parents)
-        else ""
-    )
-    return f"{path}{leads} is outside of what the rules may reach"
+    linked = any(p.is_symlink() for p in (plain, *plain.parents))
+    return f"{path}{f' leads to {found}, which' if linked else ''} is outside of what the rules may reach"
 
 
 OPTIONS = (
@@ -194,23 +176,11 @@ SYNONYMS = {"dbname": "database", "username": "user"}
 SSLMODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
 _LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1"})
-_VARIABLES = {
-    "host": "PGHOST",
-    "port": "PGPORT",
-    "database": "PGDATABASE",
-    "user": "PGUSER",
-    "service": "PGSERVICE",
-}
+_IDENTIFYING = ("host", "port", "database", "user", "service")  # ``PGHOST``, ``PGPORT``, ...
 
 
 def connection(options: Mapping[str, str]) -> dict[str, str]:
-    """Connection options of a source, with normalized names.
-
-    Examples
-    --------
-    >>> connection({"Host": "db1", "dbname": "register", "percent": "true"})
-    {'host': 'db1', 'database': 'register'}
-    """
+    """Connection options of a source, with normalized names: ``dbname`` is ``database``."""
     named = {SYNONYMS.get(name.lower(), name.lower()): value for name, value in options.items()}
     return {name: named[name] for name in OPTIONS if named.get(name)}
 
@@ -225,47 +195,82 @@ def address(options: Mapping[str, str]) -> str:
     >>> address({"service": "bank"}), address({"host": "/run/postgresql"})
     ('postgresql://?service=bank', 'postgresql:///?host=/run/postgresql')
     """
-    given = connection(options)
-    host, database = given.get("host", ""), given.get("database", "")
-    socket = host.startswith("/")
-    port = f":{given['port']}" if "port" in given else ""
-    shown = f"[{host}]" if ":" in host else "" if socket else host
-    path = f"/{database}" if database or socket else ""
-    if socket:
-        return f"postgresql://{port}{path}?host={host}"
-    service = f"?service={given['service']}" if "service" in given else ""
-    return f"postgresql://{shown}{port}{path}{service}"
+    named = connection(options)
+    host, database = named.get("host", ""), named.get("database", "")
+    port = f":{named['port']}" if "port" in named else ""
+    if host.startswith("/"):  # a socket
+        return f"postgresql://{port}/{database}?host={host}"
+    shown = f"[{host}]" if ":" in host else host
+    service = f"?service={named['service']}" if "service" in named else ""
+    return f"postgresql://{shown}{port}{f'/{database}' if database else ''}{service}"
 
 
-def place(options: Mapping[str, str]) -> Path:
+def database_identity(options: Mapping[str, str]) -> Path:
     """Identity of a database before connecting; all names of the local host are the same.
 
     Examples
     --------
-    >>> one = place({"host": "localhost", "port": "5432", "database": "register"})
-    >>> one == place({"host": "127.0.0.1", "dbname": "register", "port": "5432", "user": "reader"})
+    >>> one = database_identity({"host": "localhost", "port": "5432", "database": "register"})
+    >>> one == database_identity({"host": "127.0.0.1", "dbname": "register", "port": "5432", "user": "reader"})
     True
     """
-    said = {name: os.environ.get(variable, "") for name, variable in _VARIABLES.items()}
-    given = {**said, **connection(options)}
-    host, user = given["host"], given["user"]
+    environment = {name: os.environ.get(f"PG{name.upper()}", "") for name in _IDENTIFYING}
+    found = {**environment, **connection(options)}
+    host = found["host"]
     local = host in _LOCAL or host.startswith("/")
-    port = given["port"] or "5432"
-    return Path(
-        "postgresql:",
-        given["service"],
-        f"{'localhost' if local else host.lower()}:{port}",
-        given["database"] or user,
-    )
+    server = f"{'localhost' if local else host.lower()}:{found['port'] or '5432'}"
+    return Path("postgresql:", found["service"], server, found["database"] or found["user"])
 
 
 def table_of(options: Mapping[str, str], table: str) -> str:
-    """Name of a table, qualified by its schema if there is one.
+    """Name of a table, qualified by its schema if there is one."""
+    schema = next((value for name, value in options.items() if name.lower() == "schema"), "")
+    return f"{schema}.{table}" if schema and table else table
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, or a table of a database; `table` is `None` if only the file is known.
+
+    A table on a server may be named with or without its schema; without, it matches any table of this name.
 
     Examples
     --------
-    >>> table_of({"schema": "register"}, "own"), table_of({}, "own")
-    ('register.own', 'own')
+    >>> Place(Path("a.db"), "t").meets(Place(Path("a.db"))), Place(Path("a.db"), "t").meets(Place(Path("a.db"), "s"))
+    (True, False)
+    >>> Place(Path("db"), "public.t", server=True).meets(Place(Path("db"), "t", server=True))
+    True
     """
-    schema = next((value for name, value in options.items() if name.lower() == "schema"), "")
-    return f"{schema}.{table}" if schema and table else table
+
+    file: Path
+    table: str | None = None
+    server: bool = False
+
+    def meets(self, other: Place) -> bool:
+        """Whether both can be the same file or table."""
+        if self.file != other.file:
+            return False
+        if self.table is None or other.table is None:
+            return True
+        one, two = self.table.lower(), other.table.lower()
+        if self.server and ("." in one) != ("." in two):
+            one, two = one.rpartition(".")[2], two.rpartition(".")[2]
+        return one == two
+
+
+def place_of(bind: Bind, *, written: bool) -> Place:
+    """Place of a bind."""
+    path = Path(bind.path)
+    if bind.source not in DATABASES:
+        return Place(path.resolve())
+    table = next((v for name, v in bind.options.items() if name.lower() == "table"), None)
+    if bind.source in SERVERS:
+        return place_on_server(bind.options, table or bind.table)
+    if path.is_dir():  # folder and file, as for other sources
+        return Place((path / bind.table).resolve(), table or (bind.predicate if written else None))
+    return Place(path.resolve(), table or bind.table)
+
+
+def place_on_server(options: Mapping[str, str], table: str | None) -> Place:
+    """Place of a table on a database server."""
+    return Place(database_identity(options), table_of(options, table) if table else None, server=True)

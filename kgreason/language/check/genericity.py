@@ -18,7 +18,7 @@ from kgreason.language.check.checked_program import (
     CheckedRule,
     Filter,
     Position,
-    places,
+    positions_of,
 )
 from kgreason.language.check.expressions import (
     ARITHMETIC,
@@ -29,7 +29,7 @@ from kgreason.language.check.expressions import (
     names,
     walk,
 )
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import (
     Binary,
     Call,
@@ -45,8 +45,6 @@ from kgreason.language.syntax.syntax_tree import (
 
 _NAMES = "an anonymized graph has new vertex names, so that rules must treat all vertices alike"
 _JOIN = "compare vertices with vertices only, by `==` and `!=`"
-
-
 MOST_DERIVED = 40  # a pair kind is one word: a bit per derived predicate, and the number of its ground kind
 
 NODES = "nodes"
@@ -60,18 +58,7 @@ def for_anonymization(program: CheckedProgram) -> CheckedProgram:
 
 
 def refusals(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Reasons why rules cannot be used for anonymization, whatever the graph.
-
-    Parameters
-    ----------
-    program
-        Result of `for_anonymization`.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Those of `check_generic`, and codes E127 to E129.
-    """
+    """Reasons why a result of `for_anonymization` cannot be used, whatever the graph: E4xx and E127 to E129."""
     findings = Findings()
     grounded = _check_ground(program, findings)
     if len(program.derived) > MOST_DERIVED:
@@ -94,13 +81,7 @@ def refusals(program: CheckedProgram) -> tuple[Diagnostic, ...]:
 
 
 def not_given(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Errors for derived edges without data in the rule file; only ``--data`` could supply the data.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Code E127.
-    """
+    """Errors E127 for derived edges without data in the rule file; only ``--data`` could supply the data."""
     findings = Findings()
     given = {*program.inputs, *(fact.predicate for fact in program.facts)}
     given |= {bind.predicate for bind in program.binds} | {query.predicate for query in program.queries_bound}
@@ -118,14 +99,14 @@ def not_given(program: CheckedProgram) -> tuple[Diagnostic, ...]:
 
 def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram | None:
     """Refuse vertices and edges derived from other tables; returns the remaining rules, `None` if there are none."""
-    ground, beside = {*program.nodes, *program.edges}, {a.predicate for a in _side_tables(program)}
+    ground, side_tables = {*program.nodes, *program.edges}, {a.predicate for a in _side_tables(program)}
     positions = vertex_positions(program)
     wrong: list[str] = []
     for rule in program.rules:
         predicate = rule.head.predicate
         if predicate not in ground or predicate in wrong:
             continue
-        if not (beside & _needed(program, predicate) or _foreign(rule, positions)):
+        if not side_tables & _needed(program, predicate) and not _derives_other(rule, positions):
             continue
         wrong.append(predicate)
         kind = "edge" if predicate in program.edges else "node"
@@ -140,16 +121,15 @@ def _check_ground(program: CheckedProgram, findings: Findings) -> CheckedProgram
         )
     if not wrong:
         return program
-    strata = tuple(
-        replace(s, rules=tuple(r for r in s.rules if r.head.predicate not in wrong)) for s in program.strata
-    )
-    theirs = {name for predicate in wrong for name in _needed(program, predicate)}
-    derived = tuple(p for p in program.derived if p not in theirs)
-    goals = (*derived, *(p for p in (*program.outputs, *program.queries) if p not in theirs))
+    kept = [tuple(r for r in s.rules if r.head.predicate not in wrong) for s in program.strata]
+    strata = tuple(replace(s, rules=rules) for s, rules in zip(program.strata, kept, strict=True))
+    needed = {name for predicate in wrong for name in _needed(program, predicate)}
+    derived = tuple(p for p in program.derived if p not in needed)
+    goals = (*derived, *(p for p in (*program.outputs, *program.queries) if p not in needed))
     return restricted(replace(program, strata=strata, derived=derived), goals) if goals else None
 
 
-def _foreign(rule: CheckedRule, positions: frozenset[Position]) -> bool:
+def _derives_other(rule: CheckedRule, positions: frozenset[Position]) -> bool:
     """Whether a rule puts something other than a vertex of the graph at a vertex position of its head."""
     terms = [t for i, t in enumerate(rule.head.terms) if (rule.head.predicate, i) in positions]
     vertices = _vertices(rule, positions)
@@ -161,21 +141,7 @@ def _needed(program: CheckedProgram, goal: str) -> set[str]:
 
 
 def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
-    """Check that a program can be used for anonymization.
-
-    Returns
-    -------
-    tuple of Diagnostic
-        Codes E4xx; empty for a program that identifies vertices by their edges only.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = '@edge("own"). of_a(X) :- own("A", X, W).'
-    >>> for diagnostic in check_generic(load_text(text)):
-    ...     print(diagnostic.code, diagnostic.message)
-    E403 the constant "A" stands where `own` has a vertex
-    """
+    """Errors E4xx of rules that do more than identify vertices by their edges."""
     findings = Findings()
     _check_declarations(program, findings)
     for predicate in dict.fromkeys(a.predicate for a in _side_tables(program)) if program.edges else ():
@@ -183,15 +149,13 @@ def check_generic(program: CheckedProgram) -> tuple[Diagnostic, ...]:
             "E407",
             f"`{predicate}` is neither derived nor part of the graph",
             _first_use(program, predicate),
-            note="an anonymized graph is its vertices and edges; a table beside it is not published with it",
+            note="an anonymized graph is its vertices and edges; other tables are not published with it",
             hint=f"write the facts of `{predicate}` into the rule file, or annotate it with @edge or @node",
         )
     positions = vertex_positions(program)
-    for fact in program.facts:
-        _check_fact(fact, positions, findings)
+    _check_uses(program, positions, findings)
     for rule in program.rules:
         _check_nulls(rule, program, findings)
-        _Rule(rule, positions, findings).check()
     for predicate in program.derived:
         if not holds_edges(predicate, positions):
             heads = (rule.head.span for rule in program.rules if rule.head.predicate == predicate)
@@ -252,10 +216,7 @@ def is_generic(program: CheckedProgram) -> bool:
 def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
     """Positions (predicate, 0-based argument) that rules compare with vertices, including those of side tables.
 
-    Returns
-    -------
-    frozenset of Position or None
-        `None` if rules use vertices other than by joins and tests for equality, or name one.
+    `None` if rules use vertices other than by joins and tests for equality, or name one.
 
     Examples
     --------
@@ -268,33 +229,22 @@ def met_by_vertices(program: CheckedProgram) -> frozenset[Position] | None:
     def met(positions: set[Position]) -> Iterator[Position]:
         for rule in program.rules:
             vertices = _vertices(rule, positions)
-            vertices |= {term.name for place, term in places(rule.atoms) if place in positions}
-            yield from [place for place, term in places(rule.atoms) if term.name in vertices]
+            vertices |= {term.name for position, term in positions_of(rule.atoms) if position in positions}
+            yield from [position for position, term in positions_of(rule.atoms) if term.name in vertices]
 
     positions = frozenset(grown(vertex_positions(program), met))
     findings = Findings()
-    for fact in program.facts:
-        _check_fact(fact, positions, findings)
-    for rule in program.rules:
-        _Rule(rule, positions, findings).check()
+    _check_uses(program, positions, findings)
     return None if findings.all else positions
 
 
 def vertex_positions(program: CheckedProgram) -> frozenset[Position]:
-    """Positions (predicate, 0-based argument) that vertices of the graph reach through the rules.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = '@edge("own"). n(X,C) :- own(X,Y,_), C = mcount(Y).'
-    >>> sorted(vertex_positions(load_text(text)))
-    [('n', 0), ('own', 0), ('own', 1)]
-    """
+    """Positions (predicate, 0-based argument) that vertices of the graph reach through the rules."""
 
     def reached(positions: set[Position]) -> Iterator[Position]:
         for rule in program.rules:
             vertices = _vertices(rule, positions)
-            yield from [place for place, term in places([rule.head]) if term.name in vertices]
+            yield from [position for position, term in positions_of([rule.head]) if term.name in vertices]
 
     given = {(p, 0) for p in (*program.nodes, *program.edges)} | {(p, 1) for p in program.edges}
     return frozenset(grown(given, reached))
@@ -306,7 +256,7 @@ def holds_edges(predicate: str, positions: frozenset[Position]) -> bool:
 
 
 def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position]) -> set[str]:
-    found = {term.name for place, term in places(rule.positives) if place in positions}
+    found = {term.name for position, term in positions_of(rule.positives) if position in positions}
     for step in rule.steps:
         match step:
             case Assign(variable, Variable(name)) if name in found:
@@ -314,9 +264,10 @@ def _vertices(rule: CheckedRule, positions: set[Position] | frozenset[Position])
     return found
 
 
-def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Findings) -> None:
-    for i, term in enumerate(fact.terms):
-        if (fact.predicate, i) in positions:
+def _check_uses(program: CheckedProgram, positions: frozenset[Position], findings: Findings) -> None:
+    """Check the uses of vertices in facts and rules."""
+    for fact in program.facts:
+        for term in [t for i, t in enumerate(fact.terms) if (fact.predicate, i) in positions][:1]:
             findings.add(
                 "E403",
                 f"the fact names the vertex {term}",
@@ -324,11 +275,11 @@ def _check_fact(fact: CheckedAtom, positions: frozenset[Position], findings: Fin
                 note=_NAMES,
                 hint="put the graph into a file: rules and data are published apart",
             )
-            return
+    for rule in program.rules:
+        _Rule(rule, positions, findings).check()
 
 
 def _check_nulls(rule: CheckedRule, program: CheckedProgram, findings: Findings) -> None:
-    """Refuse rules that create nulls, unify them, or are constraints."""
     term = next((n for s in rule.steps for n in walk(s.expression) if isinstance(n, Skolem)), None)
     if any(u.predicate == rule.head.predicate for u in program.unifications):
         what = "merges values that its body finds"
@@ -378,7 +329,7 @@ class _Rule:
         where = f"argument {i + 1} of `{atom.predicate}`"
         if isinstance(term, Constant):
             if expected:
-                message = f"the constant {term} stands where `{atom.predicate}` has a vertex"
+                message = f"the constant {term} is at a vertex position of `{atom.predicate}`"
                 self._report("E403", message, term.span)
         elif (term.name in self.vertices) != expected and not self._existential(atom, term):
             message = f"the vertex {term} meets {where}, which is no vertex of the graph"
@@ -393,7 +344,7 @@ class _Rule:
         return atom in self.rule.negatives and term.name not in bound
 
     def _check_expression(self, node: Expression) -> None:
-        if isinstance(node, Call | Collection):  # a function could use nothing of a vertex but its name
+        if isinstance(node, Call | Collection):  # a function can use only the name of a vertex
             for part in filter(self._is_vertex, children(node)):
                 self.findings.add(
                     "E408",
@@ -407,18 +358,16 @@ class _Rule:
             self._report("E405", f"`{node}` computes with the vertex {node.operand}", node.span)
         if not isinstance(node, Binary):
             return
-        sides = (node.left, node.right)
-        held = [s for s in sides if self._is_vertex(s)]
-        if not held:
-            return
-        if node.operator in ORDERS:
+        vertices = [side for side in (node.left, node.right) if self._is_vertex(side)]
+        others = [side for side in (node.left, node.right) if not self._is_vertex(side)]
+        if vertices and node.operator in ORDERS:
             self._report("E405", f"`{node}` compares vertices by their names", node.span)
-        elif node.operator in ARITHMETIC:
-            self._report("E405", f"`{node}` computes with the vertex {held[0]}", node.span)
-        elif node.operator in COMPARISONS | MEMBERSHIP and len(held) == 1:
-            other = sides[1] if held[0] is sides[0] else sides[0]
+        elif vertices and node.operator in ARITHMETIC:
+            self._report("E405", f"`{node}` computes with the vertex {vertices[0]}", node.span)
+        elif vertices and others and node.operator in COMPARISONS | MEMBERSHIP:
+            other = others[0]
             what = f"the constant {other}" if isinstance(other, Constant) else f"`{other}`, which is none"
-            self._report("E404", f"the vertex {held[0]} is compared with {what}", node.span)
+            self._report("E404", f"the vertex {vertices[0]} is compared with {what}", node.span)
 
     def _is_vertex(self, node: Expression) -> bool:
         return isinstance(node, Variable) and node.name in self.vertices
@@ -446,7 +395,7 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
     Parameters
     ----------
     program
-        Rules that can be used for anonymization (`check_generic`).
+        Rules without errors of `check_generic`.
 
     Returns
     -------
@@ -456,35 +405,24 @@ def hidden_vertices(program: CheckedProgram) -> tuple[Variable, ...]:
     References
     ----------
     The KGISO paper, Proposition 4.1 (commutative property).
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = '''@edge("own"). @derived("mutual"). @derived("linked").
-    ... mutual(X,Y) :- own(X,Y,V), own(Y,X,W), V + W > 1.
-    ... linked(X,Z) :- own(X,Y,_), own(Y,Z,_).'''
-    >>> [(variable.name, variable.span.line) for variable in hidden_vertices(load_text(text))]
-    [('Y', 3)]
     """
     program = restricted(program, program.derived)
     positions = vertex_positions(program)
     hidden = [next(_hidden(rule, positions), None) for rule in program.rules]
-    by_place = {
-        (v.span.file, v.span.line, v.span.column): v for v in hidden if v
-    }  # heads of a rule share its body
-    return tuple(by_place[place] for place in sorted(by_place))
+    # heads of a rule share its body
+    by_position = {(v.span.file, v.span.line, v.span.column): v for v in hidden if v}
+    return tuple(by_position[position] for position in sorted(by_position))
 
 
 def _hidden(rule: CheckedRule, positions: frozenset[Position]) -> Iterator[Variable]:
     """Variables that hold vertices, including those of negated atoms only, and occur in no head."""
     shown = _equal(set(rule.head.variables), rule)
-    for place, term in places(rule.body):
-        if place in positions and term.name not in shown:
+    for position, term in positions_of(rule.body):
+        if position in positions and term.name not in shown:
             yield term
 
 
 def _equal(shown: set[str], rule: CheckedRule) -> set[str]:
-    """Variables that are equal to one of those `shown`."""
     pairs = []
     for step in rule.before:
         match step:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from kgreason.base.errors import Diagnostic, Findings, Span
@@ -23,12 +23,10 @@ DEPTH = 50  # maximum length of a chain of includes
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A program with the clauses of all its files.
+    """A program with the clauses of all its files: those of an included file stand after its ``@include``, once.
 
     Attributes
     ----------
-    program
-        The clauses of an included file replace its ``@include``, once.
     folders
         Base folder of relative paths, by the name of the file in spans.
     texts
@@ -51,20 +49,18 @@ class _File:
     program: Program
     syntax: tuple[Diagnostic, ...]
     included: dict[Span, Path] = field(default_factory=dict)  # by the position of the @include
-    stranger: Span | None = None  # @include of a file without the suffix of rule files
+    foreign: Span | None = None  # @include of a file without the suffix of rule files
 
 
 def read_program(text: str, file: str, path: Path | None, reach: Reach, findings: Findings) -> Source:
-    """Parse a text and all files that it includes.
+    """Parse a text and all files that it includes; relative paths are relative to ``reach.folder``.
 
     Parameters
     ----------
     file
-        Its name in spans.
+        Name of the text in spans.
     path
-        Its path, if it was read from a file.
-    reach
-        Files that it may include; its relative paths are relative to ``reach.folder``.
+        Path of the text, if it was read from a file.
     """
     reader = _Reader(findings, reach)
     root = path.resolve() if path else Path("/", file)
@@ -73,13 +69,12 @@ def read_program(text: str, file: str, path: Path | None, reach: Reach, findings
 
 
 def _instead(path: str | Path) -> str | None:
-    """Suggestion for a file that cannot be read."""
-    inside = os.path.isdir(path)  # False for invalid file names
-    folder = Path(path) if inside else Path(path).parent
+    is_folder = os.path.isdir(path)  # False for invalid file names
+    folder = Path(path) if is_folder else Path(path).parent
     if not folder.is_dir():
         return hidden(f"there is no folder {folder}")
     there = sorted(p.name for p in folder.iterdir() if p.suffix == ".vada")
-    if inside and there:
+    if is_folder and there:
         return f"it is a folder; name a rule file in it, such as {folder / there[0]}"
     if not there:
         return "the folder holds no rule files (.vada)"
@@ -118,8 +113,8 @@ class _Reader:
         """Parse a file and read those that it includes; `chain` holds the includes that led to it."""
         file = self.files[path] = _File(name, folder, text, *read(text, name))
         if not file.program.clauses and not file.syntax:
-            place = chain[-1][1] if chain else None
-            self.findings.add("E009", f"{name} holds no fact, no rule and no annotation", place)
+            include = chain[-1][1] if chain else None
+            self.findings.add("E009", f"{name} holds no fact, no rule and no annotation", include)
         for clause in file.program.clauses:
             if isinstance(clause, Annotation) and clause.name == "include":
                 included = self._include(clause, path, chain)
@@ -144,10 +139,10 @@ class _Reader:
                 hint=meant(wanted.removesuffix(".vada"), _names(here.folder)),
             )
             return None
-        place, shown = found
-        if not self.reach.check_include(place, clause.span, self.findings):
+        source, shown = found
+        if not self.reach.check_include(source, clause.span, self.findings):
             return None
-        target = place.resolve()
+        target = source.resolve()
         here_chain = [*chain, (path, clause.span)]
         if any(target == p for p, _ in here_chain):
             self._circle(target, here_chain)
@@ -157,55 +152,49 @@ class _Reader:
         if len(here_chain) > DEPTH:
             self.findings.add("E323", f"more than {DEPTH} files include each other in a chain", clause.span)
             return None
-        text, problem = read_text(place)
+        text, problem = read_text(source)
         if problem:
-            message = problem.message.replace(str(place), shown)
+            message = problem.message.replace(str(source), shown)
             self.findings.add("E322", f"@include: {message}", clause.span, problem.note, problem.hint)
             return None
         taken = {f.name for f in self.files.values()}
-        self.add(target, str(target) if shown in taken else shown, place.parent, text, here_chain)
-        if place.suffix != ".vada":
-            self.files[target].stranger = clause.span
+        self.add(target, str(target) if shown in taken else shown, source.parent, text, here_chain)
+        if source.suffix != ".vada":
+            self.files[target].foreign = clause.span
         return target
 
     def _circle(self, target: Path, chain: list[tuple[Path, Span]]) -> None:
         start = next(i for i, (path, _) in enumerate(chain) if path == target)
         circle = chain[start:]
         names = [os.path.basename(self.files[p].name) for p, _ in circle]
-        ends = [*names[1:], names[0]]
+        steps = zip(circle, pairwise(names), strict=False)
+        related = [(span, f"{name} includes {other}") for (_, span), (name, other) in steps]
         self.findings.add(
             "E320",
             f"{names[0]} includes itself" + (f" by way of {', '.join(names[1:])}" if names[1:] else ""),
             circle[-1][1],
             note="includes form no circle; a file that is included several times counts once",
             hint="take this @include out, or move what both files need into a third one",
-            related=tuple(
-                (span, f"{name} includes {end}")
-                for (_, span), name, end in zip(circle[:-1], names, ends, strict=False)
-            ),
+            related=tuple(related),
         )
 
     def _no_rules(self, file: _File, span: Span) -> None:
         """Report that a file cannot be parsed, without showing its content, which may be secret."""
         line = next((d.span.line for d in file.syntax if d.span), 1)
-        table = is_data(Path(file.name))
-        wrong = " is a table, no rule file" if table else f": line {line} is no Vadalog"
-        self.findings.add(
-            "E322",
-            f"@include: {file.name}{wrong}",
-            span,
-            note="lines of a file whose name does not end in .vada are not shown",
-            hint="rules read a table by @bind, and --data names one for a run"
-            if table
-            else "include a rule file; give it a name that ends in .vada to see what is wrong",
-        )
+        wrong = f": line {line} is no Vadalog"
+        hint = "include a rule file; give it a name that ends in .vada to see what is wrong"
+        if is_data(Path(file.name)):
+            wrong = " is a table, no rule file"
+            hint = "rules read a table by @bind, and --data names one for a run"
+        note = "lines of a file whose name does not end in .vada are not shown"
+        self.findings.add("E322", f"@include: {file.name}{wrong}", span, note, hint)
 
     def source(self, root: Path) -> Source:
         if len(self.files) > 1:
             self._share_parameters()
         for file in self.files.values():
-            if file.stranger and file.syntax:
-                self._no_rules(file, file.stranger)
+            if file.foreign and file.syntax:
+                self._no_rules(file, file.foreign)
             else:
                 self.findings.extend(file.syntax)
         self._check_modules()
@@ -246,11 +235,9 @@ class _Reader:
 
     def _outer(self, path: Path, defined: Mapping[Path, Iterable[str]]) -> frozenset[str]:
         """Names of the parameters defined by files that include this one, directly or indirectly."""
-        above = grown(
-            {p for p, file in self.files.items() if path in file.included.values()},
-            lambda known: {p for p, file in self.files.items() if known & {*file.included.values()}},
-        )
-        return frozenset(name for p in above for name in defined[p])
+        included = {p: {*file.included.values()} for p, file in self.files.items()}
+        above = grown({path}, lambda known: [p for p in included if known & included[p]])
+        return frozenset(name for p in above - {path} for name in defined[p])
 
     def _check_modules(self) -> None:
         declared: dict[str, Span] = {}
@@ -298,12 +285,14 @@ _HEAD = 1 << 16  # bytes at the start of a file in which its module name must oc
 
 
 def _find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
-    """The file that an ``@include`` of a file in `folder` names, and its name in messages."""
-    # Tried in turn: the path, the path with ``.vada``, a file of the folder that declares the name by
-    # ``@module``, a file of the rule library.
+    """The file that an ``@include`` of a file in `folder` names, and its name in messages.
+
+    Tried in turn: the path, the path with ``.vada``, a file of the folder that declares the name by ``@module``, a file
+    of the rule library.
+    """
     declared = (path.name for path, module in modules(folder) if module == wanted)
     for name in chain((wanted, f"{wanted}.vada") if wanted else (), declared):
-        if _is_file(folder / name):
+        if os.path.isfile(folder / name):  # False for invalid file names
             path = Path(os.path.normpath(folder / name))
             return path, str(path)
     if _LIBRARY.match(wanted):
@@ -313,13 +302,6 @@ def _find_file(wanted: str, folder: Path) -> tuple[Path, str] | None:
         except FileNotFoundError:
             return None
     return None
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # invalid file name, or inaccessible folder
-        return False
 
 
 def modules(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -342,6 +324,5 @@ def _rule_files(folder: Path) -> list[Path]:
 
 
 def _names(folder: Path) -> set[str]:
-    """Names that can be included from a folder."""
     library = _rule_files(resource("rules", "control.vada").parent)
     return {p.stem for p in (*_rule_files(folder), *library)} | {m for _, m in modules(folder)}

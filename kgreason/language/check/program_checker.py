@@ -1,25 +1,18 @@
-"""Entry points of the checker, from text to a checked program; a `CheckedProgram` is built only here."""
+"""Entry points of the checker, from text to a checked program, and restriction of a program to some goals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kgreason.base.errors import Diagnostic, Findings, ProgramError, plural, render_all
 from kgreason.language.check.affected_positions import nullable_inputs
-from kgreason.language.check.annotations import Annotations, check_posts, read_annotations
-from kgreason.language.check.checked_program import Bind, CheckedProgram, Query
-from kgreason.language.check.declarations import (
-    check_declared,
-    check_parameters,
-    check_undefined,
-    check_unused,
-    first_places,
-)
+from kgreason.language.check.annotations import Annotations, read_annotations
+from kgreason.language.check.checked_program import Bind, CheckedProgram, Query, Stratum
+from kgreason.language.check.declarations import Consistency, first_uses
 from kgreason.language.check.file_access import Reach
 from kgreason.language.check.includes import Source, read_program, read_text
-from kgreason.language.check.output_targets import check_targets
 from kgreason.language.check.strata import Built, build, read_conditions
 from kgreason.language.check.wardedness import wardedness, warn_unwarded
 from kgreason.language.syntax.syntax_tree import Annotation, Atom, Program
@@ -47,13 +40,7 @@ class Examined:
         return render_all(self.diagnostics, self.sources)
 
     def checked(self) -> CheckedProgram:
-        """Return the program.
-
-        Raises
-        ------
-        ProgramError
-            With all diagnostics, if there are errors.
-        """
+        """The program; raise `ProgramError` with all diagnostics if there are errors."""
         if self.program is None:
             raise ProgramError(self.diagnostics, self.sources)
         return self.program
@@ -77,7 +64,7 @@ def load_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool 
     return _examine_file(path, given, allow_files=allow_files).checked()
 
 
-def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> CheckedProgram:
+def load_text(text: str, *, allow_files: bool = False) -> CheckedProgram:
     """Parse and check a program; relative paths in it are relative to the working directory.
 
     Parameters
@@ -96,21 +83,20 @@ def load_text(text: str, file: str = "<text>", *, allow_files: bool = False) -> 
     >>> program.outputs, program.strata[0].recursive
     (('reach',), True)
     """
-    return _examine(text, file, None, Reach(Path(), allow_files)).checked()
+    return _examine(text, "<text>", None, Reach(Path(), allow_files)).checked()
 
 
-def examine_file(path: str | Path, given: Iterable[str] = (), *, allow_files: bool = False) -> Examined:
+def examine_file(path: str | Path, *, allow_files: bool = False) -> Examined:
     """Read and check a rule file, returning all diagnostics instead of raising an error.
 
     Sources and targets that the rules may not reach are errors here. A loaded program may have them, since its data may
     be supplied otherwise; it fails when it uses them.
     """
-    found = _examine_file(path, given, allow_files=allow_files)
+    found = _examine_file(path, (), allow_files=allow_files)
     if found.program is None or not found.program.beyond:
         return found
-    all_findings = Findings((*found.diagnostics, *found.program.beyond.values()))
-    all_findings.files = tuple(found.sources)
-    return Examined(None, all_findings.all, found.sources)
+    findings = Findings((*found.diagnostics, *found.program.beyond.values()), found.sources)
+    return Examined(None, findings.all, found.sources)
 
 
 def _examine_file(path: str | Path, given: Iterable[str], *, allow_files: bool) -> Examined:
@@ -130,14 +116,7 @@ def _examine(text: str, file: str, path: Path | None, reach: Reach, given: Itera
     program = read_conditions(source.program, defined)
     arities = _arities(program, findings)
     built = build(program, findings)
-    derived = frozenset(atom.predicate for atom in program.heads)
-    check_declared(notes, arities, derived, source.whole, findings)
-    check_posts(notes.posts, arities, findings)
-    check_targets(source.program, notes, derived, findings)
-    if source.whole:
-        check_undefined(program, notes, defined, arities, findings)
-        check_unused(program, notes, arities, defined, findings)
-        check_parameters(notes.parameters, source.texts.values(), findings)
+    Consistency(program, notes, arities, defined, source.whole, findings).check(source.texts.values())
     if findings.errors:
         return Examined(None, findings.all, source.texts)
     return _assemble(source, notes, arities, built, findings, reach)
@@ -151,7 +130,7 @@ def _assemble(
     findings: Findings,
     reach: Reach,
 ) -> Examined:
-    derived = first_places(source.program.heads)
+    derived = first_uses(source.program.heads)
     outputs = notes.of("output") or tuple(derived)
     queries = notes.of("query")
     targets = notes.writes(derived)
@@ -222,3 +201,29 @@ def _arities(program: Program, findings: Findings) -> dict[str, int]:
                 related=((known.span, f"with {plural(known.arity)}"),),
             )
     return {predicate: atom.arity for predicate, atom in first.items()}
+
+
+def restricted(program: CheckedProgram, goals: Iterable[str]) -> CheckedProgram:
+    """Keep only what the `goals` depend on; the goals become the outputs."""
+    goals = tuple(dict.fromkeys(goals))
+    needed = set(goals)
+    needed.update(u.predicate for u in program.unifications)
+    needed.update(d.predicate for d in program.denials)
+    strata: list[Stratum] = []
+    for stratum in reversed(program.strata):
+        if not needed & stratum.predicates:
+            continue
+        for rule in stratum.rules:  # members of a component depend on each other
+            needed.update(a.predicate for a in rule.body)
+        strata.append(stratum)
+    strata.reverse()
+    found = program.wardedness
+    if not found.warded or found.harmful_joins:  # the restricted program may be warded
+        found = wardedness(strata, nullable_inputs((*program.binds, *program.queries_bound), program.arities))
+    return replace(
+        program,
+        facts=tuple(a for a in program.facts if a.predicate in needed),
+        strata=tuple(strata),
+        outputs=goals,
+        wardedness=found,
+    )

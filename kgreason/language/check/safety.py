@@ -1,26 +1,33 @@
-"""Errors of variables: unbound variables, cyclic assignments, values not available after aggregation."""
+"""Safety of a rule: bound variables, assignments without cycles, and at most one aggregate of correct form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Literal
 
 from kgreason.base.errors import Findings
-from kgreason.language.check.aggregates import AggregateDraft
 from kgreason.language.check.checked_program import Assign, CheckedAtom, Filter, Step
-from kgreason.language.check.expressions import names, variables
-from kgreason.language.syntax.syntax_tree import Binary, Constant, Expression, Variable
-from kgreason.language.vocabulary import meant
+from kgreason.language.check.expressions import grown, names, variables, walk
+from kgreason.language.syntax.syntax_tree import Aggregate, Binary, Constant, Expression, Variable
+from kgreason.language.vocabulary import MONOTONIC, meant
+
+IN_RECURSION = {name: f"m{name}" for name in ("sum", "prod", "count", "min", "max")}
+"""Stratified functions that are read as monotonic ones in recursion."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAggregate:
+    """Aggregate of a rule whose stratum is not yet known."""
+
+    variable: str
+    node: Aggregate
+    group: tuple[str, ...] = ()
 
 
 class Safety:
-    """Safety checks of one rule; each returns whether it passes.
-
-    Parameters
-    ----------
-    positives, negatives
-        The atoms of its body.
-    """
+    """Safety checks of a rule with these body atoms; each returns whether it passes."""
 
     def __init__(
         self, positives: Sequence[CheckedAtom], negatives: Sequence[CheckedAtom], findings: Findings
@@ -29,14 +36,14 @@ class Safety:
 
     def all_bound(self, steps: Sequence[Step], available: set[str]) -> bool:
         """Report steps that could not be ordered: cyclic assignments and unbound variables."""
-        for variable, step in self._waiting(steps, available):
-            self.unbound(variable, step)
+        for variable, step in self._open_variables(steps, available):
+            self._unbound(variable, step)
         return not steps
 
-    def _waiting(self, steps: Sequence[Step], known: set[str]) -> Iterator[tuple[Variable, Step]]:
+    def _open_variables(self, steps: Sequence[Step], known: set[str]) -> Iterator[tuple[Variable, Step]]:
         """Unbound variables of steps; reports cyclic assignments."""
         assigned = {s.variable: s for s in steps if isinstance(s, Assign)}
-        if found := cycle(assigned):
+        if found := _cycle(assigned):
             self._report_cycle(found)
         for step in steps:
             for variable in variables(step.expression):
@@ -54,21 +61,19 @@ class Safety:
             related=tuple((a.span, f"`{a}`") for a in found[1:]),
         )
 
-    def unbound(self, variable: Variable, step: Step | None, where: str = "") -> None:
-        """Report an unbound variable."""
+    def _unbound(self, variable: Variable, step: Step | None, where: str = "") -> None:
         self.findings.add(
             "E101",
-            f"the variable {shown(variable)} is not bound{where}",
+            f"the variable {_shown(variable)} is not bound{where}",
             variable.span,
-            note=f"a variable of {_place(step)} needs a value: "
-            "from a positive atom of the body or an assignment",
+            note=f"a variable of {_role(step)} needs a value: from a positive atom of the body or an assignment",
             hint=self._unbound_hint(variable, step),
         )
 
     def _unbound_hint(self, variable: Variable, step: Step | None) -> str | None:
         if variable.anonymous:
             return "name it, and use the name in an atom"
-        if closest := nearest(variable.name, self._known()):
+        if closest := _nearest(variable.name, self._bound()):
             return closest
         test = step.expression if isinstance(step, Filter) else None
         if isinstance(test, Binary) and test.operator == "==" and test.right == variable:
@@ -79,31 +84,31 @@ class Safety:
             return "a negated atom binds nothing: add a positive atom with it"
         return f"add an atom with {variable} to the body"
 
-    def _known(self) -> set[str]:
+    def _bound(self) -> set[str]:
         return {v for a in self.positives for v in a.variables if not v.startswith("_")}
 
-    def aggregate_bound(self, aggregate: AggregateDraft, available: set[str]) -> bool:
+    def aggregate_bound(self, aggregate: RuleAggregate, available: set[str]) -> bool:
         """Check the variables that an aggregate uses."""
         free = [v for v in variables(aggregate.node) if v.name not in available]
         for variable in free:
-            self.unbound(variable, None, f" where `{aggregate.node}` aggregates")
+            self._unbound(variable, None, f" where `{aggregate.node}` aggregates")
         return not free
 
     def visible(
-        self, steps: Sequence[Step], seen: set[str], available: set[str], aggregate: AggregateDraft
+        self, steps: Sequence[Step], after: set[str], available: set[str], aggregate: RuleAggregate
     ) -> bool:
-        """Report steps that could not be ordered after the aggregation, where only `seen` has values."""
-        for variable, step in self._waiting(steps, seen):
+        """Report steps that could not be ordered after the aggregation, where only `after` have values."""
+        for variable, step in self._open_variables(steps, after):
             if variable.name not in available:
-                self.unbound(variable, step)
+                self._unbound(variable, step)
                 continue
             self.findings.add(
                 "E113",
-                f"the variable {shown(variable)} has no value after the aggregation",
+                f"the variable {_shown(variable)} has no value after the aggregation",
                 variable.span,
                 note=f"after `{aggregate.variable} = {aggregate.node}` each group has one result, "
                 "and the group is the head variables",
-                hint=f"put {shown(variable)} into the head, or the condition into another rule",
+                hint=f"put {_shown(variable)} into the head, or the condition into another rule",
             )
         return not steps
 
@@ -120,7 +125,7 @@ class Safety:
             )
         return not culprits
 
-    def same_group(self, aggregate: AggregateDraft, group: Iterable[str]) -> bool:
+    def same_group(self, aggregate: RuleAggregate, group: Iterable[str]) -> bool:
         """Check the group that the older form of an aggregate repeats."""
         groups = aggregate.node.groups
         if groups is None or aggregate.node.contributors is None or {v.name for v in groups} == set(group):
@@ -136,11 +141,10 @@ class Safety:
         )
         return False
 
-    def one_group(self, aggregate: AggregateDraft) -> None:
+    def one_group(self, aggregate: RuleAggregate) -> None:
         """Warn that the aggregate of a constraint, which has no head, is one value over all matches."""
-        told = names(aggregate.node)
-        rest = [v for v in dict.fromkeys(v for a in self.positives for v in a.variables) if v not in told]
-        rest = [v for v in rest if not v.startswith("_")]
+        used = names(aggregate.node)
+        rest = [v for a in self.positives for v in a.variables if v not in used and not v.startswith("_")]
         if aggregate.node.groups is None and rest:
             self.findings.add(
                 "W504",
@@ -157,20 +161,17 @@ class Safety:
         for variable in free:
             self.findings.add(
                 "E120",
-                f"the variable {shown(variable)} of the equality is not bound in the body",
+                f"the variable {_shown(variable)} of the equality is not bound in the body",
                 variable.span,
                 note="`X = Y :- ...` makes one of two values that its body finds",
-                hint=nearest(variable.name, available - {left.name, right.name})
-                or f"add an atom with {shown(variable)} to the body",
+                hint=_nearest(variable.name, available - {left.name, right.name})
+                or f"add an atom with {_shown(variable)} to the body",
             )
         return not free
 
     def misspelt(self, invented: Variable, in_head: set[str]) -> bool:
-        """Warn of an existential variable that is probably a misspelt body variable missing from the head.
-
-        Returns whether there is one.
-        """
-        twin = next((v for v in sorted(self._known() - in_head) if _alike(v, invented.name)), None)
+        """Whether an existential variable is probably a misspelt body variable missing from the head; warns if so."""
+        twin = next((v for v in sorted(self._bound() - in_head) if _alike(v, invented.name)), None)
         if twin is None or invented.anonymous:
             return False
         self.findings.add(
@@ -184,21 +185,19 @@ class Safety:
 
     def forgotten(self, invented: Sequence[Variable], once: Sequence[Variable]) -> None:
         """Warn of an existential variable and an unused body variable that may be meant to be the same."""
-        named = [v for v in invented if not v.anonymous]
-        if not named or not once:
+        first = next((v for v in invented if not v.anonymous), None)
+        if first is None or not once:
             return
-        first = named[0]
-        rest = [v.name for v in once]
-        several = len(rest) > 1
-        listed = f"{', '.join(rest[:-1])} and {rest[-1]} stand" if several else f"{rest[0]} stands"
+        *rest, last = [v.name for v in once]
+        listed = f"{', '.join(rest)} and {last} occur" if rest else f"{last} occurs"
         self.findings.add(
             "W507",
-            f"{first} stands only in the head, so it is a labelled null, and {listed} only once",
+            f"{first} occurs only in the head, so it is a labelled null, and {listed} only once",
             first.span,
             note="a variable that only the head has is existential: it stands for a new null",
-            hint=f"is {'one of them' if several else rest[0]} meant in the head? "
+            hint=f"is {'one of them' if rest else last} meant in the head? "
             "If not, write `_` for what does not matter",
-            related=tuple((v.span, f"{v} stands here only") for v in once[:3]),
+            related=tuple((v.span, f"{v} occurs only here") for v in once[:3]),
         )
 
 
@@ -215,7 +214,8 @@ def decimal_comma(before: Expression | None, node: Expression) -> str | None:
     return f"a decimal point is written `.`: `{left}.{digits}`"
 
 
-def _place(step: Step | None) -> str:
+def _role(step: Step | None) -> str:
+    """What a step is, for messages; the name of an expression in an atom begins with ``_T``."""
     test = step.expression if isinstance(step, Filter) else None
     made = test.left if isinstance(test, Binary) else None
     name = step.variable if isinstance(step, Assign) else made.name if isinstance(made, Variable) else ""
@@ -232,18 +232,15 @@ def _alike(one: str, other: str) -> bool:
     return min(len(a), len(b)) > 3 and SequenceMatcher(None, a, b).ratio() >= 0.8
 
 
-def shown(variable: Variable) -> str:
-    """The variable as shown in messages."""
+def _shown(variable: Variable) -> str:
     return "`_`" if variable.anonymous else variable.name
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Suggest the known variable that a name is probably a misspelling of."""
+def _nearest(name: str, known: Iterable[str]) -> str | None:
     return meant(name, [v for v in known if not v.startswith("_")], "{}") if len(name) > 2 else None
 
 
-def cycle(assigned: dict[str, Assign]) -> list[Assign]:
-    """A cycle of assignments that depend on each other; empty if there is none."""
+def _cycle(assigned: dict[str, Assign]) -> list[Assign]:
     for start in assigned:
         path: list[str] = []
         current: str | None = start
@@ -253,3 +250,96 @@ def cycle(assigned: dict[str, Assign]) -> list[Assign]:
         if current is not None:
             return [assigned[v] for v in path[path.index(current) :]]
     return []
+
+
+def find_aggregate(
+    assigns: Sequence[Assign], filters: Sequence[Filter], bound: set[str], findings: Findings
+) -> RuleAggregate | Literal[False] | None:
+    """The single aggregate of a rule; `None` if there is none, `False` with findings if it is invalid."""
+    fine = True
+    steps: tuple[Step, ...] = (*assigns, *filters)
+    for step in steps:
+        for node in walk(step.expression):
+            alone = isinstance(step, Assign) and node is step.expression
+            if isinstance(node, Aggregate) and not alone:
+                fine = False
+                _misplaced(node, step.expression, bound, findings)
+    found = [(a, a.expression) for a in assigns if isinstance(a.expression, Aggregate)]
+    if len(found) > 1:
+        fine = False
+        findings.add(
+            "E110",
+            "a rule has one aggregate at most",
+            found[1][0].span,
+            note="an aggregation groups the matches of the body; a second one would have none to group",
+            hint="write one rule for each and join their results",
+            related=((found[0][0].span, "the first one"),),
+        )
+    for _, node in found:
+        fine &= _form(node, findings)
+    if not fine:
+        return False
+    return RuleAggregate(found[0][0].variable, found[0][1]) if found else None
+
+
+def _misplaced(node: Aggregate, expression: Expression, bound: set[str], findings: Findings) -> None:
+    left = getattr(expression, "left", None)
+    taken = isinstance(left, Variable) and left.name in bound and getattr(expression, "right", None) is node
+    findings.add(
+        "E111",
+        f"`{node}` must be the whole right side of an assignment",
+        node.span,
+        note=f"{left} has a value already, so that `=` compares" if taken else None,
+        hint=f"write `Total = {node}`" + (f", Total == {left}" if taken else " and use Total"),
+    )
+
+
+def _form(node: Aggregate, findings: Findings) -> bool:
+    counts = node.function in ("mcount", "count")
+    if node.argument is None and not counts:
+        findings.add(
+            "E112",
+            f"`{node.function}` has nothing to aggregate",
+            node.span,
+            hint=f"write `{node.function}(X, <C>)`: the values X, one for each contributor C",
+        )
+        return False
+    if counts and node.contributors is None and not isinstance(node.argument, Variable | Constant | None):
+        findings.add(
+            "E112",
+            f"`{node.function}` counts the values of a variable",
+            node.argument.span,
+            hint=f"write `Value = {node.argument}, ... = {node.function}(Value)`",
+        )
+        return False
+    return True
+
+
+def dependent(variable: str, steps: Iterable[Step]) -> set[str]:
+    """The variable and all variables computed from it."""
+    assigns = [s for s in steps if isinstance(s, Assign)]
+    return grown({variable}, lambda late: {s.variable for s in assigns if names(s.expression) & late})
+
+
+def monotonic_name(function: str, recursive: bool) -> str | None:
+    """Monotonic form of a function: ``sum`` becomes ``msum`` in recursion; `None` for a stratified aggregate."""
+    if function in MONOTONIC:
+        return function
+    return IN_RECURSION.get(function) if recursive else None
+
+
+def named_contributors(aggregate: RuleAggregate) -> tuple[str, ...] | None:
+    """Contributors given by ``<...>`` or a list, or the variable of a count; `None` for the default.
+
+    Variables of the group do not distinguish contributions: a list or a count of only these names the group.
+    """
+    node = aggregate.node
+    if node.contributors is not None and node.groups is None:
+        return tuple(dict.fromkeys(v.name for v in node.contributors))
+    listed = node.contributors
+    if listed is None:
+        listed = node.groups or ()
+        if node.function in ("mcount", "count") and isinstance(node.argument, Variable):
+            listed = (*listed, node.argument)
+    names = tuple(dict.fromkeys(v.name for v in listed))
+    return None if set(names) <= set(aggregate.group) else names

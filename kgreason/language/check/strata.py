@@ -1,31 +1,36 @@
-"""Stratification: components of predicates as strata of checked rules, and cycles that prevent stratification."""
+"""Stratification: components of predicates as strata of checked rules.
+
+Reports cycles that prevent stratification, and conclusions that later states of an evaluation could invalidate:
+conditions on values that a recursion improves, and equalities that unified nulls change.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kgreason.base.errors import Findings, Span
-from kgreason.language.check.aggregates import IN_RECURSION
-from kgreason.language.check.body_order import Draft, Terms, Written, draft
+from kgreason.language.check.affected_positions import invents
+from kgreason.language.check.body_order import OrderedRule, Terms, WrittenClause, order_body
 from kgreason.language.check.checked_program import (
-    STRATIFIED,
     Aggregation,
     CheckedAtom,
     CheckedRule,
     Denial,
+    Filter,
     Keyed,
     Stratum,
     Unification,
 )
-from kgreason.language.check.expressions import variables
+from kgreason.language.check.expressions import grown, names, variables
 from kgreason.language.check.joint_aggregates import check_split, finish, keyed_positions
-from kgreason.language.check.non_monotone import check_equalities, check_undone
+from kgreason.language.check.safety import IN_RECURSION, monotonic_name
 from kgreason.language.functions import signature
 from kgreason.language.syntax.syntax_tree import (
     Aggregate,
     Atom,
+    Binary,
     Bodied,
     BodyItem,
     Call,
@@ -33,12 +38,15 @@ from kgreason.language.syntax.syntax_tree import (
     Constant,
     Equality,
     Equation,
+    Expression,
     Negation,
     Program,
     Rule,
     Unary,
     UnsupportedClause,
+    Variable,
 )
+from kgreason.language.vocabulary import STRATIFIED
 
 LONGEST = 500
 """Most atoms, conditions and assignments of one body: evaluation takes them one inside the other."""
@@ -46,13 +54,7 @@ LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Checked facts, rules, equalities and constraints of a program.
-
-    Attributes
-    ----------
-    hidden
-        Arities of internal predicates; their names start with ``#``.
-    """
+    """Checked facts, rules, equalities and constraints; `hidden` are the arities of internal predicates (``#...``)."""
 
     facts: tuple[CheckedAtom, ...]
     strata: tuple[Stratum, ...]
@@ -65,10 +67,7 @@ class Built:
 def read_conditions(program: Program, defined: frozenset[str]) -> Program:
     """Convert body atoms that are function calls, such as ``contains(X, "a")``, to conditions.
 
-    Parameters
-    ----------
-    defined
-        Predicates with facts, rules or annotations: they take precedence over functions of the same name.
+    The predicates `defined` by facts, rules or annotations take precedence over functions of the same name.
     """
 
     def resolved(item: BodyItem) -> BodyItem:
@@ -88,13 +87,7 @@ def read_conditions(program: Program, defined: frozenset[str]) -> Program:
 
 
 def build(program: Program, findings: Findings) -> Built:
-    """Check all facts and rules of a program; the result is complete only if there are no errors.
-
-    Parameters
-    ----------
-    program
-        With the clauses of all its files, as returned by `read_conditions`.
-    """
+    """Check all facts and rules of a result of `read_conditions`; the result is complete only without errors."""
     for clause in program.bodied:
         if len(clause.body) > LONGEST:
             findings.add(
@@ -107,50 +100,42 @@ def build(program: Program, findings: Findings) -> Built:
     written = list(_written(program, findings))
     facts, nulls = _facts(program, len(written), findings)
     written += nulls
-    drafts = [d for w in written if (d := draft(w, findings))]
+    ordered = [d for w in written if (d := order_body(w, findings))]
     edges = _dependencies(written)
     parts = _components(edges, (a.predicate for w in written for a in w.head))
     _report_unstratified(parts, edges, findings)
-    strata, keyed = _strata(drafts, parts, findings)
-    check_split(drafts, facts, keyed, findings)
+    strata, keyed = _strata(ordered, parts, findings)
+    check_split(ordered, facts, keyed, findings)
     rules = {rule.head.predicate: rule for stratum in strata for rule in stratum.rules}
-    found = {
-        k: [d.heads[0].predicate for d in drafts if d.written.kind == k] for k in ("equality", "constraint")
-    }
-    built = Built(
-        facts,
-        strata,
-        keyed,
-        tuple(Unification(p, rules[p]) for p in found["equality"]),
-        tuple(Denial(p, rules[p]) for p in found["constraint"]),
-        {p: len(rules[p].head.terms) for predicates in found.values() for p in predicates},
-    )
-    check_equalities(built.unifications, strata, findings)
-    return built
+    hidden = {r.heads[0].predicate: r.written.kind for r in ordered if r.hidden}
+    unifications = tuple(Unification(p, rules[p]) for p, kind in hidden.items() if kind == "equality")
+    denials = tuple(Denial(p, rules[p]) for p, kind in hidden.items() if kind == "constraint")
+    _check_equalities(unifications, strata, findings)
+    arities = {p: len(rules[p].head.terms) for p in hidden}
+    return Built(facts, strata, keyed, unifications, denials, arities)
 
 
-def _written(program: Program, findings: Findings) -> Iterator[Written]:
-    """Clauses with a body, in text order."""
+def _written(program: Program, findings: Findings) -> Iterator[WrittenClause]:
     for clause in program.clauses:
         if isinstance(clause, UnsupportedClause):
             findings.add("E205", f"{clause.feature}: not supported by this version", clause.span)
     for number, clause in enumerate(program.bodied, 1):
         if isinstance(clause, Rule):
-            yield Written("rule", number, clause.head, clause.body, clause)
+            yield WrittenClause("rule", number, clause.head, clause.body, clause)
         elif isinstance(clause, Equality):
             head = Atom(f"#equal_{number}", (clause.left, clause.right), span=clause.span)
-            yield Written("equality", number, (head,), clause.body, clause)
+            yield WrittenClause("equality", number, (head,), clause.body, clause)
         else:
             head = Atom(f"#false_{number}", (), span=clause.span)
-            yield Written("constraint", number, (head,), clause.body, clause)
+            yield WrittenClause("constraint", number, (head,), clause.body, clause)
 
 
 def _facts(
     program: Program, number: int, findings: Findings
-) -> tuple[tuple[CheckedAtom, ...], list[Written]]:
+) -> tuple[tuple[CheckedAtom, ...], list[WrittenClause]]:
     """Facts of constants; facts with Skolem terms become rules without a body, numbered after the others."""
     facts: dict[CheckedAtom, None] = {}
-    nulls: list[Written] = []
+    nulls: list[WrittenClause] = []
     for clause in program.facts:
         arguments = clause.atom.arguments
         constants = tuple(a for a in arguments if isinstance(a, Constant))
@@ -171,24 +156,24 @@ def _facts(
         atom, steps = terms.atom(clause.atom)
         if steps:
             number += 1
-            nulls.append(Written("fact", number, (clause.atom,), (), clause))
+            nulls.append(WrittenClause("fact", number, (clause.atom,), (), clause))
         elif terms.fine:
             facts.setdefault(atom)
     return tuple(facts), nulls
 
 
 def _strata(
-    drafts: Sequence[Draft], parts: Sequence[frozenset[str]], findings: Findings
+    ordered: Sequence[OrderedRule], parts: Sequence[frozenset[str]], findings: Findings
 ) -> tuple[tuple[Stratum, ...], dict[str, Keyed]]:
     number = {predicate: i for i, part in enumerate(parts) for predicate in part}
-    loops = [_loops(rule, number) for rule in drafts]
-    keyed = keyed_positions(drafts, loops, number, findings)
+    loops = [_loops(rule, number) for rule in ordered]
+    keyed = keyed_positions(ordered, loops, number, findings)
     rules: list[list[CheckedRule]] = [[] for _ in parts]
-    for rule, recursive in zip(drafts, loops, strict=True):
+    for rule, recursive in zip(ordered, loops, strict=True):
         aggregation = finish(rule, recursive, keyed, findings)
         for head in rule.heads:
             rules[number[head.predicate]].append(_checked(rule, head, aggregation))
-    check_undone(drafts, number, keyed, findings)
+    _check_improving(ordered, number, keyed, findings)
     strata = (
         Stratum(part, tuple(members), any(a.predicate in part for rule in members for a in rule.positives))
         for part, members in zip(parts, rules, strict=True)
@@ -196,7 +181,7 @@ def _strata(
     return tuple(strata), keyed
 
 
-def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) -> CheckedRule:
+def _checked(rule: OrderedRule, head: CheckedAtom, aggregation: Aggregation | None) -> CheckedRule:
     body = (rule.positives, rule.negatives, rule.before, aggregation, rule.after)
     clause = rule.written.clause
     label = clause.label if isinstance(clause, Bodied) else ""
@@ -205,7 +190,7 @@ def _checked(rule: Draft, head: CheckedAtom, aggregation: Aggregation | None) ->
     return CheckedRule(head, *body, str(clause), clause.span, rule.inventions, *named)
 
 
-def _loops(rule: Draft, number: Mapping[str, int]) -> bool:
+def _loops(rule: OrderedRule, number: Mapping[str, int]) -> bool:
     """Whether some head of the rule depends on itself through this rule."""
     below = {number.get(atom.predicate) for atom in rule.positives}
     return any(number[head.predicate] in below for head in rule.heads)
@@ -218,17 +203,21 @@ class _Dependency:
     head: str
     body: str
     kind: Literal["positive", "negative", "aggregate"]
-    span: Span
+    span: Span = field(compare=False)
 
     def __str__(self) -> str:
         through = {"positive": "", "negative": " under `not`", "aggregate": " under an aggregate"}
         return f"`{self.head}` depends on `{self.body}`{through[self.kind]}"
 
 
-def _dependencies(rules: Iterable[Written]) -> list[_Dependency]:
+def _dependencies(rules: Iterable[WrittenClause]) -> list[_Dependency]:
     edges = []
     for rule in rules:
-        kind: Literal["positive", "aggregate"] = "aggregate" if _strict(rule) else "positive"
+        aggregates = [
+            i.right for i in rule.body if isinstance(i, Equation) and isinstance(i.right, Aggregate)
+        ]
+        strict = any(a.function in STRATIFIED and a.function not in IN_RECURSION for a in aggregates)
+        kind: Literal["positive", "aggregate"] = "aggregate" if strict else "positive"
         for head in rule.head:
             for item in rule.body:
                 if isinstance(item, Atom):
@@ -236,12 +225,6 @@ def _dependencies(rules: Iterable[Written]) -> list[_Dependency]:
                 elif isinstance(item, Negation):
                     edges.append(_Dependency(head.predicate, item.atom.predicate, "negative", item.span))
     return edges
-
-
-def _strict(rule: Written) -> bool:
-    """Whether the rule has an aggregate without a monotonic form."""
-    aggregates = [i.right for i in rule.body if isinstance(i, Equation) and isinstance(i.right, Aggregate)]
-    return any(a.function in STRATIFIED and a.function not in IN_RECURSION for a in aggregates)
 
 
 def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[frozenset[str]]:
@@ -252,24 +235,24 @@ def _components(edges: Sequence[_Dependency], heads: Iterable[str]) -> list[froz
         if edge.body in below:
             below[edge.head].append(edge.body)
             above[edge.body].append(edge.head)
-    seen: set[str] = set()
-    left = [node for start in below for node in _left(start, below, seen)]
-    seen = set()
-    found = [frozenset(part) for start in reversed(left) if (part := list(_left(start, above, seen)))]
-    return found[::-1]
+    visited: set[str] = set()
+    order = [node for start in below for node in _post_order(start, below, visited)]
+    visited = set()
+    parts = [frozenset(_post_order(start, above, visited)) for start in reversed(order)]
+    return [part for part in reversed(parts) if part]
 
 
-def _left(start: str, following: Mapping[str, Sequence[str]], seen: set[str]) -> Iterator[str]:
-    """Nodes in post-order of a depth-first search; nodes in `seen` are skipped."""
-    work = [(start, iter(following[start]))] if start not in seen else []
-    seen.add(start)
+def _post_order(start: str, following: Mapping[str, Sequence[str]], visited: set[str]) -> Iterator[str]:
+    """Unvisited nodes in post-order of a depth-first search."""
+    work = [(start, iter(following[start]))] if start not in visited else []
+    visited.add(start)
     while work:
         _, rest = work[-1]
-        step = next((n for n in rest if n not in seen), None)
+        step = next((n for n in rest if n not in visited), None)
         if step is None:
             yield work.pop()[0]
         else:
-            seen.add(step)
+            visited.add(step)
             work.append((step, iter(following[step])))
 
 
@@ -278,34 +261,23 @@ def _report_unstratified(
 ) -> None:
     for part in parts:
         inside = [e for e in edges if e.head in part and e.body in part]
-        reported: set[tuple[str, str, str]] = set()
+        reported: set[_Dependency] = set()
         for edge in inside:
-            if edge.kind == "positive" or _edge_key(edge) in reported:
-                continue
-            path = _path(edge.body, edge.head, inside)
-            reported.update(map(_edge_key, (edge, *path)))  # report a cycle with two negations once
-            _report_cycle(edge, path, findings)
-
-
-def _edge_key(edge: _Dependency) -> tuple[str, str, str]:
-    return edge.head, edge.body, edge.kind
+            if edge.kind != "positive" and edge not in reported:
+                path = _path(edge.body, edge.head, inside)
+                reported.update((edge, *path))  # report a cycle with two negations once
+                _report_cycle(edge, path, findings)
 
 
 def _path(start: str, goal: str, edges: Sequence[_Dependency]) -> list[_Dependency]:
-    """Shortest path of dependencies; empty if `start` is `goal`."""
-    came: dict[str, _Dependency | None] = {start: None}
+    paths: dict[str, list[_Dependency]] = {start: []}
     queue = [start]
     for node in queue:
         for edge in edges:
-            if edge.head == node and edge.body not in came:
-                came[edge.body] = edge
+            if edge.head == node and edge.body not in paths:
+                paths[edge.body] = [*paths[node], edge]
                 queue.append(edge.body)
-    path: list[_Dependency] = []
-    step = came[goal]
-    while step is not None:
-        path.append(step)
-        step = came[step.head]
-    return path[::-1]
+    return paths[goal]
 
 
 def _report_cycle(edge: _Dependency, path: Sequence[_Dependency], findings: Findings) -> None:
@@ -321,3 +293,155 @@ def _report_cycle(edge: _Dependency, path: Sequence[_Dependency], findings: Find
         else "use a monotonic aggregate (msum, mprod, mcount, mmin, mmax, munion), or aggregate in a later rule",
         related=tuple((e.span, str(e)) for e in (edge, *path)),
     )
+
+
+_RISES = {"greatest": 1, "least": -1, "union": 1}
+_ORDERS = {"<": -1, "<=": -1, ">": 1, ">=": 1}
+Directions = dict[str, int]
+"""Variables whose values change while the recursion runs: 1 for those that rise, -1 for those that fall."""
+
+
+def _check_improving(
+    ordered: Sequence[OrderedRule], number: Mapping[str, int], keyed: Mapping[str, Keyed], findings: Findings
+) -> None:
+    """Warn of conditions that may hold for an intermediate value only: their conclusions are not retracted."""
+    for rule in ordered:
+        strata = {number[head.predicate] for head in rule.heads}
+        inside = [a for a in rule.positives if number.get(a.predicate) in strata]
+        if not inside:
+            continue
+        changing: Directions = {}
+        for atom in inside:
+            known = keyed.get(atom.predicate)
+            value = known.value(atom) if known else None
+            if known and isinstance(value, Variable):
+                changing[value.name] = _RISES[known.keep]
+            elif known and value is not None:
+                _report(f"{atom}", value.span, known.keep, findings)
+        if rule.aggregate:
+            name = monotonic_name(rule.aggregate.node.function, True)
+            changing[rule.aggregate.variable] = -1 if name == "mmin" else 1
+        for step in rule.steps:
+            if isinstance(step, Filter):
+                for node in _reversible(step.expression, changing, True):
+                    rising = any(changing.get(n) == 1 for n in names(node))
+                    _report(f"{node}", node.span, "greatest" if rising else "least", findings)
+            elif direction := _direction(step.expression, changing):
+                changing.setdefault(step.variable, direction)
+
+
+def _report(condition: str, span: Span, keep: str, findings: Findings) -> None:
+    better = "greater" if keep != "least" else "smaller"
+    findings.add(
+        "W508",
+        f"a {better} value in the recursion can undo `{condition}`",
+        span,
+        note="an aggregate in recursion improves step by step; what a condition let through on the way stays, "
+        "so that the result depends on the order of evaluation",
+        hint="test the final value in a rule outside of the recursion",
+    )
+
+
+def _reversible(node: Expression, changing: Directions, wanted: bool) -> Iterator[Expression]:
+    """Comparisons that are `wanted` to hold (or not to hold) now, and can change; none if nothing is known of them."""
+    match node:
+        case Unary(operator="!"):
+            yield from _reversible(node.operand, changing, not wanted)
+        case Binary(operator="&&" | "||"):
+            yield from _reversible(node.left, changing, wanted)
+            yield from _reversible(node.right, changing, wanted)
+        case Binary(operator="in" | "!in"):
+            if _direction(node.left, changing) or (
+                _direction(node.right, changing) == 1 and (node.operator == "in") is not wanted
+            ):
+                yield node
+        case Binary(operator="==" | "!="):
+            if _direction(node.left, changing) or _direction(node.right, changing):
+                yield node
+        case Binary() if node.operator in _ORDERS:
+            left, right = _direction(node.left, changing), _direction(node.right, changing)
+            if left is None or right is None:
+                return
+            turns = -_ORDERS[node.operator] * (1 if wanted else -1)
+            if turns in (left, -right):
+                yield node
+
+
+def _direction(node: Expression, changing: Directions) -> int | None:
+    """1 if a value can only rise, -1 if it can only fall, 0 if it is constant, `None` if unknown."""
+    match node:
+        case Constant():
+            return 0
+        case Variable():
+            return changing.get(node.name, 0)
+        case Unary(operator="-"):
+            inner = _direction(node.operand, changing)
+            return inner if inner is None else -inner
+        case Binary(operator="+" | "-"):
+            right = _direction(node.right, changing)
+            sign = 1 if node.operator == "+" else -1
+            return _sum(_direction(node.left, changing), right if right is None else sign * right)
+        case Binary(operator="*"):
+            return _product(node.left, node.right, changing)
+        case Binary(operator="/") if isinstance(node.right, Constant):
+            return _product(node.left, node.right, changing)
+    return None if any(changing.get(n) for n in names(node)) else 0
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    if left is None or right is None or left * right < 0:
+        return None
+    return left or right
+
+
+def _product(left: Expression, right: Expression, changing: Directions) -> int | None:
+    """Direction of a product with a constant factor; that of other products depends on signs."""
+    if isinstance(left, Constant):
+        left, right = right, left
+    if isinstance(right, Constant) and isinstance(right.value, int | float) and right.value != 0:
+        inner = _direction(left, changing)
+        return inner if inner is None or right.value > 0 else -inner
+    return None if any(changing.get(n) for n in names(left) | names(right)) else 0
+
+
+def _check_equalities(
+    unifications: Sequence[Unification], strata: Iterable[Stratum], findings: Findings
+) -> None:
+    """Warn of equalities that depend on a negation or a stratified aggregate of predicates that can hold nulls.
+
+    Unifying two nulls can make a negated atom true, or change a total; what an equality concluded before is not
+    retracted.
+    """
+    rules = [rule for stratum in strata for rule in stratum.rules] if unifications else []
+    nulls = grown(
+        {rule.head.predicate for rule in rules if invents(rule)},
+        lambda found: {r.head.predicate for r in rules if any(a.predicate in found for a in r.positives)},
+    )
+    for unification in unifications:
+        rule = unification.rule
+        for atom, words in _strict_uses(rule, rules):
+            if atom.predicate in nulls:
+                findings.add(
+                    "W505",
+                    f"the equality depends on `{atom.predicate}` {words}, and merging nulls can change it",
+                    rule.span,
+                    note="equalities are applied to what was known before the merging, and never taken back",
+                    hint="let the equality depend on predicates without nulls there",
+                    related=()
+                    if atom in (*rule.negatives, *rule.positives)
+                    else ((atom.span, f"`{atom.predicate}` {words}"),),
+                )
+                break
+
+
+def _strict_uses(rule: CheckedRule, rules: Sequence[CheckedRule]) -> Iterator[tuple[CheckedAtom, str]]:
+    """Atoms under negation or a stratified aggregate on which a rule depends, its own first."""
+    reached: set[str] = set()
+    queue = [rule]
+    for current in queue:
+        yield from ((atom, "under `not`") for atom in current.negatives)
+        if current.aggregation and not current.aggregation.monotonic:
+            yield from ((atom, "under an aggregate") for atom in current.positives)
+        needed = {a.predicate for a in current.body} - reached
+        reached |= needed
+        queue += [r for r in rules if r.head.predicate in needed]

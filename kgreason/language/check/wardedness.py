@@ -27,11 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 from kgreason.base.errors import Findings
 from kgreason.language.check.affected_positions import (
-    Written,
+    WrittenRule,
     affected_positions,
     hidden,
     invents,
@@ -49,7 +48,7 @@ from kgreason.language.check.checked_program import (
 )
 from kgreason.language.check.expressions import grown, names
 
-Affected = Mapping[Position, Written | None]
+Affected = Mapping[Position, WrittenRule | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,7 @@ class Warding:
         Why the rule is not warded; empty if it is.
     joined
         Largest number of body atoms joined through harmful variables; 0 if there is no such join. An aggregate over
-        harmful
-        variables counts as one more atom.
+        harmful variables counts as one more atom.
     closed
         Whether harmful variables occur under `not` or in an aggregate.
     aggregates
@@ -85,21 +83,8 @@ class Warding:
     aggregates: bool = False
 
 
-def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -> Wardedness:
-    """Analyse the nulls of a program.
-
-    Parameters
-    ----------
-    nullable
-        Positions of inputs that may hold nulls.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> found = load_text("manager(X, Y) :- employee(X). employee(Y) :- manager(X, Y).").wardedness
-    >>> found.fragment, sorted(found.affected), found.warded
-    ('linear', [('employee', 0), ('manager', 0), ('manager', 1)], True)
-    """
+def wardedness(strata: Sequence[Stratum], nullable: Collection[Position]) -> Wardedness:
+    """Analyse the nulls of a program; `nullable` are the positions of inputs that may hold nulls."""
     rules = [r for s in strata for r in s.rules]
     if not nullable and not any(map(invents, rules)):
         return Wardedness()
@@ -115,13 +100,13 @@ def wardedness(strata: Sequence[Stratum], nullable: Collection[Position] = ()) -
 
 def _warded(
     rules: Iterable[CheckedRule], nullable: Collection[Position]
-) -> tuple[list[Written], Affected, list[Warding]]:
+) -> tuple[list[WrittenRule], Affected, list[Warding]]:
     grouped = written(rules)
     affected = affected_positions(grouped, nullable)
     return grouped, affected, [_ward_rule(rule, affected) for rule in grouped]
 
 
-def _ward_rule(rule: Written, affected: Affected) -> Warding:
+def _ward_rule(rule: WrittenRule, affected: Affected) -> Warding:
     harmful = rule.harmful(affected)
     reached = {v for flow in rule.flows.values() for v in flow.variables | flow.keys}
     aggregated = _aggregated(rule)
@@ -143,7 +128,7 @@ def _ward_rule(rule: Written, affected: Affected) -> Warding:
 
 
 def _ward(
-    rule: Written, dangerous: frozenset[str], harmful: frozenset[str]
+    rule: WrittenRule, dangerous: frozenset[str], harmful: frozenset[str]
 ) -> tuple[CheckedAtom | None, str]:
     atoms = rule.first.positives
     body = (*atoms, *rule.first.negatives)
@@ -173,11 +158,10 @@ def _listed(words: str, variables: Iterable[str]) -> str:
     return f"{words}{'s' if len(named) > 1 else ''} {', '.join(named)}"
 
 
-def _joined(rule: Written, harmful: frozenset[str]) -> int:
+def _joined(rule: WrittenRule, harmful: frozenset[str]) -> int:
     """Size of the largest set of body atoms connected by harmful variables, if it is at least two."""
     parts: list[tuple[set[str], int]] = []
-    atoms = rule.first.body
-    links = [(rule.variables(atom) & harmful, 1) for atom in atoms]
+    links = [(rule.variables(atom) & harmful, 1) for atom in rule.first.body]
     compared = (frozenset(rule.same.get(v, v) for v in names(s.expression)) for s in rule.first.before)
     links += [(found & harmful, 0) for found in compared if len(found) > 1]
     links.append((_aggregated(rule) & harmful, 1))
@@ -193,7 +177,7 @@ def _joined(rule: Written, harmful: frozenset[str]) -> int:
     return most if most > 1 else 0
 
 
-def _aggregated(rule: Written) -> frozenset[str]:
+def _aggregated(rule: WrittenRule) -> frozenset[str]:
     """Body variables that the aggregate groups by, combines, or uses as contributors."""
     aggregation = rule.first.aggregation
     if aggregation is None:
@@ -207,7 +191,7 @@ def _aggregated(rule: Written) -> frozenset[str]:
     return frozenset(rule.same.get(v, v) for v in found)
 
 
-def _fragment(rules: Sequence[Written], wardings: Sequence[Warding], strata: Sequence[Stratum]) -> str:
+def _fragment(rules: Sequence[WrittenRule], wardings: Sequence[Warding], strata: Sequence[Stratum]) -> str:
     proper = [r for r in rules if not hidden(r.first)]
     if not any(invents(rule) for r in proper for rule in r.rules):
         return "Datalog"
@@ -225,13 +209,13 @@ def _fragment(rules: Sequence[Written], wardings: Sequence[Warding], strata: Seq
     return "piecewise linear"
 
 
-def _guarded(rule: Written) -> bool:
+def _guarded(rule: WrittenRule) -> bool:
     atoms = rule.first.positives
     needed = {v for atom in atoms for v in atom.variables}
     return not atoms or any(needed <= set(atom.variables) for atom in atoms)
 
 
-def endless(rules: Sequence[Written], affected: Affected) -> bool:
+def endless(rules: Sequence[WrittenRule], affected: Affected) -> bool:
     """Whether a null can be made from a null of the same kind, so that the chase may not terminate by itself.
 
     Nulls flow from affected body positions to head positions; the program is weakly acyclic (Fagin et al.: Data
@@ -242,33 +226,30 @@ def endless(rules: Sequence[Written], affected: Affected) -> bool:
     for rule in rules:
         harmful = rule.harmful(affected)
         heads = {v for flow in rule.flows.values() for v in flow.variables}
-        for place, flow in rule.flows.items():
+        for position, flow in rule.flows.items():
             for variable in harmful & (heads | flow.keys if flow.invented else flow.variables):
                 for source in rule.occurrences[variable]:
-                    flows.setdefault(source, set()).add(place)
+                    flows.setdefault(source, set()).add(position)
                     if flow.invented:
-                        makes.add((source, place))
+                        makes.add((source, position))
 
-    def next_places(reached: set[Position]) -> set[Position]:
-        return set[Position]().union(*(flows.get(place, ()) for place in reached))
+    def following(reached: set[Position]) -> set[Position]:
+        return set[Position]().union(*(flows.get(position, ()) for position in reached))
 
-    return any(source in grown({place}, next_places) for source, place in makes)
+    return any(source in grown({position}, following) for source, position in makes)
 
 
 @dataclass(frozen=True, slots=True)
 class WardedReport:
-    """Fragment of a program, its affected positions, and the variables of each rule.
+    """Fragment of a program, its affected positions, and the variables of each rule, in text order.
 
     Attributes
     ----------
     ends
-        Whether the chase terminates by itself, whether or not the program is warded (it is weakly acyclic).
+        Whether the chase terminates by itself, i.e. the program is weakly acyclic; it may be warded or not.
     positions
         Positions that can hold nulls, sorted, 0-based here and counted from 1 in the text; each with the rule that
-        makes it
-        affected, `None` for an input.
-    rules
-        In text order.
+        makes it affected, `None` for an input.
     """
 
     wardedness: Wardedness
@@ -288,8 +269,8 @@ class WardedReport:
 
 
 def _lines(warding: Warding) -> list[str]:
-    named = (("harmless", warding.harmless), ("harmful", warding.harmful), ("dangerous", warding.dangerous))
-    lines = [f"  {word}: {', '.join(variables)}" for word, variables in named if variables]
+    kinds = ("harmless", "harmful", "dangerous")
+    lines = [f"  {kind}: {', '.join(found)}" for kind in kinds if (found := getattr(warding, kind))]
     if warding.ward is not None:
         lines.append(f"  ward: {warding.ward}")
     if warding.reason:
@@ -301,32 +282,10 @@ def _lines(warding: Warding) -> list[str]:
 
 
 def explain(program: CheckedProgram) -> WardedReport:
-    """Report the affected positions of a program and their consequences for each rule.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> program = load_text("manager(X, Y) :- employee(X). employee(Y) :- manager(X, Y).")
-    >>> print(explain(program))
-    fragment: linear
-    affected positions:
-      employee[1]: rule 2: employee(Y) :- manager(X, Y).
-      manager[1]: rule 1: manager(X, Y) :- employee(X).
-      manager[2]: rule 1: manager(X, Y) :- employee(X).
-    rule 1: manager(X, Y) :- employee(X).
-      harmful: X
-      dangerous: X
-      ward: employee(X)
-    rule 2: employee(Y) :- manager(X, Y).
-      harmful: X, Y
-      dangerous: Y
-      ward: manager(X, Y)
-    """
+    """Report the affected positions of a program and their consequences for each rule."""
     nullable = nullable_inputs((*program.binds, *program.queries_bound), program.arities)
     rules, affected, wardings = _warded(program.rules, nullable)
-    positions = {
-        place: rule.first if rule else None for place, rule in sorted(affected.items(), key=itemgetter(0))
-    }
+    positions = {p: rule.first if (rule := affected[p]) else None for p in sorted(affected)}
     wardings.sort(key=lambda w: w.rule.number)
     return WardedReport(program.wardedness, not endless(rules, affected), positions, tuple(wardings))
 
@@ -340,7 +299,7 @@ def warn_unwarded(strata: Sequence[Stratum], nullable: Collection[Position], fin
                 "W509",
                 f"this rule is not warded: {warding.reason}",
                 warding.rule.span,
-                note="a rule is warded if its dangerous variables (nulls in the body and in the head) stand in one "
+                note="a rule is warded if its dangerous variables (nulls in the body and in the head) occur in one "
                 "body atom that shares no nulls with the others; without that the chase might never end, so nulls "
                 "are nested to a depth (--depth)",
                 hint="`kgreason check --explain` tells which positions can hold nulls and why",

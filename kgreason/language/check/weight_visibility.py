@@ -37,14 +37,7 @@ class Use(IntEnum):
 class WeightUse:
     """Use of the weights of one edge predicate.
 
-    Attributes
-    ----------
-    use
-        Visibility of the weights.
-    constants
-        Constants that single weights are compared with, ascending.
-    bounds
-        Constants that sums and maxima of weights are compared with, ascending.
+    Single weights are compared with the `constants`, sums and maxima of weights with the `bounds`; both ascend.
     """
 
     use: Use
@@ -53,15 +46,7 @@ class WeightUse:
 
 
 def weight_uses(program: CheckedProgram) -> dict[str, WeightUse]:
-    """Determine the use of the weights of each edge predicate of arity 3.
-
-    Examples
-    --------
-    >>> from kgreason.language.check.program_checker import load_text
-    >>> text = '@edge("own"). p(X,Y) :- own(X,Y,W), W > 0.5. q(X) :- own(X,_,_).'
-    >>> weight_uses(load_text(text))
-    {'own': WeightUse(use=<Use.COMPARED: 1>, constants=(0.5,), bounds=())}
-    """
+    """Use of the weights of each edge predicate of arity 3."""
     uses = {}
     for predicate in program.edges:
         if program.arities.get(predicate) != 3:
@@ -85,8 +70,7 @@ def _use(rule: CheckedRule, weight: Variable | Constant) -> tuple[Use, set[float
         value = _number(weight)
         return (Use.READ, set()) if value is None else (Use.COMPARED, {value})
     name, aggregation = weight.name, rule.aggregation
-    bound = sum(t == weight for a in rule.atoms for t in a.terms)
-    if bound > 1:
+    if sum(t == weight for a in rule.atoms for t in a.terms) > 1:
         return Use.READ, set()
     use, constants = Use.UNREAD, set[float]()
     for step in rule.steps:
@@ -120,28 +104,20 @@ def _compared(expression: Expression, name: str) -> set[float] | None:
             variable, other = expression.left, expression.right
             if not isinstance(variable, Variable):
                 variable, other = other, variable
-            value = _constant(other)
+            value = _number(other)
             return {value} if isinstance(variable, Variable) and value is not None else None
     return None
 
 
 def _bounds(rule: CheckedRule) -> set[float]:
-    """Constants that the aggregated value is compared with."""
     assert rule.aggregation is not None
     variable = rule.aggregation.variable
     compared = [_compared(s.expression, variable) for s in rule.after if variable in names(s.expression)]
     return set[float]().union(*(values for values in compared if values))
 
 
-def _constant(expression: Expression) -> float | None:
-    if isinstance(expression, Unary) and expression.operator == "-":
-        inner = _constant(expression.operand)
-        return None if inner is None else -inner
-    return _number(expression) if isinstance(expression, Constant) else None
-
-
-def _number(constant: Constant) -> float | None:
-    value = constant.value
+def _number(node: Expression) -> float | None:
+    value = node.value if isinstance(node, Constant) else None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
@@ -171,13 +147,9 @@ def monotone_outcome(program: CheckedProgram, uses: Mapping[str, WeightUse]) -> 
     outcome: set[str] = set()
     for stratum in program.strata:
         moved = growing | stratum.predicates
-        keyed = any(
-            p in program.keyed for p in stratum.predicates
-        )  # a value replaced by a better one is no longer derived
+        keyed = any(p in program.keyed for p in stratum.predicates)  # a replaced value is no longer derived
         if not keyed and all(_grows(rule, added, moved) for rule in stratum.rules):
-            if any(
-                _adds(r, added) or any(a.predicate in growing for a in r.positives) for r in stratum.rules
-            ):
+            if any(_adds(r, added) or growing & {a.predicate for a in r.positives} for r in stratum.rules):
                 growing |= stratum.predicates
         elif any(_adds(rule, added) for rule in stratum.rules):
             return None
@@ -242,7 +214,6 @@ def _asks_for_more(rule: CheckedRule, weighed: frozenset[str]) -> bool:
 
 
 def _adds(rule: CheckedRule, added: frozenset[str]) -> frozenset[str]:
-    """Weights of this rule that its aggregation takes."""
     if rule.aggregation is None or rule.aggregation.argument is None:
         return frozenset()
     weights = (t for a in rule.positives if a.predicate in added for t in a.terms[2:])
@@ -275,9 +246,7 @@ def _raises(aggregation: Aggregation, weights: frozenset[str]) -> bool:
     if aggregation.function == "mcount":
         return True
     argument = aggregation.argument
-    if argument is None or aggregation.function not in {"msum", "mmax"}:
-        return False
-    return _rises(argument, weights)
+    return argument is not None and aggregation.function in {"msum", "mmax"} and _rises(argument, weights)
 
 
 def _rises(expression: Expression, weights: frozenset[str]) -> bool:

@@ -21,12 +21,7 @@ _BREAK = re.compile(r"[ \t]*\r?\n")
 
 
 def plain_facts(text: str, start: int, line: int, file: str) -> tuple[list[Fact], int]:
-    r"""Read the facts that follow the end of a clause, from the next line on.
-
-    Parameters
-    ----------
-    start, line
-        End of the clause.
+    """Read facts, each in a line of its own, from the line after the end of a clause at `start` in `line`.
 
     Returns
     -------
@@ -34,12 +29,6 @@ def plain_facts(text: str, start: int, line: int, file: str) -> tuple[list[Fact]
         Consecutive facts, possibly none.
     end
         Start of the first line that holds something else; `start` if there are no facts.
-
-    Examples
-    --------
-    >>> facts, end = plain_facts('p(X) :- q(X).\nq(1).\nq("a", -0.5).\nq(2). % the last', 13, 1, "")
-    >>> [str(fact) for fact in facts], end
-    (['q(1).', 'q("a", -0.5).'], 34)
     """
     facts: list[Fact] = []
     ended = _BREAK.match(text, start)
@@ -68,9 +57,7 @@ def _value(written: str) -> Value:
 
 
 DEPTH = 100  # maximum nesting; a deeper tree would exhaust the stack of recursive functions
-
 LENGTH = 1_000_000  # maximum tokens of a clause: each takes some 300 bytes
-
 SHORT = 10_000  # maximum characters of a clause that is rewritten
 
 _SIGNS = {"≠": "!=", "≤": "<=", "≥": ">=", "⟨": "<", "⟩": ">", "∧": ",", "¬": "not ", "−": "-"}
@@ -101,7 +88,7 @@ _CHARACTERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class ClauseTokens:
     """Tokens of one clause; `problem` is set if the grammar cannot parse them."""
 
     tokens: list[Token]
@@ -114,27 +101,15 @@ def span(first: Token, last: Token, file: str) -> Span:
     return Span(file, first.line or 1, first.column or 1, last.end_line or 1, last.end_column or 1)
 
 
-def clauses(lexer: Lark, text: str, file: str) -> Iterator[Clause | list[Fact]]:
-    """Split a text at the ``.`` that ends each clause.
+def clauses(lexer: Lark, text: str, file: str) -> Iterator[ClauseTokens | list[Fact]]:
+    """Split a text at the ``.`` that ends each clause; yield clauses for the parser, or facts that do not need it.
 
-    Parameters
-    ----------
-    lexer
-        The grammar.
-    text
-        Source of any content: characters outside the language are reported in `Clause.problem`.
-    file
-        Name for spans.
-
-    Yields
-    ------
-    Clause or list of Fact
-        A clause for the parser, or lines of facts that do not need it.
+    Characters outside the language are reported in `ClauseTokens.problem`.
     """
     cutter = _Cutter(file, text)
     thread = lexer.parse_interactive(text).lexer_thread
     assert thread.state is not None
-    place = thread.state.line_ctr
+    position = thread.state.line_ctr
     for token in thread.lex(None):  # type: ignore[no-untyped-call]
         if token.type == "DOCUMENTATION":
             cutter.comment(token)
@@ -143,10 +118,10 @@ def clauses(lexer: Lark, text: str, file: str) -> Iterator[Clause | list[Fact]]:
         if token.type == "END" or (token.type == "UNCLOSED" and token.rstrip().endswith(".")):
             yield cutter.clause()
         if token.type == "END":
-            facts, end = plain_facts(text, place.char_pos, place.line, file)
+            facts, end = plain_facts(text, position.char_pos, position.line, file)
             if facts:
                 yield facts
-                place.feed(text[place.char_pos : end])  # the lexer continues after them
+                position.feed(text[position.char_pos : end])  # the lexer continues after them
     if cutter.tokens:
         yield cutter.clause()
 
@@ -220,21 +195,16 @@ class _Cutter:
             if before[-1:] == ["LBRACE"]:
                 found = _LISTED.match(self._text, self.tokens[-3].start_pos or 0)
                 names = re.findall(r"[\w\"]+", found[1]) if found else ["X"]
-                gathers = before[-3:-1] == ["NAME", "LPAR"] and self.tokens[-5] in ("munion", "union")
-                if gathers:
+                listed = ", ".join(names)
+                grown = f"`[{listed}]`, and `P = Q + [X]`"
+                hint = f"write the set `{{{listed}}}`, or a list that can grow: {grown}"
+                if before[-3:-1] == ["NAME", "LPAR"] and self.tokens[-5] in ("munion", "union"):
                     hint = f"write `{self.tokens[-5]}({names[0]})`: it gathers single values, too"
-                else:
-                    listed = ", ".join(names)
-                    hint = f"write the set `{{{listed}}}`, or a list that can grow: `[{listed}]`, and `P = Q + [X]`"
         what = "union" if token == "|" else "intersection"
-        return Diagnostic(
-            "E003",
-            f"the {what} `{token}` of sets has no meaning here",
-            span(token, token, self._file),
-            hint=hint,
-        )
+        message = f"the {what} `{token}` of sets has no meaning here"
+        return Diagnostic("E003", message, span(token, token, self._file), hint=hint)
 
-    def clause(self) -> Clause:
+    def clause(self) -> ClauseTokens:
         tokens = self.tokens
         problem, last = self._problem, tokens[-1]
         if problem is None and last.type != "END":
@@ -249,13 +219,12 @@ class _Cutter:
             problem = body_first(self._text, tokens[0], self._end, self._file) or problem
         else:
             self._last_line = last.end_line or 0
-        made = Clause(list(_arrows(tokens)), _documentation(self._comments, tokens[0]), problem)
+        made = ClauseTokens(list(_arrows(tokens)), _documentation(self._comments, tokens[0]), problem)
         self._begin()
         return made
 
 
 def _documentation(comments: list[Token], first: Token) -> str:
-    """Text of the ``%%`` lines directly above a clause."""
     block: list[str] = []
     below = first
     for comment in reversed(comments):
@@ -268,11 +237,10 @@ def _documentation(comments: list[Token], first: Token) -> str:
 
 def _arrows(tokens: list[Token]) -> Iterator[Token]:
     """Treat the first ``<-`` as the arrow, others as a comparison with a negative number."""
-    seen = False
+    first = next((token for token in tokens if token.type in ("ARROW", "LEFT_ARROW")), None)
     for token in tokens:
-        if token.type == "LEFT_ARROW" and not seen:
+        if token is first:
             token.type = "ARROW"
-        seen = seen or token.type == "ARROW"
         if token.type == "LEFT_ARROW":
             start, line, column = token.start_pos or 0, token.line, token.column or 1
             yield Token("LESS", "<", start, line, column, line, column + 1, start + 1)
@@ -284,34 +252,30 @@ def _arrows(tokens: list[Token]) -> Iterator[Token]:
 def body_first(text: str, first: Token, end: int, file: str) -> Diagnostic | None:
     """Explain a rule that begins with its body, as in logic notation; `None` for any other clause.
 
-    Parameters
-    ----------
-    first
-        First token of the clause.
-    end
-        End of the clause in `text`.
+    The clause runs from its `first` token to the position `end` of the text.
     """
     start = first.start_pos or 0
     arrows = [m for m in _THEN.finditer(text, start, min(end, start + SHORT)) if m[1] or m[2]]
     if not arrows or arrows[0][1] or arrows[0].start() == start:
         return None
-    annotated = first.type == "ANNOTATION"
     arrow = arrows[0]
     behind = text[arrow.end() : end]
     if len(arrows) > 1:  # the next rule follows without a `.`
         behind = behind.lstrip().partition("\n")[0]
     head, body = _clean(behind).rstrip(". "), _clean(text[start : arrow.start()])
-    line = text.count("\n", 0, arrow.start()) + 1
-    column = arrow.start() - text.rfind("\n", 0, arrow.start())
+    known = head and body and first.type != "ANNOTATION"
     return Diagnostic(
         "E126",
         "this rule begins with its body",
-        Span(file, line, column, line, column + len(arrow[0])),
+        _span_at(text, arrow.start(), len(arrow[0]), file),
         note="a rule is written `head :- body.`, and its variables begin with a capital letter",
-        hint=f"write `{head} :- {body}.`"
-        if head and body and not annotated
-        else "write the head first: `head :- body.`",
+        hint=f"write `{head} :- {body}.`" if known else "write the head first: `head :- body.`",
     )
+
+
+def _span_at(text: str, start: int, length: int, file: str) -> Span:
+    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    return Span(file, line, column, line, column + length)
 
 
 def _clean(text: str) -> str:
@@ -326,22 +290,17 @@ def _clean(text: str) -> str:
 
 def _lexical(token: Token, file: str, suspect: Token | None) -> Diagnostic:
     here = span(token, token, file)
-    if token.type == "UNCLOSED" and suspect is not None:
+    if token.type == "UNCLOSED":
+        note = "a string runs from one double quote to the next, over several lines if need be"
+        if suspect is None:
+            return Diagnostic("E002", "this string is not closed", here, note, 'end it with `"`')
         return Diagnostic(
             "E002",
             "this string is probably not closed in its line",
             span(suspect, suspect, file),
-            note="a string runs from one double quote to the next, over several lines if need be",
+            note,
             hint='close it with `"` where it should end',
             related=((here, "the last double quote of the file, which has no partner"),),
-        )
-    if token.type == "UNCLOSED":
-        return Diagnostic(
-            "E002",
-            "this string is not closed",
-            here,
-            note="a string runs from one double quote to the next, over several lines if need be",
-            hint='end it with `"`',
         )
     shown = f"`{token}`" if token.isprintable() else f"U+{ord(token):04X}"
     hint = _CHARACTERS.get(str(token))
@@ -355,13 +314,10 @@ def unreadable(text: str, file: str) -> Diagnostic | None:
     match = _NO_TEXT.search(text)
     if match is None:
         return None
-    start = match.start()
-    line = text.count("\n", 0, start) + 1
-    column = start - text.rfind("\n", 0, start)
     return Diagnostic(
         "E003",
         f"the character U+{ord(match[0]):04X} has no meaning here",
-        Span(file, line, column, line, column + 1),
+        _span_at(text, match.start(), 1, file),
         note="rules are text: they hold neither NUL nor halves of surrogate pairs",
         hint="if the file is UTF-16, save it as UTF-8" if match[0] == "\0" else None,
     )

@@ -1,11 +1,4 @@
-"""Parser from text to syntax tree.
-
-Examples
---------
->>> program = parse("control(X,X) :- company(X).")
->>> print(program.clauses[0])
-control(X, X) :- company(X).
-"""
+"""Parser from text to syntax tree."""
 
 from __future__ import annotations
 
@@ -17,9 +10,15 @@ from threading import Lock
 from lark import Lark, Token, UnexpectedToken
 
 from kgreason.base.errors import Diagnostic, ProgramError, Span
-from kgreason.language.syntax.clauses import DEPTH, body_first, clauses, span, too_deep, unreadable
-from kgreason.language.syntax.clauses import Clause as Tokens
-from kgreason.language.syntax.literals import UNKNOWN, references
+from kgreason.language.syntax.clauses import (
+    DEPTH,
+    ClauseTokens,
+    body_first,
+    clauses,
+    span,
+    too_deep,
+    unreadable,
+)
 from kgreason.language.syntax.syntax_errors import graph_call, sql, temporal, unexpected
 from kgreason.language.syntax.syntax_tree import (
     Annotation,
@@ -34,7 +33,7 @@ from kgreason.language.syntax.syntax_tree import (
     children,
     expressions,
 )
-from kgreason.language.syntax.tree_builder import Builder, grammar
+from kgreason.language.syntax.tree_builder import UNKNOWN, Builder, grammar, references
 
 _WORDS = frozenset({"NAME", "VAR", "IN", "NOT"})
 _LITERALS = frozenset({"INTEGER", "DOUBLE", "STRING", "BOOLEAN", "DATE", "PARAMETER"})
@@ -44,20 +43,7 @@ _ONE_AT_A_TIME = Lock()  # the callbacks of the cached parser have state
 
 
 def parse(text: str, file: str = "<text>") -> Program:
-    """Parse a program.
-
-    Parameters
-    ----------
-    text
-        Source.
-    file
-        Name in diagnostics.
-
-    Raises
-    ------
-    ProgramError
-        With all syntax errors of the text.
-    """
+    """Parse a program; raise `ProgramError` with all syntax errors of the text, which diagnostics call `file`."""
     program, diagnostics = read(text, file)
     if diagnostics:
         raise ProgramError(diagnostics, text)
@@ -65,23 +51,18 @@ def parse(text: str, file: str = "<text>") -> Program:
 
 
 def read(
-    text: str, file: str = "<text>", given: Mapping[str, Constant] | None = None, outer: Container[str] = ()
+    text: str, file: str = "<text>", shared: Mapping[str, Constant] | None = None, outer: Container[str] = ()
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
     """Parse the valid clauses; returns their program and the errors of the other clauses.
 
-    Parameters
-    ----------
-    given
-        Parameters defined by other files; those of the text take precedence.
-    outer
-        Names of those that take precedence over the text.
+    Parameters of the text take precedence over those `shared` by other files, except for the names `outer`.
     """
     with _ONE_AT_A_TIME:
-        return _read(text, file, given or {}, outer)
+        return _read(text, file, shared or {}, outer)
 
 
 def _read(
-    text: str, file: str, given: Mapping[str, Constant], outer: Container[str]
+    text: str, file: str, shared: Mapping[str, Constant], outer: Container[str]
 ) -> tuple[Program, tuple[Diagnostic, ...]]:
     problem = unreadable(text, file)
     if problem is not None:
@@ -90,7 +71,7 @@ def _read(
     cut = list(clauses(lark, text, file))
     builder.begin(file, text, {})
     # parameters may be used above their definition
-    builder.parameters = _define((c for c in cut if not isinstance(c, list)), builder, given, outer)
+    builder.parameters = _define((c for c in cut if not isinstance(c, list)), builder, shared, outer)
     parsed: list[Clause | None] = []
     whole = True
     for clause in cut:
@@ -124,10 +105,10 @@ class _Definition:
 
 
 def _define(
-    cut: Iterable[Tokens], builder: Builder, given: Mapping[str, Constant], outer: Container[str] = ()
+    cut: Iterable[ClauseTokens], builder: Builder, shared: Mapping[str, Constant], outer: Container[str]
 ) -> dict[str, Constant]:
     """Evaluate parameters, which may refer to each other; errors other than cycles are found when parsing them."""
-    values = dict(given)
+    values = dict(shared)
     definitions = {
         name: d for clause in cut for name, d in _definitions(clause, builder) if name not in outer
     }
@@ -141,7 +122,7 @@ def _define(
     return values
 
 
-def _definitions(clause: Tokens, builder: Builder) -> Iterator[tuple[str, _Definition]]:
+def _definitions(clause: ClauseTokens, builder: Builder) -> Iterator[tuple[str, _Definition]]:
     tokens = clause.tokens
     if clause.problem is not None or tokens[0].type != "ANNOTATION":
         return
@@ -229,20 +210,13 @@ def _with_label(clause: Bodied, label: Annotation, found: list[Diagnostic]) -> B
         return clause
     if isinstance(clause, Rule):
         return replace(clause, weight=float(weight))
-    found.append(
-        Diagnostic(
-            "E018",
-            "this label gives a probability to what is no rule",
-            label.span,
-            note="a probability tells how often the body of a rule causes its head; equalities and constraints have "
-            "none",
-            hint='write `@label("name")`',
-        )
-    )
+    message = "this label gives a probability to what is no rule"
+    note = "a probability tells how often the body of a rule causes its head; equalities and constraints have none"
+    found.append(Diagnostic("E018", message, label.span, note, 'write `@label("name")`'))
     return clause
 
 
-def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
+def _parse_clause(clause: ClauseTokens, lark: Lark, builder: Builder) -> list[Clause]:
     def refused(feature: str, first: Token, last: Token) -> list[Clause]:
         source = builder.text[tokens[0].start_pos : tokens[-1].end_pos]
         return [UnsupportedClause(feature, source, span=span(first, last, builder.file))]
@@ -261,8 +235,8 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
         except UnexpectedToken:
             if name := graph_call(tokens, i):
                 return refused(f"graph call {name}", name, name)
-            if place := temporal(tokens, i):
-                return refused("temporal operator", *place)
+            if operator := temporal(tokens, i):
+                return refused("temporal operator", *operator)
             accepted = frozenset(state.accepts())  # type: ignore[no-untyped-call]
             reversed_ = body_first(builder.text, tokens[0], tokens[-1].end_pos or 0, builder.file)
             builder.found.append(reversed_ or unexpected(tokens, i, accepted, builder.file, builder.text))
@@ -278,14 +252,7 @@ def _parse_clause(clause: Tokens, lark: Lark, builder: Builder) -> list[Clause]:
 
 
 def deeper(clause: Clause, limit: int) -> Expression | None:
-    """The first expression of a clause nested more than `limit` levels deep.
-
-    Examples
-    --------
-    >>> (rule,) = parse("p(X) :- q(Y), X = -(Y + [1]).").clauses
-    >>> print(deeper(rule, 3), deeper(rule, 4))
-    -(Y + [1]) None
-    """
+    """The first expression of a clause nested more than `limit` levels deep."""
     heads = clause.head if isinstance(clause, Rule) else (clause.atom,) if isinstance(clause, Fact) else ()
     body = clause.body if isinstance(clause, Bodied) else ()
     for expression in (e for item in (*heads, *body) for e in expressions(item)):

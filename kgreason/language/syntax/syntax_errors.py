@@ -43,23 +43,19 @@ def unexpected(
     if before is not None and before.type == "NAME" and expected <= {"LPAR"}:
         return Diagnostic(
             "E010",
-            f"the bare word `{before}` cannot stand here",
+            f"unexpected bare word `{before}`",
             span(before, before, file),
             note="arguments are constants and variables; variables begin with a capital letter",
             hint=f'write "{before}" for the string, or `{before[0].upper()}{before[1:]}` for a variable',
         )
+    shown = str(token).split("\n", 1)[0]
     return Diagnostic(
         "E001",
-        f"unexpected {_show(token)}",
+        f"unexpected `{shown if len(shown) <= 40 else shown[:40] + '...'}`",
         span(token, token, file),
         note=_expected(expected),
         hint=(percentage(tokens[position - 1], text) if position else None) or _hint(tokens, position),
     )
-
-
-def _show(token: Token) -> str:
-    text = str(token).split("\n", 1)[0]
-    return f"`{text if len(text) <= 40 else text[:40] + '...'}`"
 
 
 def _expected(expected: frozenset[str]) -> str | None:
@@ -80,8 +76,7 @@ def _hint(tokens: list[Token], position: int) -> str | None:
     before = tokens[position - 1] if position else None
     if before is not None and before.type == "STRING" and before.line != before.end_line:
         return f'the string that begins in line {before.line} may lack its closing `"`'
-    foreign = _foreign(tokens, position)
-    if foreign is not None:
+    if foreign := _foreign(tokens, position):
         return foreign
     if "LEFT" in token.type or (token.type == "ARROW" and any(t.type == "ARROW" for t in tokens[:position])):
         return "the clause above may lack its final `.`"
@@ -109,12 +104,9 @@ def _hint(tokens: list[Token], position: int) -> str | None:
 
 
 def _foreign(tokens: list[Token], position: int) -> str | None:
-    """Suggest the equivalent of notation from other languages."""
     token = tokens[position]
     before = tokens[position - 1] if position else None
-    after = tokens[position + 1] if position + 1 < len(tokens) else None
-    in_body = any(t.type == "ARROW" for t in tokens[:position])
-    if after is not None and (token.type, after.type) == ("TIMES", "DIVIDED"):
+    if [t.type for t in tokens[position : position + 2]] == ["TIMES", "DIVIDED"]:
         return "a comment begins with `%` and ends with its line"
     if before is None:
         return None
@@ -126,6 +118,7 @@ def _foreign(tokens: list[Token], position: int) -> str | None:
         return "write `>=`"
     if token.type == "NAME" and token == "is" and before.type == "VAR":
         return f"write `{before} = ...`"
+    in_body = any(t.type == "ARROW" for t in tokens[:position])
     if before.type == "NAME" and before != "not" and token.type in _INFIX and in_body:
         return f"variables begin with a capital letter: `{before[0].upper()}{before[1:]}`"
     return None
@@ -150,13 +143,12 @@ def temporal(tokens: list[Token], position: int) -> tuple[Token, Token] | None:
 
 
 def _head_hint(tokens: list[Token], position: int) -> str | None:
-    """Explain a head that begins with a variable."""
     token, first = tokens[position], tokens[0]
     if token.type == "LPAR" or (token.type in ("ARROW", "COMMA", "END") and position == 1):
-        small = (
-            f"predicates begin with a small letter: `{_small(first)}{'(' if token.type == 'LPAR' else ''}`"
-        )
-        return "did you mean `#F`?" if first.lower() == "false" else small
+        if first.lower() == "false":
+            return "did you mean `#F`?"
+        bracket = "(" if token.type == "LPAR" else ""
+        return f"predicates begin with a small letter: `{_small(first)}{bracket}`"
     if token.type in _COMPARISONS or tokens[1].type == "EQUAL":
         return "an equality is written `X = Y :- ...`, with two variables"
     return None
@@ -167,7 +159,6 @@ def _small(name: Token) -> str:
 
 
 def _open(tokens: list[Token]) -> list[int]:
-    """Indices of the brackets that are not closed."""
     found: list[int] = []
     for i, token in enumerate(tokens):
         if token.type in OPENING:

@@ -149,8 +149,6 @@ class Aggregate(_Node):
 
 Expression = Variable | Constant | Collection | Skolem | Unary | Binary | Call | Aggregate | Unsupported
 Term = Variable | Constant
-
-
 PARTS: Mapping[type, tuple[str, ...]] = {
     Collection: ("elements",),
     Skolem: ("arguments",),

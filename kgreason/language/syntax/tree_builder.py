@@ -4,17 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from calendar import month_name, monthrange
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from typing import Any
 
-from lark import Lark, Token
+from lark import Lark, Token, Transformer
 
 from kgreason.base import caches
-from kgreason.base.errors import Span
+from kgreason.base.errors import Diagnostic, Span
 from kgreason.base.resources import resource
-from kgreason.language.syntax.literals import Literals
+from kgreason.language.functions import BUILT_IN
 from kgreason.language.syntax.syntax_tree import (
     Aggregate,
     Annotation,
@@ -22,6 +26,7 @@ from kgreason.language.syntax.syntax_tree import (
     Binary,
     BodyItem,
     Call,
+    Clause,
     Collection,
     Condition,
     Constant,
@@ -33,12 +38,30 @@ from kgreason.language.syntax.syntax_tree import (
     Negation,
     Rule,
     Skolem,
+    Unary,
     Unsupported,
     UnsupportedClause,
     Variable,
 )
-from kgreason.language.syntax.syntax_tree import Clause as ClauseNode
-from kgreason.language.vocabulary import AGGREGATES, FUNCTIONS, meant, suggest
+from kgreason.language.values import Null
+from kgreason.language.vocabulary import AGGREGATES, meant, suggest
+
+GREATEST = 2**63 - 1
+LONGEST = 1_000_000  # characters that parameters may add to a string: expansion can be exponential
+UNKNOWN = Constant(Null(0))
+"""Value of a parameter that has none; of a null, no message tells the type."""
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'", "$": "$", "/": "/"}
+_SPECIAL = re.compile(r'\\([\s\S])|""|\$\{([^}\n]*)\}')
+_DATE = re.compile(r"(\d+)-(\d+)-(\d+)(?:[ T](\d+):(\d+)(?::(\d+)(?:\.(\d+))?)?)?(.*)")
+
+
+def references(token: Token) -> list[str]:
+    """Names of the parameters that a token refers to."""
+    if token.type == "PARAMETER":
+        return [str(token[2:-1])]
+    if token.type != "STRING" or "$" not in token:
+        return []
+    return [m[2] for m in _SPECIAL.finditer(token, 1, len(token) - 1) if m[2] is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +70,182 @@ class _Contributors:
     span: Span
 
 
-class Builder(Literals):
+class Builder(Transformer[Token, list[Clause]]):
     """Builder of the nodes of each clause; `found` collects diagnostics."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin("<text>", "", {})
+
+    def begin(self, file: str, text: str, parameters: Mapping[str, Constant]) -> None:
+        """Start a file; the parameters are values of ``${name}``."""
+        self.file, self.text, self.parameters = file, text, parameters
+        self.found: list[Diagnostic] = []
+        self._reported: set[Diagnostic] = set()
+        self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        self.unread = False  # whether a skipped clause may hold predicates
+        self.next_clause()
+
+    def next_clause(self, documentation: str = "") -> None:
+        """Start a clause."""
+        self.documentation = documentation
+        self._anonymous = 0
+        self._border: dict[Span, Constant] = {}
+
+    def only(self, found: list[Diagnostic]) -> None:
+        """Discard all diagnostics but these."""
+        self.found = list(found)
+        self._reported = set(found)
+
+    def end_clause(self) -> None:
+        """Report errors that can be decided only at the end of a clause."""
+        for span, constant in self._border.items():
+            self._too_large(str(constant.value), span)
+
+    def _span(self, first: Any, last: Any) -> Span:
+        start, end = getattr(first, "span", first), getattr(last, "span", last)
+        return Span(self.file, start.line, start.column, end.end_line, end.end_column)
+
+    def _source(self, span: Span) -> str:
+        start = self._line_starts[span.line - 1] + span.column - 1
+        return self.text[start : self._line_starts[span.end_line - 1] + span.end_column - 1]
+
+    def _report(
+        self, code: str, message: str, span: Span, note: str | None = None, hint: str | None = None
+    ) -> None:
+        finding = Diagnostic(code, message, span, note, hint)
+        if finding not in self._reported:  # a string may have the same error a million times
+            self._reported.add(finding)
+            self.found.append(finding)
+
+    # Numbers and booleans
+
+    def unary(self, children: list[Any]) -> Expression:
+        operator, operand = children
+        span = self._span(operator, operand)
+        if operator == "-" and isinstance(operand, Constant) and type(operand.value) in (int, float):
+            self._border.pop(operand.span, None)
+            return Constant(-operand.value, span=span)  # type: ignore[operator]
+        return Unary(str(operator), operand, span=span)
+
+    def integer(self, children: list[Token]) -> Constant:
+        token = children[0]
+        span = self._span(token, token)
+        value = int(token) if len(token) < 40 else GREATEST + 2
+        if value > GREATEST + 1:
+            self._too_large(str(token), span)
+            value = 0
+        constant = Constant(value, span=span)
+        if value > GREATEST:
+            self._border[span] = constant  # valid only after a minus
+        return constant
+
+    def _too_large(self, shown: str, span: Span) -> None:
+        self._report(
+            "E005",
+            f"the integer {shown if len(shown) <= 40 else shown[:20] + '...'} is too large",
+            span,
+            note=f"integers have 64 bits: {-GREATEST - 1} to {GREATEST}",
+            hint="write it as a double (with a decimal point) or as a string",
+        )
+
+    def double(self, children: list[Token]) -> Constant:
+        token = children[0]
+        span = self._span(token, token)
+        value = float(token.rstrip("fF"))
+        if math.isinf(value):
+            self._report("E005", f"the double {token[:40]} is too large", span, "doubles end near 1.8e308")
+            value = 0.0
+        return Constant(value, span=span)
+
+    def boolean(self, children: list[Token]) -> Constant:
+        return Constant(children[0] == "#T", span=self._span(children[0], children[0]))
+
+    # Dates
+
+    def date(self, children: list[Token]) -> Constant:
+        token = children[0]
+        span = self._span(token, token)
+        match = _DATE.match(token)
+        assert match is not None, token
+        *parts, fraction, zone = match.groups("")
+        numbers = [int(part or 0) for part in parts]
+        if zone or len(fraction) > 6:
+            self._report(
+                "E014",
+                f"the date {token} has {'a time zone' if zone else 'more than six digits of a second'}",
+                span,
+                note="a date is a day, or a day and a time without a zone, exact to microseconds",
+                hint=f"write {token.removesuffix(zone) if zone else token[: 6 - len(fraction)]}",
+            )
+            return Constant(datetime.min, span=span)
+        try:
+            value = datetime(*numbers, int(fraction.ljust(6, "0")))  # type: ignore[call-arg, arg-type]
+        except ValueError:
+            self._report("E014", f"there is no date {token}", span, note=_impossible(*numbers[:3]))
+            value = datetime.min
+        return Constant(value, span=span)
+
+    # Parameters and strings
+
+    def parameter(self, children: list[Token]) -> Constant:
+        token = children[0]
+        span = self._span(token, token)
+        return Constant(self._parameter(token[2:-1], span).value, span=span)
+
+    def _parameter(self, name: str, span: Span) -> Constant:
+        if name in self.parameters:
+            return self.parameters[name]
+        self._report(
+            "E306",
+            f"there is no parameter {name!r}",
+            span,
+            note='`${name}` stands for the value that @param("name", value) gives',
+            hint=meant(name, self.parameters, "${{{}}}") or f'add @param("{name}", ...)',
+        )
+        return UNKNOWN
+
+    def string(self, children: list[Token]) -> Constant:
+        token = children[0]
+        span = self._span(token, token)
+        content = str(token[1:-1])
+        if "\\" in content or '"' in content or "$" in content:
+            self._room = LONGEST
+            content = _SPECIAL.sub(lambda m: self._special(m, span), content)
+        return Constant(content, span=span)
+
+    def _special(self, match: re.Match[str], span: Span) -> str:
+        escaped, parameter = match.groups()
+        if parameter is not None:
+            return self._within_string(self._parameter(parameter, span), span)
+        if escaped is None:
+            return '"'
+        if escaped not in _ESCAPES:
+            self._report(
+                "E011",
+                f"unknown escape `\\{escaped}` in a string",
+                span,
+                note='the escapes are \\n \\t \\r \\" \\\\ and \\$',
+                hint="write `\\\\` for a backslash",
+            )
+        return _ESCAPES.get(escaped, escaped)
+
+    def _within_string(self, constant: Constant, span: Span) -> str:
+        if constant == UNKNOWN:
+            return ""
+        text = constant.value if isinstance(constant.value, str) else str(constant)
+        if self._room < 0:
+            return ""
+        self._room -= len(text)
+        if self._room >= 0:
+            return text
+        self._report(
+            "E019",
+            f"parameters make this string longer than {LONGEST:,} characters",
+            span,
+            note="the value of a parameter may hold other parameters, which multiplies its length",
+        )
+        return ""
 
     def _unsupported(self, feature: str, first: Any, last: Any) -> Unsupported:
         span = self._span(first, last)
@@ -57,10 +254,10 @@ class Builder(Literals):
 
     # Clauses
 
-    def annotations(self, children: list[Any]) -> list[ClauseNode]:
+    def annotations(self, children: list[Any]) -> list[Clause]:
         return children[:-1]
 
-    def fact(self, children: list[Any]) -> list[ClauseNode]:
+    def fact(self, children: list[Any]) -> list[Clause]:
         *before, head, end = children
         refused = self._refused(head, end)
         if refused is not None:
@@ -75,7 +272,7 @@ class Builder(Literals):
         self._report("E017", message, special.span, note)
         return before
 
-    def rule(self, children: list[Any]) -> list[ClauseNode]:
+    def rule(self, children: list[Any]) -> list[Clause]:
         *before, head, _, body, end = children
         refused = self._refused(head, end)
         if refused is not None:
@@ -88,7 +285,7 @@ class Builder(Literals):
         if len(head) > 1:
             self._report(
                 "E016",
-                f"`{self._source(special.span)}` must stand alone in its head",
+                f"`{self._source(special.span)}` must be the only item of its head",
                 special.span,
                 note="a head is one or more atoms, or one equality `X = Y`, or `#F`",
                 hint="write a second clause with the same body",
@@ -99,7 +296,7 @@ class Builder(Literals):
                 return [*before, Equality(left, right, items, documentation, span=span)]
         return [*before, Constraint(items, documentation, span=span)]
 
-    def _refused(self, head: list[Any], end: Token) -> list[ClauseNode] | None:
+    def _refused(self, head: list[Any], end: Token) -> list[Clause] | None:
         """Check for invalid heads; `None` if there are none."""
         for item in head:
             if isinstance(item, Unsupported):
@@ -127,7 +324,7 @@ class Builder(Literals):
                 if name != "@qbind":
                     self._report(
                         "E013",
-                        f"`{argument.value}` cannot stand in an annotation",
+                        f"`{argument.value}` cannot be an argument of an annotation",
                         span,
                         note="arguments of annotations are strings, numbers, booleans, dates and bare words",
                     )
@@ -205,7 +402,7 @@ class Builder(Literals):
     def _misplaced(self, call: Call, argument: _Contributors) -> None:
         self._report(
             "E012",
-            f"contributors `{self._source(argument.span)}` stand outside of an aggregate",
+            f"contributors `{self._source(argument.span)}` outside of an aggregate",
             argument.span,
             note=f"`<...>` is the last argument of an aggregate such as msum; {call.function!r} is none",
             hint=meant(call.function, AGGREGATES),
@@ -221,7 +418,7 @@ class Builder(Literals):
             return self._older_form(call)
         if len(plain) == len(call.arguments) <= 1:
             return Aggregate(call.function, plain[0] if plain else None, None, span=call.span)
-        if len(plain) == len(call.arguments) == 3 or (len(plain) == 2 and call.function not in FUNCTIONS):
+        if len(plain) == len(call.arguments) == 3 or (len(plain) == 2 and call.function not in BUILT_IN):
             return self._older_form(call)
         return None
 
@@ -232,14 +429,14 @@ class Builder(Literals):
         if len(lists) < 2 and _counts(call):
             argument, lists = None, call.arguments
         names: list[tuple[Variable, ...]] = []
-        for given in lists:
-            if not isinstance(given, Collection) or given.kind != "list":
+        for listed in lists:
+            if not isinstance(listed, Collection) or listed.kind != "list":
                 return None
-            names.append(tuple(e for e in given.elements if isinstance(e, Variable)))
-            if len(names[-1]) < len(given.elements):
+            names.append(tuple(e for e in listed.elements if isinstance(e, Variable)))
+            if len(names[-1]) < len(listed.elements):
                 return None
-        told = names[1] if len(names) == 2 else None
-        return Aggregate(call.function, argument, told, groups=names[0], span=call.span)
+        contributors = names[1] if len(names) == 2 else None
+        return Aggregate(call.function, argument, contributors, groups=names[0], span=call.span)
 
     def contributors(self, children: list[Token]) -> _Contributors:
         less, *names, greater = children
@@ -247,8 +444,8 @@ class Builder(Literals):
 
     def binary(self, children: list[Any]) -> Binary:
         left, operator, right = children
-        shown = {"NOT_IN": "!in"}.get(operator.type, str(operator))
-        return Binary("!=" if shown == "<>" else shown, left, right, span=self._span(left, right))
+        name = "!in" if operator.type == "NOT_IN" else "!=" if operator == "<>" else str(operator)
+        return Binary(name, left, right, span=self._span(left, right))
 
     def equals(self, children: list[Any]) -> Binary:
         left, right = children
@@ -276,7 +473,6 @@ class Builder(Literals):
 
 
 def _counts(call: Call) -> bool:
-    """Whether a count begins with a list, of its group or of its contributors."""
     return call.function in ("mcount", "count") and isinstance(call.arguments[0], Collection)
 
 
@@ -309,3 +505,15 @@ def compiled(builder: Builder) -> Lark:
         transformer=builder,
         cache=str(kept) if kept else False,
     )
+
+
+def _impossible(year: int, month: int, day: int) -> str:
+    """Report which part of a date is out of range."""
+    if year < 1:
+        return "years run from 0001 to 9999"
+    if not 1 <= month <= 12:
+        return "a date is written year-month-day, and months run from 01 to 12"
+    last = monthrange(year, month)[1]
+    if not 1 <= day <= last:
+        return f"the days of {month_name[month]} {year} run from 01 to {last}"
+    return "hours run from 00 to 23, minutes and seconds from 00 to 59"

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from kgreason.base.argument_checks import check_probabilities
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
+from kgreason.base.setting_fields import check_probabilities
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.attacks.entity_pairs import Beliefs, Doubles, all_pairs, pairs_between
 from kgreason.links.model import LinkGraph, Sensitive

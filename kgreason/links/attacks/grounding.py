@@ -13,7 +13,7 @@ from kgreason.base.jit import Doubles
 from kgreason.engine.relations.fact_tables import Facts, Table, doubles
 from kgreason.engine.relations.kinds import Kind
 from kgreason.language.check.checked_program import CheckedAtom, CheckedProgram, CheckedRule, Stratum
-from kgreason.language.check.restriction import restricted
+from kgreason.language.check.program_checker import restricted
 from kgreason.language.syntax.syntax_tree import Constant, Term, Variable
 from kgreason.links.attacks.noisy_or import Causes
 from kgreason.links.model import Observations, observations

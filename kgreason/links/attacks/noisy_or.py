@@ -17,8 +17,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.argument_checks import check_probabilities
 from kgreason.base.errors import AnonymizationError
+from kgreason.base.setting_fields import check_probabilities
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.attacks.entity_pairs import (
     Beliefs,

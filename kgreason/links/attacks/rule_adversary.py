@@ -16,9 +16,9 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from kgreason.base.argument_checks import check_numbers, check_probabilities
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
+from kgreason.base.setting_fields import check_numbers, check_probabilities
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.vocabulary import suggest
 from kgreason.links.attacks.entity_pairs import Beliefs, Doubles, check_unheld, pairs_between, place

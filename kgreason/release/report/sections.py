@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgreason.base.version import VERSION
+from kgreason.base.resources import VERSION
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.release.report.charts import Series, series_charts
 from kgreason.release.report.report_data import Finding, Report, Section, State, Table

@@ -1,3 +1,0 @@
-"""Version of kgreason."""
-
-VERSION = "0.1.0"
