@@ -31,7 +31,7 @@ from kgreason.people.anonymizers.losses import AnonymizationDistance, AttributeD
 from kgreason.people.anonymizers.user_distances import Clusters, Levels
 from kgreason.people.anonymizers.valid_clusters import invalid_removal, merge_split, vac
 from kgreason.people.model import PeopleGraph
-from kgreason.people.utility.attribute_utility import Utility, measure
+from kgreason.people.utility import Utility, measure
 
 RELATIONS = {"freebase": ["9", "10", "11"], "yago": ["11", "14", "15", "23"]}
 SETTINGS = ("te_2-5-1", "te_5-50-5", "zipf_2-5-1-2", "zipf_5-50-5-2")

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from kgreason.people.file_schema import Schema
     from kgreason.people.model import PeopleGraph
     from kgreason.people.result import PeopleAnonymization
-    from kgreason.people.utility.attribute_utility import Utility
+    from kgreason.people.utility import Utility
     from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.reasoning.api import Rules
     from kgreason.release.report.report_data import Report

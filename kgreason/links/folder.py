@@ -28,9 +28,21 @@ from kgreason.links.report import public_report
 from kgreason.links.settings import CLUSTERED, DONE, Strategy
 from kgreason.links.verification.checker import clusters, shows_clusters
 from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
+from kgreason.people.release_tables import (
+    Columns,
+    check_names,
+    coded,
+    in_order,
+    indices_of,
+    labels_of,
+    listed,
+    ranks,
+    read_rows,
+    repeats,
+    value_rows,
+    write_folder,
+)
 from kgreason.people.statements import texts
-from kgreason.people.table_rows import coded, labels_of, later, places, read_rows
-from kgreason.people.writing import Columns, check_names, in_order, listed, ranks, value_rows, write_folder
 from kgreason.release.folder_contents import README, UNVERIFIED, Contents, files, not_drawn, said
 from kgreason.release.plain_tables import cell, found_format, indented, width
 from kgreason.release.read_back import UNCHANGED, check_files
@@ -174,7 +186,7 @@ def _refuse_again(raw: Raw, *columns: Vertices) -> None:
     for column in columns:  # renumbered for each column: products of many sizes would overflow
         width = int(column.max(initial=0)) + 1
         numbers = np.unique(numbers * width + column, return_inverse=True)[1]
-    if len(again := later(numbers)):
+    if len(again := repeats(numbers)):
         raise raw.error(int(again[0]), "a row that stands again", hint=UNCHANGED)
 
 
@@ -184,7 +196,7 @@ def _nodes(raw: Raw) -> str:
 
 
 def _attributes(raw: Raw, labels: object, described: _Description) -> dict[str, Attribute]:
-    node = places(raw, 0, labels, "node", _nodes(raw))
+    node = indices_of(raw, 0, labels, "node", _nodes(raw))
     names = (*described.numeric, *described.categorical)
     name = _known(raw, 1, names)
     value, said = coded(raw.columns[2])
@@ -201,7 +213,7 @@ def _attributes(raw: Raw, labels: object, described: _Description) -> dict[str, 
 
 
 def _observed(raw: Raw, labels: object, names: Texts, described: _Description) -> dict[str, Observations]:
-    source, target = (places(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
+    source, target = (indices_of(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
     relations = described.relations
     kind, count = _known(raw, 1, relations), _whole(raw, 3)
     _check_direction(raw, source, target, names, np.isin(relations, described.mutual)[kind])

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 from kgreason.base.errors import DataError, KgreasonError
 from kgreason.base.progress import Progress
 from kgreason.people.anonymizers.history import fingerprint, read_history, write_history
-from kgreason.people.claim import Claim
 from kgreason.people.folder import contents_of, read_named, read_published
+from kgreason.people.release_tables import write_people
 from kgreason.people.report import private_report
-from kgreason.people.result import PeopleAnonymization
-from kgreason.people.utility.attribute_utility import Utility, measure
+from kgreason.people.result import Claim, PeopleAnonymization
+from kgreason.people.utility import Utility, measure
 from kgreason.people.verification import conditions
 from kgreason.people.verification.checker import Demands, verify_people
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
-from kgreason.people.writing import write_people
 from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
 from kgreason.release.verdicts import Item

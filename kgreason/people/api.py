@@ -17,12 +17,12 @@ from kgreason.people.settings import Levels, PeopleModel, Settings
 from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:
-    from kgreason.people.attacks.known_users import UserAttacks
+    from kgreason.people.attacks import UserAttacks
     from kgreason.people.file_schema import Schema
     from kgreason.people.folder import Mapped
     from kgreason.people.model import Counts, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
-    from kgreason.people.utility.attribute_utility import Utility
+    from kgreason.people.utility import Utility
     from kgreason.people.verification.verdict import PeopleVerdict, Published
     from kgreason.release.publication import Folders
 
@@ -273,7 +273,7 @@ def score(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Util
     PCKGA, section 6.3; THESIS, Definitions 10 to 16; Liu and Terzi, 2008, section 6, for undirected graphs.
     """
     from kgreason.people.folder import source_of
-    from kgreason.people.utility.attribute_utility import measure
+    from kgreason.people.utility import measure
 
     numbers = source_of(released, original, mapping).mapping
     return measure(original, released, np.maximum(numbers, -1), rng=np.random.default_rng(0))
@@ -315,7 +315,7 @@ def attack(
     >>> found.holds, found.seen[0].before.unique
     (True, 2)
     """
-    from kgreason.people.attacks.known_users import attack_users
+    from kgreason.people.attacks import attack_users
     from kgreason.people.folder import source_of
 
     check_numbers(k=(k, 1))

@@ -19,16 +19,26 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.refinement import paired
-from kgreason.people.claim import LINKS, OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.people.file_schema import Schema, read_schema
 from kgreason.people.model import Attribute, PeopleGraph, distinct_links
 from kgreason.people.reading import read as read_people
+from kgreason.people.release_tables import (
+    HEADERS,
+    SCHEMA,
+    TABLES,
+    USERS,
+    coded,
+    indices_of,
+    labels_of,
+    read_rows,
+    repeats,
+    write_people,
+)
 from kgreason.people.report import public_report
+from kgreason.people.result import LINKS, OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.people.settings import PeopleModel
-from kgreason.people.table_rows import coded, labels_of, later, places, read_rows
 from kgreason.people.verification.information import distinct
 from kgreason.people.verification.verdict import Published, Rows, Source
-from kgreason.people.writing import HEADERS, SCHEMA, TABLES, USERS, write_people
 from kgreason.release.folder_contents import Contents, files, is_of_kgreason, not_drawn, said
 from kgreason.release.mapping import REMOVED, UNLISTED, Names, names_of, numbers_of, read_mapping
 from kgreason.release.plain_tables import cell, found_format, indented, row_of, width
@@ -134,13 +144,13 @@ def _read(folder: Path) -> Published:
     users, values, links = (read_rows(folder / tables[name], HEADERS[name]) for name in TABLES)
     labels = labels_of(users, "user")
     owner, (name, attributes), (value, said) = (
-        places(values, 0, labels, "user", tables[USERS]),
+        indices_of(values, 0, labels, "user", tables[USERS]),
         *(coded(column) for column in values.columns[1:]),
     )
     source, (kind, relations), target = (
-        places(links, 0, labels, "user", tables[USERS]),
+        indices_of(links, 0, labels, "user", tables[USERS]),
         coded(links.columns[1]),
-        places(links, 2, labels, "user", tables[USERS]),
+        indices_of(links, 2, labels, "user", tables[USERS]),
     )
     own = [f"{row_of(links, int(row))}: from a user to himself" for row in np.flatnonzero(source == target)]
     again = [*_again(values, owner, name, value), *_again(links, source, kind, target)]
@@ -174,7 +184,7 @@ def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric:
 
 def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
     """Repeated rows, in words."""
-    for row in later(reduce(paired, columns)):
+    for row in repeats(reduce(paired, columns)):
         yield f"{row_of(raw, int(row))}: a row that stands again"
 
 

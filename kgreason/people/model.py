@@ -44,7 +44,7 @@ class Attribute:
 
     @cached_property
     def numbers(self) -> npt.NDArray[np.float64]:
-        """The domain of a numeric attribute as float64, shape (d,)."""
+        """The domain of a numeric attribute as float64."""
         return self.domain.astype(np.float64)
 
     def listed(self, n: int) -> list[list[object]]:
@@ -219,13 +219,7 @@ class PeopleGraph(Displayed):
 
 
 def attribute(kind: Kind, user: Vertices, texts: Texts) -> Attribute:
-    """Build an attribute from entries in any order, with repetitions; the domain is ascending.
-
-    Parameters
-    ----------
-    user, texts
-        Users and their values; int64 and str objects, shape (m,).
-    """
+    """Build an attribute from users and their values, in any order and with repetitions; the domain is ascending."""
     distinct, value = np.unique(texts.astype(str), return_inverse=True)
     pairs = np.unique(np.stack([user, value.astype(np.int64)]), axis=1)
     return Attribute(kind, distinct.astype(object), pairs[0].copy(), pairs[1].copy())
@@ -238,13 +232,6 @@ def distinct_links(n: int, source: Vertices, target: Vertices, *, mutual: bool =
 
 
 def completed(n: int, links: Links) -> Links:
-    """The symmetric closure of links, as a mutual relation.
-
-    Examples
-    --------
-    >>> both = completed(3, Links(np.array([0, 1, 1]), np.array([1, 0, 2])))
-    >>> both.source.tolist(), both.target.tolist(), both.mutual
-    ([0, 1, 1, 2], [1, 0, 2, 1], True)
-    """
+    """The symmetric closure of links, as a mutual relation."""
     ends = np.concatenate([links.source, links.target]), np.concatenate([links.target, links.source])
     return distinct_links(n, *ends, mutual=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.people.attacks.known_users import EMPTY, STANDS, candidates_of_users, links_of
-from kgreason.people.claim import OF_DEGREES, PROMISES, UNPROTECTED, Claim
+from kgreason.people.attacks import EMPTY, STANDS, candidates_of_users, links_of
 from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.people.result import OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.people.verification.verdict import PeopleVerdict
 from kgreason.release.report.candidate_tables import risk_items
 from kgreason.release.report.charts import Series, series_charts, values_chart
@@ -40,7 +40,7 @@ from kgreason.release.report.words import (
 if TYPE_CHECKING:
     from kgreason.people.result import PeopleAnonymization
     from kgreason.people.settings import PeopleModel
-    from kgreason.people.utility.attribute_utility import Utility
+    from kgreason.people.utility import Utility
 
 METHODS = {
     "cdga": "CDGA",

@@ -691,7 +691,7 @@ def test_completion_is_installed_for_the_shell_that_asks(shell: dict[str, str], 
 # Errors without a hint, by module, and why each needs none. The message of a bad parameter says what it can be
 # ("alpha must be above 1"); others pass on what was found elsewhere, together with what is said there.
 SAYS_WHAT_CAN_BE = {
-    "people.anonymizers.k_degree.degree_sequence": 1,
+    "people.anonymizers.degree_sequence": 1,
     "links.anonymizers.clusters": 1,
     "people.anonymizers.cdga_merging": 1,
     "people.anonymizers.methods": 1,

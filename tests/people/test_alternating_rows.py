@@ -9,9 +9,9 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.people.anonymizers.k_degree import alternating_rows
-from kgreason.people.anonymizers.k_degree.alternating_rows import ADDED, FREE, KEPT, LOST
-from kgreason.people.anonymizers.k_degree.undirected_realization import Workpiece
+from kgreason.people.anonymizers import alternating_rows
+from kgreason.people.anonymizers.alternating_rows import ADDED, FREE, KEPT, LOST
+from kgreason.people.anonymizers.undirected_realization import Workpiece
 from tests.degree_graphs import Edges, Pair, degrees_of, edges_of, rng, two_graphs
 from tests.examples import inputs
 

@@ -11,7 +11,7 @@ from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.people.anonymizers import clusterers
 from kgreason.people.anonymizers.cdga_merging import merge
 from kgreason.people.anonymizers.losses import AnonymizationDistance
-from kgreason.people.anonymizers.user_distances import MatrixDistance, neighbours
+from kgreason.people.anonymizers.user_distances import neighbours
 from kgreason.people.anonymizers.valid_clusters import (
     adopted,
     invalid_removal,
@@ -23,6 +23,7 @@ from kgreason.people.anonymizers.valid_clusters import (
     vac,
 )
 from tests.examples import inputs
+from tests.people.distances import MatrixDistance
 
 RNG = np.random.default_rng
 
@@ -260,12 +261,14 @@ def test_clusterings_of_libraries():
     assert groups(clusterers.hdb_star(line(), np.full(9, 3))) == THREE
     # KMeans of one random start may end elsewhere; three centres in three groups are its best
     assert len(groups(clusterers.k_means(points, 3, RNG(1)))) == 3
-    named = {"n_clusters": 3, "linkage": "complete"}
-    for data in (points, line()):
-        assert groups(clusterers.scikit("AgglomerativeClustering", data, named)) == THREE
-    assert (
-        groups(clusterers.scikit("sklearn.cluster.DBSCAN", line(), {"eps": 3.0, "min_samples": 2})) == THREE
-    )
+    named = {
+        "n_clusters": 3,
+        "linkage": "complete",
+        "min_cluster_size": 3,
+    }  # the last of them it does not have
+    assert groups(clusterers.scikit("AgglomerativeClustering", points, named, RNG(1))) == THREE
+    dense = {"eps": 3.0, "min_samples": 2}
+    assert groups(clusterers.scikit("sklearn.cluster.DBSCAN", points, dense, RNG(1))) == THREE
 
 
 def test_hdb_star_keeps_levels_apart():
@@ -276,13 +279,9 @@ def test_hdb_star_keeps_levels_apart():
 
 def test_clusterings_that_are_not_possible():
     with pytest.raises(AnonymizationError, match="there is no clustering Nonsense"):
-        clusterers.scikit("Nonsense", AT[:, None])
+        clusterers.scikit("Nonsense", AT[:, None], {}, RNG(1))
     with pytest.raises(AnonymizationError, match=r"there is no clustering os\.path"):
-        clusterers.scikit("os.path", AT[:, None])
-    with pytest.raises(AnonymizationError, match="KMeans has no parameter clusters"):
-        clusterers.scikit("KMeans", AT[:, None], {"clusters": 3})
-    with pytest.raises(AnonymizationError, match="KMeans takes points, not distances"):
-        clusterers.scikit("KMeans", line())
+        clusterers.scikit("os.path", AT[:, None], {}, RNG(1))
     with pytest.raises(AnonymizationError, match="10 clusters of 9 users"):
         clusterers.k_medoids(line(), 10, RNG(1))
 

@@ -23,10 +23,11 @@ from kgreason.people import verify as verify_people
 from kgreason.people.anonymizers.ctkga import NextRelease, next_release, shown
 from kgreason.people.anonymizers.history import History, classes, fingerprint, read_history, write_history
 from kgreason.people.anonymizers.losses import AttributeDegreeLoss
-from kgreason.people.anonymizers.user_distances import Clusters, Distance, MatrixDistance
+from kgreason.people.anonymizers.user_distances import Clusters, Distance
 from kgreason.people.model import Links, PeopleGraph, attribute, distinct_links
 from kgreason.people.settings import LeftOut
 from tests.examples import inputs
+from tests.people.distances import MatrixDistance
 
 Information = tuple[frozenset[tuple[str, str]], tuple[tuple[str, int, int], ...]]
 

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from kgreason.people.anonymizers import degree_clusters as annealing
 from kgreason.people.anonymizers import degree_clusters as degree_kernels
-from kgreason.people.anonymizers.attribute_values import united
 from kgreason.people.anonymizers.degree_clusters import degree_clusters
 from kgreason.people.anonymizers.degree_targets import KEEP, Targets, balance, excess
 from kgreason.people.anonymizers.directed_realization import Unrealizable, realize
-from kgreason.people.anonymizers.generalization import Generalized, generalize
+from kgreason.people.anonymizers.generalization import Generalized, generalize, united
 from kgreason.people.model import Attribute, Links, PeopleGraph, distinct_links
 from tests.examples import inputs
 

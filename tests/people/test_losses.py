@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.people.anonymizers import indicator as bilinear
-from kgreason.people.anonymizers.attribute_values import all_values
 from kgreason.people.anonymizers.clusterers import points
 from kgreason.people.anonymizers.indicator import Truth, learn
-from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss
-from kgreason.people.anonymizers.user_distances import Distance, MatrixDistance
+from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss, all_values
+from kgreason.people.anonymizers.user_distances import Distance
 from kgreason.people.model import PeopleGraph
-from kgreason.people.utility.attribute_utility import measure
+from kgreason.people.utility import measure
 from tests.examples import inputs
+from tests.people.distances import MatrixDistance
 
 NAMES, KINDS, RELATIONS = ("job", "town", "age"), {"age"}, ("follows", "likes")
 

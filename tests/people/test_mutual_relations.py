@@ -24,9 +24,9 @@ from kgreason.people.anonymizers.generalization import Generalized, generalize, 
 from kgreason.people.file_schema import read_schema, schema_of_options
 from kgreason.people.folder import read_published
 from kgreason.people.model import Links, completed, distinct_links
+from kgreason.people.release_tables import write_people
 from kgreason.people.verification.checker import verify_people
 from kgreason.people.verification.verdict import Published, Source
-from kgreason.people.writing import write_people
 
 EXAMPLE = Path(kgreason.__file__).resolve().parents[1] / "examples" / "people"
 seeds = st.integers(0, 2**32).map(np.random.default_rng)

@@ -29,7 +29,7 @@ from kgreason.isomorphism.verification.verdict import Delta, Verdict
 from kgreason.links import report as links_report
 from kgreason.links.school import school
 from kgreason.people import report as people_report
-from kgreason.people.claim import Claim
+from kgreason.people.result import Claim
 from kgreason.release.publication import Folders
 from kgreason.release.report.candidate_tables import as_shown, by_classes
 from kgreason.release.report.charts import counts_chart, values_chart

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import numpy.typing as npt
@@ -19,17 +19,9 @@ from kgreason.people.model import Counts
 
 @kernel
 def _nearest_clusters(
-    wanted: Ints,
-    first: int,
-    stop: int,
-    alive: Ints,
-    size: Ints,
-    most: int,
-    low: DoubleRows,
-    high: DoubleRows,
-    near: Ints,
-    far: Doubles,
-) -> None:
+    wanted: Ints, first: int, stop: int, alive: Ints, size: Ints, most: int, low: DoubleRows, high: DoubleRows,
+    near: Ints, far: Doubles,
+) -> None:  # fmt: skip
     """Find the nearest cluster of each of wanted[first:stop] by complete linkage, up to `most` users together."""
     # The distance of two users is the largest difference of their coordinates, so that of two clusters is the
     # largest difference between a maximum of one and a minimum of the other (`low`, `high`: shape
@@ -87,16 +79,6 @@ def merge(
     alpha
         Weight of out-degrees; that of in-degrees is 1 - alpha.
 
-    Returns
-    -------
-    Clusters
-        Cluster of each user; -1 for users of clusters below k.
-
-    Raises
-    ------
-    AnonymizationError
-        If a parameter is out of its range, or if there are more than 4 relations.
-
     References
     ----------
     THESIS, section 3.3, Definition 5, equation 3.1 and Algorithm 1.
@@ -141,27 +123,19 @@ class _Merging:
         wanted = clusters[~self._known[clusters]]
         shares = cores() if len(wanted) * len(self._alive) > _PAIRS else 1
         ends = np.linspace(0, len(wanted), shares + 1).astype(np.int64).tolist()
-        each(lambda i: self._look(wanted, ends[i], ends[i + 1]), range(shares))
+
+        def search(ends: tuple[int, int]) -> None:
+            _nearest_clusters(
+                wanted, *ends, self._alive, self._size, self._most, self._low, self._high, self._near, self._far
+            )  # fmt: skip
+
+        each(search, pairwise(ends))
         self._known[wanted] = True
         best = int(clusters[self._far[clusters].argmin()])
         if not self._far[best] <= tau or self._near[best] < 0:
             return False
         self._merge(*sorted((best, int(self._near[best]))))
         return True
-
-    def _look(self, wanted: Vertices, first: int, stop: int) -> None:
-        _nearest_clusters(
-            wanted,
-            first,
-            stop,
-            self._alive,
-            self._size,
-            self._most,
-            self._low,
-            self._high,
-            self._near,
-            self._far,
-        )
 
     def _merge(self, one: int, other: int) -> None:
         self._users[one] += self._users[other]

@@ -36,13 +36,6 @@ MATRIX_USERS = 20_000
 def k_medoids(distance: Distance, count: int, rng: np.random.Generator) -> Clusters:
     """Cluster users around medoids by FasterPAM.
 
-    Raises
-    ------
-    AnonymizationError
-        If `count` is not between 1 and the number of users.
-    TooLargeError
-        If there are more users than `MATRIX_USERS`.
-
     References
     ----------
     E. Schubert and P. Rousseeuw, Fast and eager k-medoids clustering, Information Systems 101 (2021).
@@ -56,13 +49,7 @@ def k_medoids(distance: Distance, count: int, rng: np.random.Generator) -> Clust
 
 
 def hdbscan(distance: Distance, size: int) -> Clusters:
-    """Cluster users by density, in clusters of at least `size` users; outliers get -1.
-
-    Raises
-    ------
-    TooLargeError
-        If there are more users than `MATRIX_USERS`.
-    """
+    """Cluster users by density, in clusters of at least `size` users; outliers get -1."""
     from sklearn.cluster import HDBSCAN
 
     if distance.n < max(size, 2):
@@ -83,93 +70,39 @@ def hdb_star(distance: Distance, levels: Levels) -> Clusters:
 
 
 def k_means(points: Points, count: int, rng: np.random.Generator) -> Clusters:
-    """Cluster points, float64 of shape (n, d), by k-means.
-
-    Raises
-    ------
-    AnonymizationError
-        If `count` is not between 1 and the number of users.
-    """
+    """Cluster points, shape (n, d), by k-means."""
     _check_count(count, len(points))
     return scikit("KMeans", points, {"n_clusters": count, "n_init": 1}, rng)
 
 
-def scikit(
-    estimator: str | Any,
-    data: Points | Distance,
-    parameters: Mapping[str, Any] | None = None,
-    rng: np.random.Generator | None = None,
-) -> Clusters:
-    """Cluster users by an estimator of scikit-learn, or one with its interface.
+def scikit(name: str, points: Points, parameters: Mapping[str, Any], rng: np.random.Generator) -> Clusters:
+    """Cluster points, shape (n, d), by a class of ``sklearn.cluster``, or another one by its full name.
 
-    Parameters
-    ----------
-    estimator
-        A name, like ``"Birch"`` (of ``sklearn.cluster``) or ``"sklearn.mixture.GaussianMixture"``, or an estimator.
-    data
-        Points, float64 of shape (n, d), or a distance for estimators with ``metric="precomputed"``, which is set.
-    parameters
-        Parameters of the estimator.
-    rng
-        Seeds estimators with a ``random_state``.
+    Parameters that it does not have are left out.
 
     Raises
     ------
     AnonymizationError
-        If the estimator or a parameter does not exist, or the estimator fails on the data.
-    TooLargeError
-        For a distance, if there are more users than `MATRIX_USERS`.
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [1], [8], [9]])
-    >>> scikit("AgglomerativeClustering", points, {"n_clusters": 2, "linkage": "average"}).tolist()
-    [0, 0, 1, 1]
+        If there is no such class, or it fails on the data.
     """
-    model = _model(estimator, parameters or {}) if isinstance(estimator, str) else estimator
-    name = type(model).__name__
-    known = model.get_params()
-    if rng is not None and "random_state" in known:
-        model.set_params(random_state=int(rng.integers(2**31)))
-    if isinstance(data, np.ndarray):
-        values: Any = data
-    elif "metric" in known:
-        model.set_params(metric="precomputed")
-        values = matrix(data, name).astype(np.float64)
-    else:
-        raise AnonymizationError(
-            f"{name} takes points, not distances", hint="give it the points of the users"
-        )
+    model = _model(name)
+    seeded = {**parameters, "random_state": None}
+    chosen = {key: value for key, value in seeded.items() if key in model.get_params()}
+    if "random_state" in chosen:
+        chosen["random_state"] = int(rng.integers(2**31))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # for instance fewer distinct points than clusters
-            return _clusters(model.fit_predict(values))
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-    ) as error:  # errors of scikit-learn for unsuitable parameters
+            return _clusters(model.set_params(**chosen).fit_predict(points))
+    except (ValueError, TypeError, AttributeError) as error:  # of scikit-learn for unsuitable parameters
         raise AnonymizationError(
-            f"{name} cannot cluster these users: {error}",
+            f"{type(model).__name__} cannot cluster these users: {error}",
             hint="choose another --clustering, for instance vac",
         ) from error
 
 
-def sized(name: str, count: int, size: int) -> dict[str, int]:
-    """Parameters of an estimator for the number of clusters and their least size, as far as it has them.
-
-    Examples
-    --------
-    >>> sized("AgglomerativeClustering", 20, 3), sized("HDBSCAN", 20, 3), sized("DBSCAN", 20, 3)
-    ({'n_clusters': 20}, {'min_cluster_size': 3}, {})
-    """
-    known = _model(name, {}).get_params()
-    asked = {"n_clusters": count, "n_components": count, "min_cluster_size": size}
-    return {key: value for key, value in asked.items() if key in known}
-
-
 def matrix(distance: Distance, name: str) -> Distances:
-    """Distances of all pairs, float32, shape (n, n), with exact symmetry and zeros on the diagonal."""
+    """Distances of all pairs, float32, shape (n, n), exactly symmetric; `TooLargeError` above `MATRIX_USERS`."""
     if distance.n > MATRIX_USERS:
         raise TooLargeError(
             f"{name} needs the distances of all pairs of {distance.n:,} users; {MATRIX_USERS:,} are possible",
@@ -181,7 +114,7 @@ def matrix(distance: Distance, name: str) -> Distances:
     return full
 
 
-def _model(name: str, parameters: Mapping[str, Any]) -> Any:
+def _model(name: str) -> Any:
     module, _, short = name.rpartition(".")
     module = module or "sklearn.cluster"
     found = None
@@ -195,10 +128,7 @@ def _model(name: str, parameters: Mapping[str, Any]) -> Any:
             f"there is no clustering {name}",
             hint=f"choose {', '.join(CLUSTERINGS)}, or a class of sklearn.cluster, such as AgglomerativeClustering",
         )
-    known = inspect.signature(found).parameters
-    if unknown := [p for p in parameters if p not in known]:
-        raise AnonymizationError(f"{short} has no parameter {unknown[0]}", hint=f"it has {', '.join(known)}")
-    return found(**parameters)
+    return found()
 
 
 def _check_count(count: int, n: int) -> None:
@@ -218,35 +148,7 @@ _NEAR = 1e-14  # least squared distance, relative to a mean of 1; below it is ro
 
 
 def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Points:
-    """Embed users as points whose Euclidean distances approximate their distance.
-
-    Parameters
-    ----------
-    distance
-        Distance of n users.
-    dimensions
-        Number d of coordinates, at least 1; 50 is usual.
-    rng
-        Draws the landmarks, and random starting coordinates.
-
-    Returns
-    -------
-    Points
-        float64, shape (n, d).
-
-    Raises
-    ------
-    AnonymizationError
-        If `dimensions` is less than 1.
-
-    Examples
-    --------
-    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
-    >>> line = MatrixDistance([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
-    >>> found = points(line, 1, np.random.default_rng(0))
-    >>> [round(abs(float(found[a, 0] - found[b, 0])), 3) for a, b in ((0, 1), (1, 2), (0, 2))]
-    [1.0, 2.0, 3.0]
-    """
+    """Embed users as points, float64, shape (n, dimensions): their Euclidean distances approximate the distance."""
     if dimensions < 1:
         raise AnonymizationError(f"points need at least 1 dimension, not {dimensions}", hint="50 is usual")
     landmarks = rng.permutation(distance.n)[:_LANDMARKS]

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.k_degree.degree_construction import joined
+from kgreason.people.anonymizers.undirected_realization import joined
 from kgreason.people.model import Counts, Links, distinct_links
 
 _ROUNDS = 16  # rounds of exchanges, each over all added edges

@@ -16,22 +16,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kgreason.base import cores
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.attribute_values import united
 from kgreason.people.anonymizers.degree_targets import KEEP, Targets, balance
 from kgreason.people.anonymizers.directed_realization import Unrealizable, realize
 from kgreason.people.anonymizers.history import History
-from kgreason.people.anonymizers.k_degree.degree_construction import obstacle
-from kgreason.people.anonymizers.k_degree.undirected_realization import relaxed
+from kgreason.people.anonymizers.undirected_realization import obstacle, relaxed
 from kgreason.people.anonymizers.user_distances import Clusters
-from kgreason.people.model import Counts, Links, PeopleGraph, completed
-from kgreason.people.writing import opaque
+from kgreason.people.model import Attribute, Counts, Links, PeopleGraph, completed
+from kgreason.people.release_tables import opaque
 
 
 def mutually_alike(
@@ -369,3 +367,59 @@ def relabelled(
     mapping = np.full(original.n, -1, dtype=np.int64)
     mapping[users] = number
     return PeopleRelease(graph, mapping, figures)
+
+
+def united(attribute: Attribute, clusters: Clusters) -> Attribute:
+    """Give each user the values of all users of the same cluster.
+
+    Parameters
+    ----------
+    clusters
+        Cluster of each user, all of 0 .. c-1; int64, shape (n,).
+
+    Returns
+    -------
+    Attribute
+        With a domain of used values: those of removed users are dropped.
+
+    Examples
+    --------
+    >>> ages = Attribute("numeric", np.array(["18", "19"]), np.array([0, 1, 2]), np.array([0, 1, 1]))
+    >>> both = united(ages, np.array([0, 0, 1]))
+    >>> both.user.tolist(), both.value.tolist()
+    ([0, 0, 1, 1, 2], [0, 1, 0, 1, 1])
+    """
+    of = collected(attribute, clusters)
+    count = np.bincount(of.user, minlength=int(clusters.max(initial=-1)) + 1)
+    first = np.cumsum(count) - count
+    each = count[clusters]
+    user = np.repeat(np.arange(len(clusters)), each)
+    entry = np.arange(len(user)) - np.repeat(np.cumsum(each) - each - first[clusters], each)
+    return replace(of, user=user, value=of.value[entry])
+
+
+def collected(attribute: Attribute, clusters: Clusters) -> Attribute:
+    """Give each cluster the values of all its users; the users of the result are the clusters.
+
+    Parameters
+    ----------
+    clusters
+        Cluster of each user, all of 0 .. c-1; int64, shape (n,).
+
+    Returns
+    -------
+    Attribute
+        With a domain of used values.
+
+    Examples
+    --------
+    >>> ages = Attribute("numeric", np.array(["18", "19"]), np.array([0, 1, 2]), np.array([0, 1, 1]))
+    >>> both = collected(ages, np.array([0, 0, 1]))
+    >>> both.user.tolist(), both.value.tolist()
+    ([0, 0, 1], [0, 1, 1])
+    """
+    width = max(len(attribute.domain), 1)
+    pairs = np.unique(clusters[attribute.user] * width + attribute.value)
+    known, value = np.unique(pairs % width, return_inverse=True)
+    domain = attribute.domain[known]
+    return replace(attribute, domain=domain, user=pairs // width, value=value.astype(np.int64))

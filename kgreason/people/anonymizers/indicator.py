@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.attribute_values import all_values
+from kgreason.people.anonymizers.losses import all_values
 from kgreason.people.model import PeopleGraph
 
 Reals = npt.NDArray[np.float32]

@@ -21,7 +21,7 @@ from kgreason.base.cores import cores
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.cluster_columns import Columns
+from kgreason.people.anonymizers.cluster_loss import Columns
 from kgreason.people.anonymizers.ctkga import next_release
 from kgreason.people.anonymizers.generalization import Generalized, PeopleRelease, generalize, publish
 from kgreason.people.anonymizers.history import History
@@ -69,7 +69,7 @@ def release_of(
     _check(graph, levels, settings)
     secret = rng if seeded else None
     if settings.method == "k-degree":
-        from kgreason.people.anonymizers.k_degree.k_degree import k_degree_release
+        from kgreason.people.anonymizers.k_degree import k_degree_release
 
         return k_degree_release(graph, int(levels.max()), settings, rng, progress, secret)
     if settings.method == "ctkga":
@@ -217,7 +217,7 @@ class Clustering:
 
     def certain(self, clusters: Clusters) -> float:
         """Loss by removed users and by values (or their untruthfulness), without that of degrees."""
-        from kgreason.people.anonymizers.local_search import Search
+        from kgreason.people.anonymizers.cluster_loss import Search
         from kgreason.people.anonymizers.losses import TruthDegreeLoss
 
         removed = np.count_nonzero(clusters < 0) * self.settings.removal_price
@@ -262,8 +262,7 @@ class Clustering:
 
     def bettered(self, found: Clusters) -> Clusters:
         """Clusters refined by local search; if removal is weighed, also by removing and returning users."""
-        from kgreason.people.anonymizers.local_search import refine
-        from kgreason.people.anonymizers.user_removal import weigh
+        from kgreason.people.anonymizers.local_search import refine, weigh
         from kgreason.people.anonymizers.valid_clusters import between_medoids
 
         self.progress.step("Bettering clusters")
@@ -328,7 +327,7 @@ class Clustering:
             case "hdb-star":
                 return clusterers.hdb_star(part(), levels)
             case name:
-                asked = clusterers.sized(str(name), count, most)
+                asked = {"n_clusters": count, "n_components": count, "min_cluster_size": most}
                 return clusterers.scikit(str(name), self.points[users], asked, rng)
 
     def valid(self, found: Clusters, tau: float = 1.0) -> Clusters:

@@ -18,10 +18,8 @@ from kgreason.base.jit import Ints, SingleRows, Singles, kernel
 from kgreason.graph.knowledge_graph import Vertices
 
 Distances = npt.NDArray[np.float32]
-Clusters = Vertices
-"""Cluster of each user, int64, shape (n,); -1: in none, so the user will be removed."""
-Levels = npt.NDArray[np.int64]
-"""Anonymity level k of each user, shape (n,)."""
+Clusters = Vertices  # cluster of each user, shape (n,); -1: in none, so the user will be removed
+Levels = npt.NDArray[np.int64]  # anonymity level k of each user, shape (n,)
 
 
 class Distance(Protocol):
@@ -33,28 +31,6 @@ class Distance(Protocol):
 
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
         """Distances from some users to others (`None`: to all), float32, shape (rows, columns)."""
-
-
-class MatrixDistance:
-    """A distance given by a matrix.
-
-    Examples
-    --------
-    >>> MatrixDistance(np.array([[0, 2], [2, 0]])).between(np.array([1])).tolist()
-    [[2.0, 0.0]]
-    """
-
-    def __init__(self, matrix: npt.ArrayLike) -> None:
-        self.matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-
-    @property
-    def n(self) -> int:
-        """Number of users."""
-        return len(self.matrix)
-
-    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """See `Distance.between`."""
-        return self.matrix[rows] if columns is None else self.matrix[np.ix_(rows, columns)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,20 +97,7 @@ class Neighbours:
 
 
 def neighbours(distance: Distance, counts: Vertices) -> Neighbours:
-    """Find the nearest other users of each user.
-
-    Parameters
-    ----------
-    counts
-        Number of neighbours of each user; int64, shape (n,). At most n - 1 are returned.
-
-    Examples
-    --------
-    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
-    >>> line = MatrixDistance([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
-    >>> neighbours(line, np.array([1, 1, 2])).user.tolist()
-    [1, 0, 1, 0]
-    """
+    """Find the nearest other users of each user: `counts` of them, int64, shape (n,), but at most n - 1."""
     start = np.zeros(distance.n + 1, dtype=np.int64)
     np.cumsum(np.minimum(counts, distance.n - 1), out=start[1:])
     found = Neighbours(start, np.zeros(start[-1], dtype=np.int64), np.zeros(start[-1], dtype=np.float32))

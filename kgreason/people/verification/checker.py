@@ -20,7 +20,7 @@ from kgreason.graph import measures
 from kgreason.graph.measures import keys, pairs
 from kgreason.people.model import Counts, PeopleGraph
 from kgreason.people.settings import PeopleModel
-from kgreason.people.utility.undirected_structure import NONE, linked
+from kgreason.people.utility import NONE, linked
 from kgreason.people.verification import conditions
 from kgreason.people.verification.information import degrees, history, information, shared, shared_by_anyone
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source

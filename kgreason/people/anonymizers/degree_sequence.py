@@ -29,7 +29,7 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Ints, Rows, kernel
-from kgreason.people.anonymizers.k_degree.degree_construction import obstacle
+from kgreason.people.anonymizers.undirected_realization import obstacle
 from kgreason.people.model import Counts
 from kgreason.people.settings import Sequence
 

@@ -24,10 +24,16 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError, NotRealizable
 from kgreason.base.progress import SILENT, Progress
+from kgreason.people.anonymizers.degree_sequence import anonymous_degrees
 from kgreason.people.anonymizers.generalization import PeopleRelease, relabelled
-from kgreason.people.anonymizers.k_degree.degree_construction import Obstacle, obstacle
-from kgreason.people.anonymizers.k_degree.degree_sequence import anonymous_degrees
-from kgreason.people.anonymizers.k_degree.undirected_realization import Edges, construct, relaxed, supergraph
+from kgreason.people.anonymizers.undirected_realization import (
+    Edges,
+    Obstacle,
+    construct,
+    obstacle,
+    relaxed,
+    supergraph,
+)
 from kgreason.people.model import Counts, Links, PeopleGraph, completed
 from kgreason.people.settings import Construction, Sequence, Settings
 
