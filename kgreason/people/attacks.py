@@ -10,7 +10,7 @@ import numpy as np
 
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.model import Attribute, Counts, Links, PeopleGraph, attribute, distinct_links
+from kgreason.people.model import EMPTY, Counts, PeopleGraph, attribute, distinct_links, links_of
 from kgreason.people.verification.information import degrees, information, values
 from kgreason.release.report.candidate_tables import Seen, as_shown, by_classes
 
@@ -177,14 +177,3 @@ def attack_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices
         Least number of candidates of each user, int64, shape (n,).
     """
     return UserAttacks(tuple(candidates_of_users(original, released, mapping)), k)
-
-
-def links_of(graph: PeopleGraph, name: str) -> Links:
-    """Links of a relation, empty if the graph lacks it."""
-    none = np.empty(0, dtype=np.int64)
-    return graph.relations.get(name, Links(none, none))
-
-
-EMPTY = Attribute(
-    "categorical", np.empty(0, dtype=object), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-)

@@ -235,3 +235,12 @@ def completed(n: int, links: Links) -> Links:
     """The symmetric closure of links, as a mutual relation."""
     ends = np.concatenate([links.source, links.target]), np.concatenate([links.target, links.source])
     return distinct_links(n, *ends, mutual=True)
+
+
+_NOBODY = np.empty(0, dtype=np.int64)
+EMPTY = Attribute("categorical", np.empty(0, dtype=object), _NOBODY, _NOBODY)
+
+
+def links_of(graph: PeopleGraph, name: str) -> Links:
+    """Links of a relation, empty if the graph lacks it."""
+    return graph.relations.get(name, Links(_NOBODY, _NOBODY))

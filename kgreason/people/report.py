@@ -11,8 +11,8 @@ import numpy as np
 
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.people.attacks import EMPTY, STANDS, candidates_of_users, links_of
-from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.people.attacks import STANDS, candidates_of_users
+from kgreason.people.model import EMPTY, Attribute, PeopleGraph, links_of
 from kgreason.people.result import OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.people.verification.verdict import PeopleVerdict
 from kgreason.release.report.candidate_tables import risk_items

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,60 +20,38 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.measures import degrees, distances, keys, pairs, triangles
-from kgreason.people.model import Attribute, Links, PeopleGraph
+from kgreason.people.model import Attribute, PeopleGraph, links_of
 
-Truth = npt.NDArray[np.bool_]
-
-
-def _new_associations(
-    original: PeopleGraph, released: PeopleGraph, truth: Truth | None = None
-) -> tuple[int, int]:
-    """Number of new untruthful associations in a release, and of all untruthful pairs of values of the original."""
-    # Values that only the release has are untruthful with all others. A pair is truthful if it is so in either
-    # order; pairs of values of one user of the original always are.
-    number = {
-        (name, text): i
-        for i, (name, text) in enumerate((n, t) for n, a in original.attributes.items() for t in a.domain)
-    }
-    p = len(number)
-    if truth is not None and truth.shape != (p, p):
-        raise AnonymizationError(
-            f"truthful associations of {len(truth):,} values are given, but the original has {p:,}",
-            hint="learn the indicator on the original",
-        )
-    new = {
-        (name, text): number.setdefault((name, text), len(number))
-        for name, a in released.attributes.items()
-        for text in a.domain
-    }
-    old = _pairs(original, {key: number[key] for key in list(number)[:p]}, len(number))
-    fresh = np.setdiff1d(_pairs(released, new, len(number)), old, assume_unique=True)
-    if truth is None:
-        return len(fresh), p * (p - 1) // 2 - len(old)
-    true = truth | truth.T
-    first, second = fresh // len(number), fresh % len(number)
-    known = (first < p) & (second < p)
-    untrue = len(fresh) - int(np.count_nonzero(true[first[known], second[known]]))
-    true[old // len(number), old % len(number)] = True
-    true |= true.T
-    return untrue, int(np.count_nonzero(np.triu(~true, 1)))
+Doubles = npt.NDArray[np.float64]
 
 
-def _pairs(graph: PeopleGraph, number: dict[tuple[str, str], int], size: int) -> Vertices:
-    """Associations of a graph, as ``smaller * size + greater``, ascending."""
+def _new_associations(original: PeopleGraph, released: PeopleGraph) -> tuple[int, int]:
+    """Number of untruthful associations that only a release has, and of all untruthful pairs of original values."""
+    # Pairs of values of one user of the original are truthful; values that only the release has are in no such pair.
+    number: dict[tuple[str, str], int] = {}
+    for graph in (original, released):
+        for name, a in graph.attributes.items():
+            for text in a.domain:
+                number.setdefault((name, text), len(number))
+    before, after = _associations(original, number), _associations(released, number)
+    values = sum(len(a.domain) for a in original.attributes.values())
+    new = np.setdiff1d(after, before, assume_unique=True)
+    return len(new), values * (values - 1) // 2 - len(before)
+
+
+def _associations(graph: PeopleGraph, number: dict[tuple[str, str], int]) -> Vertices:
+    """Pairs of numbered values of one user, as ``smaller * len(number) + greater``, ascending."""
     from scipy.sparse import csr_array, triu
 
     user, value = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for name, a in graph.attributes.items():
         user.append(a.user)
         value.append(np.array([number[name, text] for text in a.domain], dtype=np.int64)[a.value])
-    who, what = np.concatenate(user), np.concatenate(value)
-    has = csr_array((np.ones(len(who), dtype=np.float32), (who, what)), shape=(graph.n, size))
+    rows, columns = np.concatenate(user), np.concatenate(value)
+    ones = np.ones(len(rows), dtype=np.float32)
+    has = csr_array((ones, (rows, columns)), shape=(graph.n, len(number)))
     pairs = triu(has.T @ has, k=1).tocoo()
-    return np.sort(pairs.row.astype(np.int64) * size + pairs.col)
-
-
-Doubles = npt.NDArray[np.float64]
+    return np.sort(pairs.row.astype(np.int64) * len(number) + pairs.col)
 
 
 def _gains(
@@ -221,7 +199,6 @@ def measure(
     original: PeopleGraph,
     released: PeopleGraph,
     mapping: Vertices,
-    truth: Truth | None = None,
     rng: np.random.Generator | None = None,
 ) -> Utility:
     """Measure the utility of a release.
@@ -232,9 +209,6 @@ def measure(
         The graphs; attributes and relations without released entries may be missing in the release.
     mapping
         Released user of each original one, -1: removed; int64, shape (n,).
-    truth
-        Truthful ordered pairs of values of the original, shape (p, p), with values numbered through its attributes.
-        `None`: values of one user of the original.
     rng
         Draws the users from whom distances are measured in a large undirected graph. `None`: they are not measured.
 
@@ -255,17 +229,16 @@ def measure(
     _check(original, released, mapping)
     n, kept = original.n, np.flatnonzero(mapping >= 0)
     loss, am, added, removed = _gains(original, released, mapping)
-    out = _changes(original.out_degrees(), released, released.out_degrees(), original, mapping)
-    in_ = _changes(original.in_degrees(), released, released.in_degrees(), original, mapping)
+    out, into = (_degree_changes(original, released, mapping, end) for end in ("source", "target"))
     attributes, degrees = max(len(original.attributes), 1), max(len(original.relations), 1) * max(n, 1)
     by_attributes = float(loss.sum()) / (2 * attributes * max(n, 1))
-    by_degrees = float(out.sum() + in_.sum()) / (2 * 2 * degrees * max(n, 1))
+    by_degrees = (out + into) / (2 * 2 * degrees * max(n, 1))
     by_removal = (n - len(kept)) / max(n, 1)
     changes = changed_edges(original, released, mapping)
     changed = sum(c.added + c.removed for c in changes.values())
     edges = [sum(map(len, graph.relations.values())) for graph in (original, released)]
     before, after = clustering(original), clustering(released)
-    untruthful, all_untruthful = _new_associations(original, released, truth)
+    untruthful, all_untruthful = _new_associations(original, released)
     return Utility(
         users=n,
         removed=n - len(kept),
@@ -275,8 +248,8 @@ def measure(
         ail_degrees=by_degrees,
         ail_removed=by_removal,
         am=float(am.sum()) / (attributes * max(len(kept), 1)),
-        dm_out=float(out.sum()) / (degrees * max(len(kept), 1)),
-        dm_in=float(in_.sum()) / (degrees * max(len(kept), 1)),
+        dm_out=out / (degrees * max(len(kept), 1)),
+        dm_in=into / (degrees * max(len(kept), 1)),
         values=sum(map(len, original.attributes.values())),
         values_added=added,
         values_removed=removed,
@@ -314,31 +287,23 @@ def _check(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> N
                 )
 
 
-def _changes(
-    old: npt.NDArray[np.int64],
-    released: PeopleGraph,
-    new: npt.NDArray[np.int64],
-    original: PeopleGraph,
-    mapping: Vertices,
-) -> npt.NDArray[np.int64]:
-    """Change of the degrees of released users, shape (remaining, relations)."""
-    kept = np.flatnonzero(mapping >= 0)
-    place = {name: i for i, name in enumerate(released.relations)}
-    changes = old[kept].copy()
-    for column, name in enumerate(original.relations):
-        if name in place:
-            changes[:, column] -= new[mapping[kept], place[name]]
-    return np.abs(changes)
+def _degree_changes(
+    original: PeopleGraph, released: PeopleGraph, mapping: Vertices, end: Literal["source", "target"]
+) -> int:
+    """Sum of the changes of the out-degrees (`end` "source") or in-degrees of released users."""
+    kept, total = np.flatnonzero(mapping >= 0), 0
+    for name, links in original.relations.items():
+        before = np.bincount(getattr(links, end), minlength=original.n)
+        after = np.bincount(getattr(links_of(released, name), end), minlength=released.n)
+        total += int(np.abs(before[kept] - after[mapping[kept]]).sum())
+    return total
 
 
 def linked(graph: PeopleGraph) -> tuple[Vertices, Vertices]:
-    """Both ends of the links of all relations; int64, shape (m,)."""
+    """Both ends of the links of all relations, shape (m,)."""
     parts = [np.stack([links.source, links.target]) for links in graph.relations.values()]
     source, target = np.concatenate([np.empty((2, 0), dtype=np.int64), *parts], axis=1)
     return source, target
-
-
-NONE = Links(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -365,7 +330,7 @@ def changed_edges(original: PeopleGraph, released: PeopleGraph, mapping: Vertice
     width = max(released.n, 1)
     found = {}
     for name, links in original.relations.items():
-        theirs = released.relations.get(name, NONE)
+        theirs = links_of(released, name)
         source, target = mapping[links.source], mapping[links.target]
         there = (source >= 0) & (target >= 0)
         images, edges = (source * width + target)[there], theirs.source * width + theirs.target
@@ -410,9 +375,7 @@ def clustering(graph: PeopleGraph) -> float:
 
 
 EXACT = 3_000  # most users of graphs in which distances are measured from all
-
-
-SOURCES = 200
+SOURCES = 200  # users from whom distances are measured in larger graphs
 
 
 @dataclass(frozen=True)
@@ -460,14 +423,7 @@ def structure(
 ) -> Structure | None:
     """Compare two undirected graphs; `None` unless the original has exactly one relation, and it is mutual.
 
-    Parameters
-    ----------
-    mapping
-        As for `kgreason.people.utility.measure`.
-    clustering
-        Average clustering coefficients of both graphs.
-    rng
-        Draws `SOURCES` users of graphs with more than `EXACT`; `None`: distances are not measured in these.
+    `mapping` and `rng` are as for `measure`; `clustering` are the average coefficients of both graphs.
 
     Examples
     --------
@@ -487,14 +443,15 @@ def structure(
     if not links.mutual:
         return None
     before = pairs(original.n, links.source, links.target)
-    theirs = released.relations.get(name, Links(links.source[:0], links.target[:0]))
+    theirs = links_of(released, name)
     after = pairs(released.n, theirs.source, theirs.target)
     there = (mapping[before] >= 0).all(axis=0)
     kept = len(np.intersect1d(keys(released.n, *mapping[before[:, there]]), keys(released.n, *after)))
     users = np.flatnonzero(mapping >= 0)
     fall = degrees(original.n, before)[users] - degrees(released.n, after)[mapping[users]]
     sources = _sources(original.n, released.n, mapping, rng)
-    lengths = [distances(original.n, before, sources[0]), distances(released.n, after, sources[1])]
+    path_length, connected = distances(original.n, before, sources[0])
+    path_length_released, connected_released = distances(released.n, after, sources[1])
     return Structure(
         l1=int(np.abs(fall).sum()),
         edges=before.shape[1],
@@ -503,10 +460,10 @@ def structure(
         kept=kept,
         clustering=clustering[0],
         clustering_released=clustering[1],
-        path_length=lengths[0][0],
-        path_length_released=lengths[1][0],
-        connected=lengths[0][1],
-        connected_released=lengths[1][1],
+        path_length=path_length,
+        path_length_released=path_length_released,
+        connected=connected,
+        connected_released=connected_released,
         sources=None if max(original.n, released.n) <= EXACT else len(sources[0]),
     )
 

@@ -804,4 +804,4 @@ def test_real_people(
     withheld = sum(r.figures["withheld"] for r in made)
     assert withheld == 0 if left_out != "withhold" or window == 1 else 0 < withheld < there / 3
     links = sum(len(r) for g in graphs for r in g.relations.values())
-    assert sum(r.changes.kept for r in made) > 0.5 * links
+    assert sum(f.kept for r in made for f in r.changes.links.values()) > 0.5 * links

@@ -155,7 +155,7 @@ def test_example_2_of_pckga() -> None:
     clusters = np.array([0, 0, 1, 1, -1])
     made = generalize(graph, clusters, np.random.default_rng(0))
     check(graph, clusters, made)
-    assert made.figures.added_values == 4
+    assert sum(made.figures.values.values()) == 4
     assert pairs(made.graph.relations["follows"]) == {(0, 2), (1, 3)}
 
 

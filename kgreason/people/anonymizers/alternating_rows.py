@@ -219,12 +219,8 @@ def _unwind(before: Ints, path: Ints, n: int, node: int) -> int:
 def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: int, cost: int) -> int:
     """Visit a state unless it is known; returns the length of a row that ends there, or 0.
 
-    Parameters
-    ----------
-    node
-        The current state; the first state of the search is at the head of the queue.
-    v, adds, cost
-        The new state: vertex; 0 if it then misses an edge, 1 if it has one too many; cost so far.
+    `node` is the current state; the first state of the search is at the head of the queue. The new state is the vertex
+    v, `adds` (0: it then misses an edge, 1: it has one too many), and the cost so far.
     """
     n = len(g.lack)
     found = (2 * cost + adds) * n + v
@@ -283,21 +279,10 @@ def venture(g: Graph, s: Search, stamp: int, most: int, node: int, cost: int) ->
 
 @kernel
 def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> int:
-    """Find a row from u, which has a deficit or an excess, to another such vertex.
+    """Find a row from u, which has a deficit or an excess, to another such vertex; returns its length, or 0.
 
-    Parameters
-    ----------
-    stamp
-        Number that no earlier search used.
-    top, most
-        Bounds on the cost of the row at each step, and at its end.
-    fresh
-        Whether edges may be added between vertices that are not adjacent in the original graph.
-
-    Returns
-    -------
-    length
-        Number of vertices of the row, 0 if none was found.
+    No earlier search used the number `stamp`. `top` and `most` bound the cost of the row at each step, and at its end.
+    `fresh`: edges may be added between vertices that are not adjacent in the original graph.
     """
     n = len(g.lack)
     root = u if g.lack[u] > 0 else n + u
@@ -328,10 +313,7 @@ def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: 
 
 @kernel
 def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> bool:
-    """Find and apply a row from u (see `search`); returns whether there is one.
-
-    If there is none, all visited states become DEAD.
-    """
+    """Find and apply a row from u (see `search`); if there is none, returns False, and visited states become DEAD."""
     adds = g.lack[u] > 0
     length = search(g, s, stamp, u, top, most, fresh)
     if length == 0:
@@ -349,15 +331,10 @@ def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bo
 
 @kernel
 def mend_all(g: Graph, s: Search, turns: Ints, stamp: int, top: int, most: int, fresh: bool) -> None:
-    """Apply rows from the vertices of `turns`, in order, as long as any is found.
+    """Apply rows from the vertices of `turns`, in order, as long as any is found; `stamp` exceeds all of `seen`.
 
     An applied row may open a way from a state marked DEAD by an earlier search. Such states stay DEAD until the scratch
     memory is renewed, so rows may be missed: this keeps repeated unsuccessful searches cheap.
-
-    Parameters
-    ----------
-    stamp
-        Greater than all entries of `seen`.
     """
     for u in turns:
         going = True

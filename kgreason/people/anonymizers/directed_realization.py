@@ -43,14 +43,7 @@ class Unrealizable:
 def realize(links: Links, out: Counts, into: Counts, rng: np.random.Generator) -> Links | Unrealizable:
     """Find a graph with given degrees that keeps as many of the edges as possible, at random among such graphs.
 
-    Parameters
-    ----------
-    links
-        The original edges.
-    out, into
-        Wanted out- and in-degree of each user, int64, shape (n,), with equal sums.
-    rng
-        Random choice among the optimal graphs.
+    `out` and `into` are the wanted out- and in-degree of each user, with equal sums.
 
     Examples
     --------

@@ -35,25 +35,10 @@ from kgreason.people.release_tables import opaque
 def mutually_alike(
     links: Links, clusters: Clusters, rng: np.random.Generator, removal: float
 ) -> tuple[Links, int]:
-    """Make the degrees of a mutual relation equal in each cluster.
+    """Make the degrees of a mutual relation equal in each cluster, 0 .. c-1.
 
-    Parameters
-    ----------
-    links
-        The original links, in both directions.
-    clusters
-        Cluster of each user, 0 .. c-1, int64, shape (n,).
-    rng
-        Random choice, among optimal ones, of the links to remove and add.
-    removal
-        Cost of a removed link, where an added one costs 1.
-
-    Returns
-    -------
-    Links
-        The new links, in both directions.
-    int
-        Number of times a target was lowered.
+    Returns also the number of times a target was lowered; `removal` is the cost of a removed link, where an added one
+    costs 1.
 
     Examples
     --------
@@ -97,15 +82,7 @@ def _even(targets: Targets, count: int) -> None:
 
 
 def mutual_links(links: Links, target: Counts, rng: np.random.Generator) -> Links:
-    """Build a mutual relation with given degrees, keeping as many links as possible.
-
-    Parameters
-    ----------
-    links
-        The original links, in both directions.
-    target
-        Wanted degree of each user, realizable by a graph; int64, shape (n,).
-    """
+    """Build a mutual relation with given degrees, which a graph must have, keeping as many links as possible."""
     n = len(target)
     active = target > 0
     active[links.source] = True
@@ -153,8 +130,6 @@ class Figures:
         Users in the release, and users in no cluster.
     values, values_gone
         Values added to users, by attribute, and values of removed users.
-    links
-        Changes to each relation.
     """
 
     users: int
@@ -167,26 +142,6 @@ class Figures:
         """Plain data for JSON."""
         return dataclasses.asdict(self)
 
-    @property
-    def added_values(self) -> int:
-        """Number of values added to users."""
-        return sum(self.values.values())
-
-    @property
-    def gone(self) -> int:
-        """Number of edges of removed users."""
-        return sum(f.gone for f in self.links.values())
-
-    @property
-    def kept(self) -> int:
-        """Number of edges kept."""
-        return sum(f.kept for f in self.links.values())
-
-    @property
-    def added(self) -> int:
-        """Number of synthetic edges."""
-        return sum(f.added for f in self.links.values())
-
 
 @dataclass(frozen=True, eq=False)
 class Generalized:
@@ -197,11 +152,9 @@ class Generalized:
     graph
         The users in clusters, by ascending number.
     users
-        Number of each released user in the original graph, int64.
+        Number of each released user in the original graph.
     clusters
-        Cluster of each released user, 0 .. c-1, int64.
-    figures
-        Changes by the generalization.
+        Cluster of each released user, 0 .. c-1.
     """
 
     graph: PeopleGraph
@@ -235,8 +188,6 @@ def generalize(
     <PeopleGraph with 4 users; attributes: age 4; relations: knows 4>
     >>> made.graph.out_degrees().T.tolist(), made.graph.in_degrees().T.tolist()
     ([[2, 2, 0, 0]], [[1, 1, 1, 1]])
-    >>> made.figures.added_values, made.figures.kept, made.figures.added
-    (2, 2, 2)
     """
     users = np.flatnonzero(clusters >= 0)
     kept = graph.of(users)
@@ -333,14 +284,9 @@ class PeopleRelease:
 
 
 def publish(made: Generalized, original: PeopleGraph, rng: np.random.Generator | None) -> PeopleRelease:
-    """Give the users of a generalized graph random numbers and labels.
+    """Give the users of a generalized graph random numbers and labels, none of them of the original.
 
-    Parameters
-    ----------
-    original
-        The original graph, whose labels are avoided.
-    rng
-        Generator, for experiments; `None`: the source of the operating system, as labels are published.
+    `rng` is for experiments; `None`: the source of the operating system, as labels are published.
     """
     return relabelled(made.graph, made.users, made.figures.as_dict(), original, rng)
 
@@ -352,17 +298,7 @@ def relabelled(
     original: PeopleGraph,
     rng: np.random.Generator | None,
 ) -> PeopleRelease:
-    """Give users random numbers and labels.
-
-    Parameters
-    ----------
-    made
-        The graph to publish, with any labels.
-    users
-        Number of each user in the original, int64, shape (n,).
-    figures, original, rng
-        As for `PeopleRelease` and `publish`.
-    """
+    """As `publish`; `made` has any labels, and `users` holds the number of each of its users in the original."""
     graph, number = opaque(made, rng, original.labels.tolist())
     mapping = np.full(original.n, -1, dtype=np.int64)
     mapping[users] = number
@@ -370,17 +306,7 @@ def relabelled(
 
 
 def united(attribute: Attribute, clusters: Clusters) -> Attribute:
-    """Give each user the values of all users of the same cluster.
-
-    Parameters
-    ----------
-    clusters
-        Cluster of each user, all of 0 .. c-1; int64, shape (n,).
-
-    Returns
-    -------
-    Attribute
-        With a domain of used values: those of removed users are dropped.
+    """Give each user the values of all users of the same cluster; the domain then has the used values only.
 
     Examples
     --------
@@ -399,17 +325,9 @@ def united(attribute: Attribute, clusters: Clusters) -> Attribute:
 
 
 def collected(attribute: Attribute, clusters: Clusters) -> Attribute:
-    """Give each cluster the values of all its users; the users of the result are the clusters.
+    """Give each cluster, 0 .. c-1, the values of all its users; the users of the result are the clusters.
 
-    Parameters
-    ----------
-    clusters
-        Cluster of each user, all of 0 .. c-1; int64, shape (n,).
-
-    Returns
-    -------
-    Attribute
-        With a domain of used values.
+    The domain of the result has the used values only.
 
     Examples
     --------

@@ -17,8 +17,7 @@ Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, sections
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -101,22 +100,10 @@ class Figures:
     removed: int
     kept: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A k-degree anonymous graph.
-
-    Attributes
-    ----------
-    edges
-        int64, shape (m, 2), rows u < v.
-    degrees
-        Degree of each vertex, int64, shape (n,).
-    """
+    """A k-degree anonymous graph: its edges, and the degree of each vertex."""
 
     edges: Edges
     degrees: Counts
@@ -138,22 +125,12 @@ def anonymize_degrees(
 
     Parameters
     ----------
-    edges
-        int64, shape (m, 2), rows u < v, unique.
-    n
-        Number of vertices.
-    k
-        Least number of vertices with each degree that occurs.
     sequence
         Method of the degree sequence: ``"dp"`` for least cost, or ``"greedy"``.
     construction
         ``"supergraph"`` only adds edges, ``"relaxed"`` keeps as many as possible, ``"construct"`` makes a new graph.
     tries
         Most degree sequences computed; ``"relaxed"`` computes two per try after the first.
-
-    Returns
-    -------
-    Made
 
     Raises
     ------
@@ -259,11 +236,6 @@ def k_degree_release(
 ) -> PeopleRelease:
     """Anonymize the degrees of an undirected graph; all users are released.
 
-    Parameters
-    ----------
-    secret
-        Generator of labels; `None`: the source of the operating system.
-
     Raises
     ------
     AnonymizationError
@@ -281,14 +253,14 @@ def k_degree_release(
         progress=progress,
     )
     both = completed(graph.n, Links(made.edges[:, 0], made.edges[:, 1]))
-    users = np.arange(graph.n)
     # changes of edges and degrees are measured on the release itself
-    figures = {name: f for name, f in made.figures.as_dict().items() if name in ("cheapest", "tries")}
-    return relabelled(PeopleGraph(graph.labels, {}, {name: both}), users, figures, graph, secret)
+    figures = {"tries": made.figures.tries, "cheapest": made.figures.cheapest}
+    relations = {name: both}
+    return relabelled(PeopleGraph(graph.labels, {}, relations), np.arange(graph.n), figures, graph, secret)
 
 
 def edges_of(n: int, links: Links) -> Edges:
-    """Linked pairs of n users, each once; int64, shape (m, 2), the smaller number first, in order.
+    """Linked pairs of n users, each once, the smaller number first, in order.
 
     Examples
     --------

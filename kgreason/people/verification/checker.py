@@ -18,9 +18,9 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph import measures
 from kgreason.graph.measures import keys, pairs
-from kgreason.people.model import Counts, PeopleGraph
+from kgreason.people.model import Counts, PeopleGraph, links_of
 from kgreason.people.settings import PeopleModel
-from kgreason.people.utility import NONE, linked
+from kgreason.people.utility import linked
 from kgreason.people.verification import conditions
 from kgreason.people.verification.information import degrees, history, information, shared, shared_by_anyone
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
@@ -338,7 +338,7 @@ def _edges(graph: PeopleGraph, source: Source) -> Item:
     """Condition: all original edges are released, in their relation and in either direction."""
     original, lost, total, missing = source.graph, list[str](), 0, 0
     for name, links in sorted(original.relations.items()):
-        theirs = graph.relations.get(name, NONE)
+        theirs = links_of(graph, name)
         ends = pairs(original.n, links.source, links.target)
         images = source.mapping[ends]
         there = np.isin(keys(graph.n, *images), keys(graph.n, theirs.source, theirs.target))
