@@ -97,10 +97,14 @@ def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnon
         data = schema_of(data)
         kept = data.format
     graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
-    levels = _levels(graph, k, k_values, call)
+    if k_values is not None and call.method != "pckga":
+        raise AnonymizationError(
+            f"{call.method} has one k for all users", hint="leave out the k of each, or take pckga"
+        )
+    levels = _own_k(graph, k, k_values)
     if unprotected := int((levels == 1).sum()):
         progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
-    before = _before(call.after, call, folders)
+    before = _before(call, folders)
     format = plain_format(kept) if folders is None or folders.format is None else folders.format
     clock.lap("read")
     family = People(
@@ -113,39 +117,26 @@ def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnon
     return pipeline.run(family, folders)
 
 
-def _before(after: Path | str | None, settings: Settings, folders: Folders | None) -> Path | None:
+def _before(settings: Settings, folders: Folders | None) -> Path | None:
     """Private folder of the previous release, checked."""
-    if after is None:
+    if settings.after is None:
         return None
-    before = Path(after)
+    before = Path(settings.after)
     if settings.method != "ctkga":
         raise AnonymizationError(
             f"{settings.method} makes single releases, none after another",
             hint="leave out after, or take ctkga",
         )
     if not (before / "history.json").is_file():
-        what = (
-            "there is no such folder"
-            if not before.exists()
-            else "no release of a series has its secret there"
-        )
-        raise ReleaseError(
-            f"{before}: {what}", hint="name the private folder of the release before, made by ctkga"
-        )
+        what = "no release of a series has its secret there" if before.exists() else "there is no such folder"
+        hint = "name the private folder of the release before, made by ctkga"
+        raise ReleaseError(f"{before}: {what}", hint=hint)
     if folders is not None and before.resolve() == folders.private.resolve():
         raise ReleaseError(
             f"the release after {before} cannot have its secret in the same place",
             hint="each release of a series keeps folders of its own: choose another private folder",
         )
     return before
-
-
-def _levels(graph: PeopleGraph, k: int | None, k_values: Levels | None, settings: Settings) -> Counts:
-    if k_values is not None and settings.method != "pckga":
-        raise AnonymizationError(
-            f"{settings.method} has one k for all users", hint="leave out the k of each, or take pckga"
-        )
-    return _own_k(graph, k, k_values)
 
 
 def _own_k(graph: PeopleGraph, k: int | None, k_values: Levels | None) -> Counts:
@@ -256,12 +247,7 @@ def verify(
 
 
 def score(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Utility:
-    """Measure the utility of a release of a graph of people.
-
-    Parameters
-    ----------
-    mapping
-        As for `verify`.
+    """Measure the utility of a release of a graph of people; `mapping` is as for `verify`.
 
     Raises
     ------

@@ -14,8 +14,7 @@ from kgreason.people.model import EMPTY, Counts, PeopleGraph, attribute, distinc
 from kgreason.people.verification.information import degrees, information, values
 from kgreason.release.report.candidate_tables import Seen, as_shown, by_classes
 
-STANDS = ", as they stand"
-"""What kinds of knowledge end with that are of what a graph shows, be it true or not."""
+STANDS = ", as they stand"  # end of the kinds of knowledge of what a graph shows, be it true or not
 
 
 def candidates_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
@@ -112,19 +111,18 @@ class UserAttacks(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {"format": 1, "holds": self.holds, "attacks": [self._told(one) for one in self.seen]}
+        return {"format": 1, "holds": self.holds, "attacks": [self._as_dict(one) for one in self.seen]}
 
-    def _told(self, seen: Seen) -> dict[str, Any]:
-        sides = {"before": seen.before, "after": seen.after}
+    def _as_dict(self, seen: Seen) -> dict[str, Any]:
         figures = ("fewest", "median", "unique", "highest", "average", "misled")
         return {
             "knowledge": seen.knowledge,
             "promised": seen in self.promised,
             "fewer_than_k": self.short(seen),
             **{
-                side: {name: getattr(sight, name) for name in figures}
-                for side, sight in sides.items()
-                if sight is not None
+                side: {name: getattr(candidates, name) for name in figures}
+                for side, candidates in (("before", seen.before), ("after", seen.after))
+                if candidates is not None
             },
         }
 
@@ -169,11 +167,6 @@ LEGEND = (
 def attack_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices, k: Counts) -> UserAttacks:
     """Find the candidates of each user by values and degrees: the true ones, and those that the release shows.
 
-    Parameters
-    ----------
-    mapping
-        Released user of each original user, int64, shape (n,), -1: removed.
-    k
-        Least number of candidates of each user, int64, shape (n,).
+    `mapping` holds the released user of each original one (-1: removed), `k` the least number of candidates of each.
     """
     return UserAttacks(tuple(candidates_of_users(original, released, mapping)), k)

@@ -34,26 +34,14 @@ from kgreason.data.sources import SourceSpec, parse_file
 from kgreason.language.vocabulary import suggest
 
 OTHERS = ("numeric", "categorical", "relations", "mutual", "ignore")
-LINKS = ("relations", "mutual")
-"""Kinds of what relates users."""
+LINKS = ("relations", "mutual")  # kinds of what relates users
 ROLES = ("user", "relation", "target")
-SKIPPED = "_"
-"""Name of columns that are not read."""
+SKIPPED = "_"  # name of columns that are not read
 
 
 @dataclass(frozen=True)
 class File:
-    """A file with its format and reading options.
-
-    Attributes
-    ----------
-    spec
-        Path and format.
-    options
-        Reading options.
-    table
-        Rows of a table in memory, instead of a file.
-    """
+    """A file with its format and reading options; `table` holds the rows of a table in memory, instead of a file."""
 
     spec: SourceSpec
     options: Options
@@ -166,16 +154,17 @@ _FILE: dict[str, type] = {
     "columns": list,
 }
 _DATA: dict[str, type] = {**_FILE, "names": bool, "missing": list}
-BESIDE = "tables of users"
-"""No section: tables that options of commands name, with options behind a question mark."""
+USER_TABLE = (
+    "tables of users"  # no section: tables named by options of commands, with options behind a question mark
+)
+# keys of each section and the type of what they say; a list is one of texts
 _KEYS: dict[str, dict[str, type]] = {
     "triples": {**_DATA, "relation": str},
     "tables": {**_DATA, "id": str},
     "names": {**_FILE, "of": list},
     "kinds": {**dict.fromkeys(OTHERS, list), "others": str},
-    BESIDE: _FILE,
+    USER_TABLE: _FILE,
 }
-"""Keys of each section and the type of what they say; a list is one of texts."""
 _TITLES = {"triples": "[[triples]]", "tables": "[[tables]]", "names": "[[names]]", "kinds": "[kinds]"}
 _SHOWN = {
     list: ("a list of texts", '["a", "b"]'),
@@ -191,14 +180,12 @@ class Section:
 
     Attributes
     ----------
-    file, line
-        Position of the section.
     kind
         triples, tables, names or kinds.
     given
         Its keys and values.
     lines
-        Line of each key, where known.
+        Line of each key; `None`: options after the question mark of a file name.
     """
 
     file: str
@@ -215,19 +202,14 @@ class Section:
     def check_columns(
         self, columns: tuple[str, ...], roles: tuple[str, ...], *, constant: str | None = None
     ) -> None:
-        """Check that each role has exactly one column.
-
-        Parameters
-        ----------
-        constant
-            The role that is not in the file.
+        """Check that each role has exactly one column; the role `constant` is not in the file.
 
         Raises
         ------
         DataError
             Names the missing column or role.
         """
-        behind = self.lines is None  # options after the question mark of a file name
+        behind = self.lines is None
         header = "header=true" if behind else "header = true"
         hint = f'columns says what each column of the file holds: {", ".join(roles)}, and "{SKIPPED}" for one that is '
         hint += f"not read; names of columns are passed over with {header}"
@@ -437,13 +419,7 @@ def _data(part: Section, folder: Path) -> Data:
 
 
 def file_of(part: Section, path: Path, given: Mapping[str, Any], *, header: bool) -> File:
-    """Convert the keys of a section to the options of the readers.
-
-    Raises
-    ------
-    DataError
-        If the format of the file is not supported for people.
-    """
+    """Convert the keys of a section to reading options; a `DataError` if people are not read from the format."""
     from kgreason.data.format_list import understood
 
     options = {name: str(given[name]) for name in ("delimiter", "quote", "encoding", "skip") if name in given}

@@ -35,8 +35,7 @@ from kgreason.people.release_tables import (
     write_people,
 )
 from kgreason.people.report import public_report
-from kgreason.people.result import LINKS, OF_DEGREES, PROMISES, UNPROTECTED, Claim
-from kgreason.people.settings import PeopleModel
+from kgreason.people.result import LINKS, OF_DEGREES, UNPROTECTED, Claim
 from kgreason.people.verification.information import distinct
 from kgreason.people.verification.verdict import Published, Rows, Source
 from kgreason.release.folder_contents import Contents, files, is_of_kgreason, not_drawn, said
@@ -58,8 +57,6 @@ def read_published(
 
     Parameters
     ----------
-    release
-        The folder.
     original
         The original graph, its schema, or the file of the schema.
     mapping
@@ -80,13 +77,7 @@ def read_published(
 
 
 def read_named(release: Path, mapping: Path) -> Published:
-    """Read a release with the names of its original users, without other data of the original.
-
-    Raises
-    ------
-    DataError, ReleaseError
-        As for `read_published`.
-    """
+    """Read a release with the names of its original users, without other data of the original."""
     names = list(read_mapping(mapping, partial=True).released)
     labels = np.array([*names, None], dtype=object)[:-1]
     return _sourced(_read(release), PeopleGraph(labels, {}, {}), mapping)
@@ -96,8 +87,8 @@ def _sourced(found: Published, graph: PeopleGraph, mapping: Path) -> Published:
     return replace(found, source=source_of(found.graph, graph, read_mapping(mapping, partial=True)))
 
 
+# released names by original ones, `None` or nothing for a removed user; or the numbers, -1 for a removed user
 Mapped = Mapping[str, str | None] | Vertices
-"""Released names by original ones, `None` or nothing for who is removed; or the numbers, -1 for who is removed."""
 
 
 def source_of(
@@ -108,10 +99,7 @@ def source_of(
 ) -> Source:
     """Build the `Source` of a release from its original and a mapping.
 
-    Parameters
-    ----------
-    removed
-        Names of users that may be missing; `None`: all that the mapping marks as removed.
+    `removed` are the names of users that may be missing; `None`: all that the mapping marks as removed.
 
     Raises
     ------
@@ -213,32 +201,22 @@ This is release {number} of its series. Users who are in several of its releases
 
 
 def contents_of(released: PeopleGraph, claim: Claim | None, format: str) -> Contents:
-    """Files that kgreason writes into the folder of a release.
-
-    Parameters
-    ----------
-    claim
-        Claim of ``README.txt``; `None` if it has no text of kgreason.
-    format
-        Format of the tables.
-    """
-    told = claim or Claim("", "k-ad", None, 1)
+    """Files that kgreason writes into the folder of a release; `claim` is that of a README.txt by kgreason."""
     return Contents(
         (*(f"{name}.{format}" for name in TABLES), SCHEMA),
         lambda place: write_people(place, released, format),
         None if claim is None else partial(_readme, claim, bool(released.attributes), format),
-        partial(public_report, released, told),
+        partial(public_report, released, claim or Claim("", "k-ad", None, 1)),
     )
 
 
 def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
-    kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
     return TEXT.format(
         guarantee=claim.asked,
         checked="Confirmed by an exact check of these files.\n" if holds else "",
-        promise=PROMISES[kind].format(k=claim.k, w=claim.window),
-        unprotected=OF_DEGREES if kind == "k-degree" else UNPROTECTED,
-        links=LINKS[claim.construction if kind == "k-degree" else "relaxed"],
+        promise=claim.promise,
+        unprotected=OF_DEGREES if claim.model == "k-degree" else UNPROTECTED,
+        links=LINKS[claim.construction if claim.model == "k-degree" else "relaxed"],
         users=cell("users", format),
         values=cell("attributes", format),
         relations=cell("relations", format),
@@ -250,13 +228,7 @@ def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
 
 
 def form(folder: Path, released: PeopleGraph) -> Item:
-    """Condition ``files``: the folder holds exactly the files of a release, with the expected content.
-
-    Parameters
-    ----------
-    released
-        The release that was read from it.
-    """
+    """Condition ``files``: the folder holds exactly the files of the release read from it."""
     labels = released.labels.tolist() if is_of_kgreason(folder) else []
     contents = contents_of(released, Claim.found(said(folder)), found_format(folder, USERS))
     return files(folder, contents, not_drawn(labels))

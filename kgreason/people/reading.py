@@ -72,7 +72,6 @@ class Remarks:
                     self._against(name, other, r, np.count_nonzero(np.isin(back, there)) / len(r))
 
     def _naming(self, name: str, a: Attribute) -> None:
-        """Warn of an attribute with a different value for nearly every user."""
         own = int((np.bincount(a.value) == 1).sum())
         if a.kind == "categorical" and len(a) >= _FEWEST and own >= _OWN * len(a):
             self.warnings.append(
@@ -81,7 +80,6 @@ class Remarks:
             )
 
     def _against(self, name: str, other: str, links: Links, share: float) -> None:
-        """Warn if most links of a relation have their reverse in another one, or in itself."""
         if share < _MOSTLY:
             return
         if name != other:
@@ -156,7 +154,6 @@ def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
 
 
 def _check_spelling(schema: Schema, name: str, kind: str, others: Sequence[str]) -> None:
-    """Reject a name without data if a similar name without kind occurs in the data."""
     near = suggest(name, others)
     if near is not None:
         raise schema.error(
@@ -233,8 +230,6 @@ class Statements:
 
     Attributes
     ----------
-    schema
-        How the files were read.
     labels
         Name of each user; str objects, shape (n,).
     kinds
@@ -243,8 +238,6 @@ class Statements:
         Statements of each relation and attribute, without ignored ones.
     names
         Names for ids in the values of attributes, if any.
-    remarks
-        Notes on what was left out.
     known
         Number of users that occur outside the `last` relation; they have the lowest numbers.
     """
@@ -314,13 +307,7 @@ def read(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGrap
 
 
 def schema_of(schema: Schema | Path | str) -> Schema:
-    """Read a schema from a file, or from a folder with a ``people.toml``; a `Schema` is returned as is.
-
-    Raises
-    ------
-    DataError
-        As `read_schema`.
-    """
+    """Read a schema from a file, or from a folder with a ``people.toml``; a `Schema` is returned as is."""
     if isinstance(schema, Schema):
         return schema
     place = Path(schema)
@@ -330,15 +317,7 @@ def schema_of(schema: Schema | Path | str) -> Schema:
 def read_statements(schema: Schema | Path | str, progress: Progress, last: str | None = None) -> Statements:
     """Read the statements of files, the first stage of `read`.
 
-    Parameters
-    ----------
-    last
-        Relation whose users are numbered last, so that the numbers of the others do not depend on it.
-
-    Raises
-    ------
-    DataError
-        If a file does not match the schema.
+    The users of the relation `last` are numbered last, so that the numbers of the others do not depend on it.
     """
     schema = schema_of(schema)
     progress.step("Reading files", len(schema.files))

@@ -180,11 +180,7 @@ class Claim:
         )
 
     @property
-    def model_of_text(self) -> PeopleModel:
-        """Model whose text fits: with one k for all users, p-k-ad promises what k-ad does."""
-        return "k-ad" if self.model == "p-k-ad" and self.k else self.model
-
-    @property
     def promise(self) -> str:
-        """Explanation of the guarantee, in a few sentences."""
-        return PROMISES[self.model_of_text].format(k=self.k, w=self.window)
+        """Explanation of the guarantee, in a few sentences; with one k for all users, p-k-ad is k-ad."""
+        model: PeopleModel = "k-ad" if self.model == "p-k-ad" and self.k else self.model
+        return PROMISES[model].format(k=self.k, w=self.window)

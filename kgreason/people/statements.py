@@ -83,8 +83,6 @@ class Part:
 
     Attributes
     ----------
-    raw
-        The file.
     row
         Row of each statement in the file, int64, shape (m,).
     user, target
@@ -181,18 +179,7 @@ def texts(column: Column) -> Column:
 
 
 def texts_of(raw: Raw, place: int, title: str, hint: str | None = None) -> Column:
-    """A column of a file as texts.
-
-    Parameters
-    ----------
-    hint
-        Hint for a value without a text form; `None`: the one for files of a schema.
-
-    Raises
-    ------
-    DataError
-        If a value has no text form.
-    """
+    """A column of a file as texts; a `DataError` names a value without a text form, with `hint` or a general one."""
     if not len(raw):
         return pa.array([], pa.large_string())
     try:
@@ -203,17 +190,9 @@ def texts_of(raw: Raw, place: int, title: str, hint: str | None = None) -> Colum
 
 
 def by_role(raw: Raw, columns: Sequence[str], *, behind: bool = False) -> dict[str, Column]:
-    """Columns of a file by role.
+    """Columns of a file by role; a `DataError` if their number differs.
 
-    Parameters
-    ----------
-    behind
-        Whether options are part of the file name, not of a schema.
-
-    Raises
-    ------
-    DataError
-        If the number of columns differs.
+    `behind`: options are part of the file name, not of a schema.
     """
     if raw.columns and len(raw.columns) != len(columns):
         width = len(raw.columns)
@@ -347,13 +326,7 @@ class Lookup:
     names: Column
 
     def of(self, column: Column, raw: Raw, row: Vertices) -> Column:
-        """Replace a column of ids by their names.
-
-        Raises
-        ------
-        DataError
-            For the first id without a name.
-        """
+        """Replace a column of ids by their names; a `DataError` names the first id without a name."""
         at = pc.index_in(column, value_set=self.ids)
         if at.null_count:
             first = int(np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False))[0])

@@ -1,9 +1,8 @@
-"""The ADS-table: equality of values and degrees of users in earlier releases, and its private file.
+"""The history of a series of releases: equality of values and degrees of users in earlier ones, and its private file.
 
 Attribute values and degrees are reduced to equivalence classes: which users were alike in which release. That suffices
-to compare series, and anything not stored cannot leak.
-
-The table links pseudonyms to users. It belongs to the private folder, as the mapping does.
+to compare series, and anything not stored cannot leak. The table links pseudonyms to users. It belongs to the private
+folder, as the mapping does.
 
 References
 ----------
@@ -25,8 +24,7 @@ from kgreason.base.errors import AnonymizationError, DataError
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.model import Counts, PeopleGraph, Texts
 
-ABSENT = -1
-"""Class of a user in a release that he is not in."""
+ABSENT = -1  # class of a user in a release without that user
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +59,7 @@ class History:
 
     @classmethod
     def start(cls, k: int, window: int) -> History:
-        """The empty history before the first release.
-
-        Raises
-        ------
-        AnonymizationError
-            If k is below 2 or the window below 1.
-        """
+        """The empty history before the first release; an `AnonymizationError` if k is below 2 or the window below 1."""
         if k < 2:
             raise AnonymizationError(f"k must be at least 2, not {k}", hint="k = 3 is usual")
         if window < 1:
@@ -79,13 +71,7 @@ class History:
         return cls(k, window, 0, nobody, nobody, np.empty((0, 0), dtype=np.int64), ())
 
     def agreed(self, k: int, window: int) -> History:
-        """The history for an equal or weaker guarantee from now on.
-
-        Raises
-        ------
-        AnonymizationError
-            If k or the window is larger than that of earlier releases.
-        """
+        """The history for an equal or weaker guarantee from now on; an `AnonymizationError` if it is stronger."""
         asked = History.start(k, window)
         for name, now, before in (("k", k, self.k), ("the window", window, self.window)):
             if now > before:
@@ -97,25 +83,19 @@ class History:
         return replace(self, k=asked.k, window=asked.window)._trimmed()
 
     def groups(self) -> Vertices:
-        """Group of each user: users are in the same one if their series are equal; int64, shape (m,)."""
+        """Group of each user: users are in the same one if their series are equal."""
         return _groups(self.series)
 
     def rows(self, originals: Texts) -> Vertices:
-        """Row of each original user, int64; -1: in no release of the window, so the user counts as new."""
+        """Row of each original user; -1: in no release of the window, so the user counts as new."""
         row = {name: i for i, name in enumerate(self.originals) if name is not None}
         return np.array([row.get(name, -1) for name in originals], dtype=np.int64)
 
     def after(self, release: PeopleGraph, originals: Texts) -> History:
-        """The history with one more release.
+        """The history with one more release, whose labels are pseudonyms.
 
-        The old pseudonym of an original user who returns under a new one becomes that of a fake.
-
-        Parameters
-        ----------
-        release
-            The released graph; its labels are pseudonyms.
-        originals
-            Original name of each released user, `None` for fakes; objects, shape (n,).
+        The old pseudonym of an original user who returns under a new one becomes that of a fake; the original name of a
+        fake is `None`.
 
         Raises
         ------
@@ -147,15 +127,6 @@ class History:
 
 def classes(graph: PeopleGraph) -> Vertices:
     """Equivalence classes of users by their information I(u): equal values and equal degrees.
-
-    Parameters
-    ----------
-    graph
-        n users.
-
-    Returns
-    -------
-    int64, shape (n,)
 
     References
     ----------
@@ -246,13 +217,7 @@ _MEND = (
 
 
 def write_history(path: Path, history: History) -> None:
-    """Write a history atomically, readable by its owner only.
-
-    Raises
-    ------
-    ReleaseError
-        If the file cannot be written.
-    """
+    """Write a history atomically, readable by its owner only."""
     body = {
         "k": history.k,
         "window": history.window,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +51,7 @@ def release_of(
     Parameters
     ----------
     levels
-        The k of each user, shape (n,).
+        The k of each user.
     history
         For ``"ctkga"``: history of the earlier releases; `None` before the first.
     k
@@ -141,6 +140,7 @@ class Clustering:
     ) -> None:
         self.graph, self.levels, self.settings = graph, levels, settings
         self.rng, self.progress = rng, progress
+        self.most = int(levels.max(initial=2))
 
     @cached_property
     def distance(self) -> Distance:
@@ -153,11 +153,6 @@ class Clustering:
         self.progress.step("Learning which pairs of values are truthful")
         truth = learn(self.graph, self.settings.dimensions, self.rng)
         return TruthDegreeLoss(self.graph, truth, self.settings.alpha)
-
-    @property
-    def most(self) -> int:
-        """The largest k."""
-        return int(self.levels.max(initial=2))
 
     @cached_property
     def points(self) -> Points:
@@ -176,12 +171,7 @@ class Clustering:
         """Generalization with least loss among all clusters that the method finds.
 
         The loss of values and removed users follows from the clusters; that of degrees is known after the
-        generalization.
-
-        Raises
-        ------
-        AnonymizationError
-            If no user is left.
+        generalization. An `AnonymizationError` if no user is left.
         """
         found = list(self.candidates())
         self.progress.step("Making users alike")
@@ -292,9 +282,9 @@ class Clustering:
 
         return nearest(self.distance)
 
-    def alike(self, part: Distance, k: int, rng: np.random.Generator) -> Clusters:
+    def alike(self, part: Among, k: int, rng: np.random.Generator) -> Clusters:
         """Clusters of similar users with the same history, of any sizes."""
-        return self.clustered(cast(Among, part).users, np.full(part.n, k, dtype=np.int64), rng)
+        return self.clustered(part.users, np.full(part.n, k, dtype=np.int64), rng)
 
     def clustered(self, users: Vertices, levels: Levels, rng: np.random.Generator) -> Clusters:
         """Clusters of similar users among `users`, by the clustering of the settings."""
@@ -333,30 +323,26 @@ class Clustering:
     def valid(self, found: Clusters, tau: float = 1.0) -> Clusters:
         """Valid clusters, large ones split, by the partition of the settings."""
         from kgreason.people.anonymizers import valid_clusters
-        from kgreason.people.anonymizers.valid_clusters import invalid_removal, merge_split
 
         match self.settings.partition:
             case "merge-split":
-                return merge_split(self.far, found, tau, self.rng)
+                return valid_clusters.merge_split(self.far, found, tau, self.rng)
             case "k-means":
                 return valid_clusters.k_means_partition(self.points, found, self.most, tau)
             case "k-medoids":
                 return valid_clusters.k_medoids_partition(self.distance, found, self.most, self.rng)
             case _:
-                return invalid_removal(found, self.levels)
+                return valid_clusters.invalid_removal(found, self.levels)
 
-    def parted(self, part: Distance, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
-        """Valid clusters of users with the same history, refined in exact mode."""
-        from kgreason.people.anonymizers.valid_clusters import k_medoids_partition
-
-        valid = k_medoids_partition(part, found, k, rng)
-        return valid if self.settings.mode == "published" else self.better(valid, cast(Among, part), k)
-
-    def better(self, found: Clusters, part: Among, k: int) -> Clusters:
-        """Clusters refined by values and degrees; unchanged if truthfulness counts and would decrease."""
+    def parted(self, part: Among, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
+        """Valid clusters of users with the same history; in exact mode refined, unless truthfulness would decrease."""
         from kgreason.people.anonymizers.local_search import nearest, refine
         from kgreason.people.anonymizers.losses import TruthDegreeLoss
+        from kgreason.people.anonymizers.valid_clusters import k_medoids_partition
 
+        found = k_medoids_partition(part, found, k, rng)
+        if self.settings.mode == "published":
+            return found
         levels = np.full(part.n, k, dtype=np.int64)
         columns = Columns.of(self.graph.of(part.users), levels, self.settings.alpha)
         made = refine(columns, found, nearest(part))

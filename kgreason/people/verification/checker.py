@@ -26,10 +26,7 @@ from kgreason.people.verification.information import degrees, history, informati
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
 from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
 
-DEGREES = "degrees"
 INFORMATION = "values and degrees"
-SERIES = "the series of values and degrees"
-
 NEEDED = (
     "mapping: whether each user has a released user of his own",
     "users: whether each user is released or said to be removed",
@@ -49,15 +46,7 @@ NEEDED_OVER = "names: whether users keep their released names"
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """The k of each user.
-
-    Attributes
-    ----------
-    levels
-        int64, at least 1, shape (n,).
-    original
-        Whether the levels are those of the original users; else of the released ones.
-    """
+    """The k of each user, at least 1: of the original users, or else of the released ones."""
 
     levels: Counts
     original: bool = True
@@ -166,7 +155,7 @@ def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
         return _k_degree(release, k)
     graph = release.graph
     alone = model == "paired-k-degree"
-    found, what = (degrees(graph), DEGREES) if alone else (information(graph), INFORMATION)
+    found, what = (degrees(graph), "degrees") if alone else (information(graph), INFORMATION)
     item, figures = shared(found, graph.labels, np.full(graph.n, k), what)
     notes = (_values_told(graph),) if alone and graph.attributes else ()
     return PeopleVerdict(model, k, 1, (item,), figures, notes=notes)
@@ -190,7 +179,9 @@ def _series(releases: Sequence[Published], k: int) -> PeopleVerdict:
     """Whether users share the series over the releases, and the information of each single release."""
     # Definition 22 demands both. The second follows from the first, but is reported as well.
     over = history([release.graph for release in releases])
-    item, figures = shared(over.classes, over.labels, np.full(len(over.labels), k), SERIES)
+    item, figures = shared(
+        over.classes, over.labels, np.full(len(over.labels), k), f"the series of {INFORMATION}"
+    )
     alone = [
         shared(information(graph), graph.labels, np.full(graph.n, k), INFORMATION, "each release")[0]
         for graph in (release.graph for release in releases)
