@@ -177,13 +177,7 @@ def zipf_levels(
 
 
 def zipf_shares(count: int, alpha: float) -> npt.NDArray[np.float64]:
-    """Probabilities of `count` levels, shape (count,); see `zipf_levels`.
-
-    Examples
-    --------
-    >>> zipf_shares(4, 2.0).round(3).tolist()
-    [0.642, 0.186, 0.101, 0.072]
-    """
+    """Probabilities of `count` levels, shape (count,); see `zipf_levels`."""
     from scipy.special import zeta
 
     if not alpha > 1:
@@ -217,13 +211,7 @@ def te_levels(graph: PeopleGraph, low: int, high: int, step: int) -> Levels:
 
 
 def binned(counts: Vertices, values: Levels) -> Levels:
-    """Levels by equal intervals of the range of some counts; see `te_levels`.
-
-    Examples
-    --------
-    >>> binned(np.array([1, 4, 5, 34, 35]), np.arange(5, 51, 5)).tolist()
-    [5, 5, 10, 45, 50]
-    """
+    """Levels by equal intervals of the range of some counts; see `te_levels`."""
     if not len(counts):
         return np.empty(0, dtype=np.int64)
     least, most = int(counts.min()), int(counts.max())

@@ -33,14 +33,7 @@ def candidates_of_users(original: PeopleGraph, released: PeopleGraph, mapping: V
 
 
 def beside(one: PeopleGraph, other: PeopleGraph) -> PeopleGraph:
-    """Disjoint union of two graphs; users of the second follow those of the first.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
-    >>> beside(graph, graph).attributes["age"].user.tolist()
-    [0, 1]
-    """
+    """Disjoint union of two graphs; users of the second follow those of the first."""
     n = one.n + other.n
     labels = np.arange(n).astype(str).astype(object)
     attributes, relations = {}, {}

@@ -244,13 +244,13 @@ def _sections(path: Path) -> list[Section]:
         raise DataError(
             file, f"cannot be read: {error.strerror}", hint="name a file that you may read"
         ) from error
-    places = _places(text)
+    positions = _section_lines(text)
     parts = []
     for kind, given in tables.items():
         items = given if isinstance(given, list) else [given]
         repeated = isinstance(given, list) == (kind != "kinds")
         if kind not in _TITLES or not repeated or not all(isinstance(i, dict) for i in items):
-            line = places[kind][0][0] if kind in places else places[""][0][1].get(kind)
+            line = positions[kind][0][0] if kind in positions else positions[""][0][1].get(kind)
             if kind in _TITLES:
                 raise DataError(file, f"{kind} is written {_TITLES[kind]}", line)
             near = suggest(kind, _TITLES)
@@ -258,22 +258,22 @@ def _sections(path: Path) -> list[Section]:
             hint += f"there are {', '.join(_TITLES.values())}"
             raise DataError(file, f"unknown section {kind!r}", line, hint=hint)
         for number, item in enumerate(items):
-            line, lines = places[kind][number] if number < len(places.get(kind, ())) else (None, {})
+            line, lines = positions[kind][number] if number < len(positions.get(kind, ())) else (None, {})
             parts.append(Section(file, kind, item, line, lines))
     return parts
 
 
-def _places(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
+def _section_lines(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
     """Lines of sections and their keys; lines of multi-line texts may be mistaken for them."""
     here: dict[str, int] = {}
-    places: dict[str, list[tuple[int, dict[str, int]]]] = {"": [(1, here)]}
+    positions: dict[str, list[tuple[int, dict[str, int]]]] = {"": [(1, here)]}
     for number, line in enumerate(text.splitlines(), 1):
         if title := re.match(r"\s*\[\[?\s*([\w-]+)\s*\]", line):
             here = {}
-            places.setdefault(title[1], []).append((number, here))
+            positions.setdefault(title[1], []).append((number, here))
         elif key := re.match(r"\s*([\w-]+)\s*=", line):
             here.setdefault(key[1], number)
-    return places
+    return positions
 
 
 def _typed(part: Section) -> Mapping[str, Any]:
@@ -365,12 +365,6 @@ def schema_of_options(
     ------
     DataError
         If an option is unknown or contradicts others.
-
-    Examples
-    --------
-    >>> schema = schema_of_options(["a.csv?header=true", "b.tsv"], numeric=["age"], relations=["follows"])
-    >>> [file.options.header for file in schema.files], schema.kinds.named()
-    ([True, False], {'age': 'numeric', 'follows': 'relations'})
     """
     data, kind = [], "tables" if table else "triples"
     for text in files:

@@ -131,42 +131,35 @@ def _read(folder: Path) -> Published:
     kinds = schema.kinds
     users, values, links = (read_rows(folder / tables[name], HEADERS[name]) for name in TABLES)
     labels = labels_of(users, "user")
-    owner, (name, attributes), (value, said) = (
-        indices_of(values, 0, labels, "user", tables[USERS]),
-        *(coded(column) for column in values.columns[1:]),
-    )
-    source, (kind, relations), target = (
-        indices_of(links, 0, labels, "user", tables[USERS]),
-        coded(links.columns[1]),
-        indices_of(links, 2, labels, "user", tables[USERS]),
-    )
-    own = [f"{row_of(links, int(row))}: from a user to himself" for row in np.flatnonzero(source == target)]
+    owner = indices_of(values, 0, labels, "user", tables[USERS])
+    (name, attributes), (value, texts) = map(coded, values.columns[1:])
+    source, target = (indices_of(links, column, labels, "user", tables[USERS]) for column in (0, 2))
+    kind, relations = coded(links.columns[1])
+    loops = [f"{row_of(links, int(row))}: from a user to himself" for row in np.flatnonzero(source == target)]
     again = [*_again(values, owner, name, value), *_again(links, source, kind, target)]
+    numbers = dict.fromkeys((*kinds.relations, *kinds.mutual), -1)  # -1: a relation without links
+    numbers |= {text: i for i, text in enumerate(relations)}
     graph = PeopleGraph(
         np.array(labels.to_pylist(), dtype=object),
         {
-            text: _attribute(owner[name == i], value[name == i], said, numeric=text in kinds.numeric)
+            text: _attribute(owner[name == i], value[name == i], texts, numeric=text in kinds.numeric)
             for i, text in enumerate(attributes)
         },
         {
-            text: distinct_links(len(labels), source[:0], target[:0], mutual=text in kinds.mutual)
-            for text in (*kinds.relations, *kinds.mutual)
-        }
-        | {
             text: distinct_links(
                 len(labels), source[kind == i], target[kind == i], mutual=text in kinds.mutual
             )
-            for i, text in enumerate(relations)
+            for text, i in numbers.items()
         },
     )
-    rows = Rows(len(again), len(own), tuple([*again, *own][:SHOWN]))
+    rows = Rows(len(again), len(loops), tuple([*again, *loops][:SHOWN]))
     return Published(graph, rows=rows, name=str(folder), files=form(folder, graph))
 
 
-def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric: bool) -> Attribute:
+def _attribute(user: Vertices, value: Vertices, texts: Sequence[str], *, numeric: bool) -> Attribute:
     used = distinct(value)
     key = distinct(user * len(used) + np.searchsorted(used, value))
-    domain = np.array([said[i] for i in used.tolist()], dtype=object)
+    domain = np.array([texts[i] for i in used.tolist()], dtype=object)
     return Attribute("numeric" if numeric else "categorical", domain, key // len(used), key % len(used))
 
 

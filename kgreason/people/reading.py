@@ -53,7 +53,7 @@ class Remarks:
             of = self.counts.setdefault(what, {})
             of[name] = of.get(name, 0) + number
 
-    def suspect(self, graph: PeopleGraph) -> None:
+    def check(self, graph: PeopleGraph) -> None:
         """Look for data that identify users.
 
         Counts values that are names of users, except numbers, which may have other meanings. Warns of relations whose
@@ -85,15 +85,15 @@ class Remarks:
         if name != other:
             self.warnings.append(
                 f"links of {name} mostly run against links of {other} ({100 * share:.0f} %): if the one follows from "
-                "the other, leave one out, or added links can be told"
+                "the other, leave one out, or added links are recognizable"
             )
         elif not links.mutual:
             self.warnings.append(
                 f"{100 * share:.0f} % of the links of {name} have their reverse: if {name} is mutual, say so in "
-                "[kinds], or added links can be told"
+                "[kinds], or added links are recognizable"
             )
 
-    def tell(self, progress: Progress) -> None:
+    def report(self, progress: Progress) -> None:
         """Report all counts and warnings."""
         for what, said in _SAID.items():
             if found := self.counts.get(what):
@@ -301,8 +301,8 @@ def read(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGrap
     said = read_statements(schema, progress)
     relations = {name: said.links(name) for name, kind in said.kinds.items() if kind in LINKS}
     graph = PeopleGraph(said.labels, said.attributes(), relations)
-    said.remarks.suspect(graph)
-    said.remarks.tell(progress)
+    said.remarks.check(graph)
+    said.remarks.report(progress)
     return graph
 
 
@@ -372,7 +372,7 @@ def _numbered(
     """Number the users; also returns how many of them occur outside the last relation."""
     numbers = [{end: np.full(len(part), -1, dtype=np.int64) for end in ("number", "other")} for part in parts]
     texts: list[Column] = []
-    places: list[tuple[Vertices, Vertices]] = []  # numbers for a part, and the rows of their texts
+    numbered_rows: list[tuple[Vertices, Vertices]] = []  # numbers for a part, and the rows of their texts
     first = 0  # number of texts from outside the last relation
     for late in (False, True):
         for end in ("number", "other"):
@@ -388,12 +388,12 @@ def _numbered(
                 if lookup is not None and part.users_looked_up:
                     column = lookup.of(column, part.raw, part.row[rows])
                 texts.append(column)
-                places.append((own[end], rows))
+                numbered_rows.append((own[end], rows))
                 first += 0 if late else len(rows)
     coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
     codes = coded.indices.to_numpy().astype(np.int64)
     start = 0
-    for own_numbers, rows in places:
+    for own_numbers, rows in numbered_rows:
         own_numbers[rows] = codes[start : start + len(rows)]
         start += len(rows)
     found = [

@@ -42,13 +42,6 @@ def opaque(
 
     `taken` are names to avoid: those of the original graph. Without `rng`, the source of the operating system draws; a
     generator is for experiments.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(["Ken", "Mary"], [("Ken", "age", "18")], numeric=["age"])
-    >>> released, number = opaque(graph, None, graph.labels)
-    >>> released.labels[number[0]] in graph.labels, released.attributes["age"].user.tolist() == [number[0]]
-    (False, True)
     """
     order = permutation(graph.n, rng)
     number = np.empty(graph.n, dtype=np.int64)
@@ -133,13 +126,13 @@ def in_order(
     """
     names, rank, none = sorted(parts), ranks(labels), np.empty(0, dtype=np.int64)
     rows = [(none, none, none, labels[:0])]
-    for place, name in enumerate(names):
+    for i, name in enumerate(names):
         user, number, texts = parts[name]
         order = rank if texts is labels else ranks(texts)
-        rows.append((rank[user], np.full(len(user), place), order[number], texts[number]))
-    users, places, numbers, found = (np.concatenate(column) for column in zip(*rows, strict=True))
-    order = np.lexsort((numbers, places, users))
-    titles = np.array([*names, None], dtype=object)[places[order]]
+        rows.append((rank[user], np.full(len(user), i), order[number], texts[number]))
+    users, name_numbers, numbers, found = (np.concatenate(column) for column in zip(*rows, strict=True))
+    order = np.lexsort((numbers, name_numbers, users))
+    titles = np.array([*names, None], dtype=object)[name_numbers[order]]
     return np.sort(labels)[users[order]], titles, found[order], order
 
 
@@ -216,13 +209,7 @@ def indices_of(raw: Raw, column: int, labels: Any, what: str, file: str) -> Vert
 
 
 def repeats(numbers: Vertices) -> Vertices:
-    """Indices of repeated numbers, without first occurrences.
-
-    Examples
-    --------
-    >>> repeats(np.array([3, 5, 3, 3])).tolist()
-    [2, 3]
-    """
+    """Indices of repeated numbers, without first occurrences."""
     again = np.ones(len(numbers), dtype=np.bool_)
     again[np.unique(numbers, return_index=True)[1]] = False
     return np.flatnonzero(again)

@@ -197,13 +197,6 @@ def public_report(
     """Build the public report, from published data alone: the graph, and the claim of ``README.txt``.
 
     The other parameters are those of `kgreason.isomorphism.report.public_report`.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(["x", "y"], [("x", "job", "cook"), ("y", "job", "cook")])
-    >>> report = public_report(graph, Claim("k-ad with k = 2", "k-ad", 2, 1), confirmed=True, seeded=False)
-    >>> report.verdict, report.secret
-    ('k-ad with k = 2 holds', False)
     """
     held, model = "holds" if confirmed else "was not confirmed", claim.model
     unprotected = plain(OF_DEGREES if model == "k-degree" else UNPROTECTED)

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError, NotRealizable
 from kgreason.people.anonymizers import k_degree
-from kgreason.people.anonymizers.degree_sequence import anonymous
 from kgreason.people.anonymizers.k_degree import Figures, anonymize_degrees, lowered, raised
 from kgreason.people.anonymizers.undirected_realization import construct, obstacle
 from kgreason.people.settings import Construction, Sequence
-from tests.degree_graphs import demands, rng, star
+from tests.degree_graphs import anonymous, demands, rng, star
 from tests.examples import inputs
 
 Degrees = list[int]

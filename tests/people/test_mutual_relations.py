@@ -305,7 +305,7 @@ def test_relations_that_seem_mutual_are_noted() -> None:
     assert noted(r=pairs[:4] + back[:4]) == []  # too few to tell
     assert noted(r=pairs + back[:2]) == []
     assert noted(r=pairs + back[:5]) == [
-        "67 % of the links of r have their reverse: if r is mutual, say so in [kinds], or added links can be told"
+        "67 % of the links of r have their reverse: if r is mutual, say so in [kinds], or added links are recognizable"
     ]
     graph = PeopleGraph.from_triples(
         "abcdefgh", [], [(u, "r", v) for u, v in combinations("abcdefgh", 2)], mutual=["r"]
@@ -318,7 +318,7 @@ def test_relations_that_run_against_others_are_noted() -> None:
     back = [(v, u) for u, v in pairs]
     said = (
         "links of {} mostly run against links of {} ({} %): if the one follows from the other, leave one out, or added "
-        "links can be told"
+        "links are recognizable"
     )
     assert said.format("child", "parent", 100) in noted(child=pairs[:10], parent=back)
     assert said.format("parent", "child", 50) in noted(child=pairs[:10], parent=back)

@@ -84,7 +84,7 @@ def home(table: Ints, a: int, b: int) -> int:
 
 
 @kernel
-def spot(g: Graph, a: int, b: int) -> int:
+def slot_of(g: Graph, a: int, b: int) -> int:
     """Slot of a pair, or the free one where it would be inserted."""
     low, high = min(a, b), max(a, b)
     at = home(g.table, low, high)
@@ -125,7 +125,7 @@ def put(g: Graph, a: int, b: int) -> int:
     """Add an edge between two vertices that are not adjacent; returns the number of the pair."""
     g.lack[a] -= 1
     g.lack[b] -= 1
-    at = spot(g, a, b)
+    at = slot_of(g, a, b)
     pair = int(g.table[at])
     if pair >= 0:
         unlink(g, pair)
@@ -160,7 +160,7 @@ def take(g: Graph, pair: int) -> None:
 def forget(g: Graph, pair: int) -> None:
     """Delete a pair from the hash table."""
     mask = len(g.table) - 1
-    gap = spot(g, g.ends[pair, 0], g.ends[pair, 1])
+    gap = slot_of(g, g.ends[pair, 0], g.ends[pair, 1])
     at = (gap + 1) & mask
     while g.table[at] >= 0:
         wanted = home(g.table, g.ends[g.table[at], 0], g.ends[g.table[at], 1])
@@ -175,7 +175,7 @@ def forget(g: Graph, pair: int) -> None:
 def enter(g: Graph, count: int) -> None:
     """Insert the first `count` pairs, whose ends and kinds are set, into the lists and the table."""
     for pair in range(count):
-        g.table[spot(g, g.ends[pair, 0], g.ends[pair, 1])] = pair
+        g.table[slot_of(g, g.ends[pair, 0], g.ends[pair, 1])] = pair
         link(g, pair, g.kind[pair])
 
 
@@ -324,7 +324,7 @@ def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bo
         if adds:
             put(g, s.path[i], s.path[i - 1])
         else:
-            take(g, g.table[spot(g, s.path[i], s.path[i - 1])])
+            take(g, g.table[slot_of(g, s.path[i], s.path[i - 1])])
         adds = not adds
     return True
 
@@ -351,7 +351,7 @@ def mix(g: Graph, one: Ints, other: Ints, turn: Flags) -> None:
         c, d = g.ends[other[i], 1 if turn[i] else 0], g.ends[other[i], 0 if turn[i] else 1]
         if a == c or b == d or a == d or b == c:  # noqa: SIM109
             continue
-        if g.table[spot(g, a, c)] < 0 and g.table[spot(g, b, d)] < 0:
+        if g.table[slot_of(g, a, c)] < 0 and g.table[slot_of(g, b, d)] < 0:
             take(g, one[i])
             take(g, other[i])
             put(g, a, c)

@@ -51,47 +51,32 @@ _PAIRS = 1 << 20  # pairs of clusters from which threads pay off
 
 
 def merge(
-    out_degree: Counts,
-    in_degree: Counts,
-    k: int,
-    tau: float,
-    omega: float,
-    epsilon: int,
-    alpha: float,
-    rng: np.random.Generator,
+    outs: Counts, ins: Counts, k: int, tau: float, omega: float, epsilon: int, rng: np.random.Generator
 ) -> Clusters:
     """Merge clusters, initially single users, until all have k users or none can be merged.
 
     Each round draws a share of the clusters below k, and merges the nearest pair of a drawn cluster and any other one.
     If no drawn cluster can be merged, all clusters below k are tried, where the published algorithm stops. The nearest
-    neighbour of a cluster only changes when that neighbour is merged, so it is only then computed again.
+    neighbour of a cluster only changes when that neighbour is merged, so it is only then computed again. Users of
+    clusters that remain below k are in none (-1).
 
     Parameters
     ----------
-    out_degree, in_degree
-        Degrees of users, int64, shape (n,) or, for several relations, (n, relations).
+    outs, ins
+        Degrees of users, int64, shape (n, relations).
     tau
         Largest distance DM of merged clusters, from 0 to 1.
     omega
         Share of the clusters below k to draw, above 0 and up to 1; rounded up.
     epsilon
         Most users of a merged cluster.
-    alpha
-        Weight of out-degrees; that of in-degrees is 1 - alpha.
 
     References
     ----------
-    THESIS, section 3.3, Definition 5, equation 3.1 and Algorithm 1.
-
-    Examples
-    --------
-    >>> degrees = np.array([0, 0, 3, 3, 9])
-    >>> merge(degrees, degrees, 2, 0.1, 1.0, 4, 0.5, np.random.default_rng(1)).tolist()
-    [0, 0, 1, 1, -1]
+    THESIS, section 3.3, Definition 5, equation 3.1 (alpha = 0.5) and Algorithm 1.
     """
-    outs, ins = (d.reshape(len(d), -1) for d in (out_degree, in_degree))
-    _check(k, tau, omega, epsilon, alpha, outs.shape[1])
-    merging = _Merging(_rotated(outs, ins, alpha), epsilon)
+    _check(k, tau, omega, epsilon, outs.shape[1])
+    merging = _Merging(_rotated(outs, ins), epsilon)
     while len(invalid := merging.below(k)):
         share = math.ceil(omega * len(invalid))
         drawn = np.sort(rng.choice(invalid, share, replace=False)) if share < len(invalid) else invalid
@@ -149,22 +134,20 @@ class _Merging:
         self._known[one] = False
 
 
-def _rotated(outs: Counts, ins: Counts, alpha: float) -> npt.NDArray[np.float64]:
+def _rotated(outs: Counts, ins: Counts) -> npt.NDArray[np.float64]:
     """Coordinates with DM as Chebyshev distance: signed sums of weighted degrees, up to a global sign."""
     n, relations = outs.shape
-    unit = 1 / (2 * max(n, 1) * max(relations, 1))
-    degrees = np.concatenate([outs * (alpha * unit), ins * ((1 - alpha) * unit)], axis=1)
+    degrees = np.concatenate([outs, ins], axis=1) * (0.5 / (2 * max(n, 1) * max(relations, 1)))
     signs = np.array(list(product((1.0, -1.0), repeat=2 * relations)))[: 1 << max(2 * relations - 1, 0)]
     return np.ascontiguousarray(degrees @ signs.T)
 
 
-def _check(k: int, tau: float, omega: float, epsilon: int, alpha: float, relations: int) -> None:
+def _check(k: int, tau: float, omega: float, epsilon: int, relations: int) -> None:
     ranges = [
         ("k", k >= 1, k, "at least 1"),
         ("tau", 0 <= tau <= 1, tau, "between 0 and 1"),
         ("omega", 0 < omega <= 1, omega, "above 0 and at most 1"),
         ("epsilon", epsilon >= k, epsilon, f"at least k = {k}"),
-        ("alpha", 0 <= alpha <= 1, alpha, "between 0 and 1"),
     ]
     for name, fits, value, wanted in ranges:
         if not fits:

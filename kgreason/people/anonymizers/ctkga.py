@@ -192,20 +192,6 @@ def next_release(
     ------
     AnonymizationError
         If k or the window is invalid, or a given function leaves fewer than k users alike.
-
-    Examples
-    --------
-    >>> from kgreason.people.anonymizers.losses import AttributeDegreeLoss
-    >>> jobs = [("Ken", "job", "Student"), ("Mary", "job", "Student"), ("Jane", "job", "Cook")]
-    >>> graph = PeopleGraph.from_triples(["Ken", "Mary"], jobs[:2])
-    >>> rng = np.random.default_rng(0)
-    >>> first = next_release(graph, None, 2, 3, rng, distance=AttributeDegreeLoss(graph))
-    >>> later = PeopleGraph.from_triples(["Ken", "Mary", "Jane"], jobs)
-    >>> second = next_release(later, first.history, 2, 3, rng, distance=AttributeDegreeLoss(later))
-    >>> second.graph  # nobody can tell Jane, the only new user, from the fake beside her
-    <PeopleGraph with 4 users; attributes: job 4>
-    >>> bool((second.graph.labels[second.mapping[:2]] == first.graph.labels[first.mapping]).all())
-    True
     """
     history = History.start(k, window) if history is None else history.agreed(k, window)
     plan = _turnover(history, graph.labels, rng, left_out)

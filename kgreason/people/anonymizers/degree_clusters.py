@@ -203,12 +203,6 @@ def degree_clusters(
         Number of attempted changes; `None`: 2,000 per user, at least 4,000,000 (about 7,000,000 run in a second).
     runs
         Number of independent runs, on all cores; the best result is returned.
-
-    Examples
-    --------
-    >>> out, into = np.array([[1], [1], [5], [4]]), np.array([[2], [2], [4], [3]])
-    >>> degree_clusters(out, into, np.full(4, 2), np.random.default_rng(0), attempts=100).tolist()
-    [0, 0, 1, 1]
     """
     degrees = np.ascontiguousarray(np.concatenate([out, into], axis=1))
     clusters = np.full(len(degrees), -1, dtype=np.int64)

@@ -186,18 +186,6 @@ def level(
         made[j] += by
 
 
-def anonymous(degrees: Counts, k: int) -> bool:
-    """Whether each degree that occurs is that of at least k vertices; degrees int64, shape (n,).
-
-    Examples
-    --------
-    >>> anonymous(np.array([5, 5, 3, 3, 2, 2, 2]), 2), anonymous(np.array([5, 5, 3, 3, 2, 2, 2]), 3)
-    (True, False)
-    """
-    _, count = np.unique(degrees, return_counts=True)
-    return bool((count >= k).all())
-
-
 def anonymous_degrees(
     degrees: Counts,
     k: int,
@@ -222,16 +210,6 @@ def anonymous_degrees(
     ------
     AnonymizationError
         If the number of vertices is below k but not 0, or k is below 1, or degrees are not those of any graph.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> anonymous_degrees(np.array([1, 5, 4, 3, 1]), 2, rng=rng).tolist()
-    [1, 5, 5, 5, 1]
-    >>> anonymous_degrees(np.array([1, 5, 4, 3, 1]), 2, rng=rng, lowering=True).tolist()
-    [1, 4, 4, 4, 1]
-    >>> anonymous_degrees(np.array([1, 4, 4, 3, 1]), 2, rng=rng, even=True).tolist()
-    [1, 4, 4, 4, 1]
     """
     degrees = np.asarray(degrees, dtype=np.int64)
     _check(degrees, k, even)

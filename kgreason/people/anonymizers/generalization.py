@@ -39,13 +39,6 @@ def mutually_alike(
 
     Returns also the number of times a target was lowered; `removal` is the cost of a removed link, where an added one
     costs 1.
-
-    Examples
-    --------
-    >>> path = Links(np.array([0, 1, 1, 2]), np.array([1, 0, 2, 1]), mutual=True)
-    >>> made, lowered = mutually_alike(path, np.zeros(4, dtype=np.int64), np.random.default_rng(0), 1e6)
-    >>> np.bincount(made.source).tolist(), lowered
-    ([2, 2, 2, 2], 0)
     """
     n = len(clusters)
     degree = np.bincount(links.source, minlength=n)
@@ -177,17 +170,6 @@ def generalize(
     removal
         Cost of a removed edge, where an added one costs 1. With `KEEP`, the degrees of a cluster become its largest
         ones, as in the papers, and edges are removed only if necessary; with 1, the fewest edges change.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(
-    ...     "abcd", [("a", "age", "30"), ("b", "age", "31")], [("a", "knows", "b"), ("b", "knows", "c")]
-    ... )
-    >>> made = generalize(graph, np.array([0, 0, 1, 1]), np.random.default_rng(0))
-    >>> made.graph
-    <PeopleGraph with 4 users; attributes: age 4; relations: knows 4>
-    >>> made.graph.out_degrees().T.tolist(), made.graph.in_degrees().T.tolist()
-    ([[2, 2, 0, 0]], [[1, 1, 1, 1]])
     """
     users = np.flatnonzero(clusters >= 0)
     kept = graph.of(users)
@@ -306,15 +288,7 @@ def relabelled(
 
 
 def united(attribute: Attribute, clusters: Clusters) -> Attribute:
-    """Give each user the values of all users of the same cluster; the domain then has the used values only.
-
-    Examples
-    --------
-    >>> ages = Attribute("numeric", np.array(["18", "19"]), np.array([0, 1, 2]), np.array([0, 1, 1]))
-    >>> both = united(ages, np.array([0, 0, 1]))
-    >>> both.user.tolist(), both.value.tolist()
-    ([0, 0, 1, 1, 2], [0, 1, 0, 1, 1])
-    """
+    """Give each user the values of all users of the same cluster; the domain then has the used values only."""
     of = collected(attribute, clusters)
     count = np.bincount(of.user, minlength=int(clusters.max(initial=-1)) + 1)
     first = np.cumsum(count) - count

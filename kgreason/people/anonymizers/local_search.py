@@ -48,7 +48,7 @@ class Round(NamedTuple):
 
     Attributes
     ----------
-    looked, changed
+    evaluated, changed
         Round in which each user was last evaluated, and each cluster last changed.
     gain, goal
         Decrease of the loss; target cluster and user to swap with (-1: none), shape (n, 2).
@@ -57,7 +57,7 @@ class Round(NamedTuple):
         (n, columns + 1).
     """
 
-    looked: Ints
+    evaluated: Ints
     changed: Ints
     gain: Doubles
     goal: Rows
@@ -97,7 +97,7 @@ def _propose(
             if d < 0 or seen[d] == u or level > of.cluster[d, SIZE] + 1:
                 continue
             seen[d] = u
-            if by.changed[c] < by.looked[u] and by.changed[d] < by.looked[u]:
+            if by.changed[c] < by.evaluated[u] and by.changed[d] < by.evaluated[u]:
                 continue
             entering = changes(of, d, u, -1, more)
             if free and -leaving - entering > by.gain[u]:
@@ -117,7 +117,7 @@ def _propose(
                             by.gain[u] = best
                             by.goal[u, 0], by.goal[u, 1] = d, v
                 v = of.member[v, AFTER]
-        by.looked[u] = now
+        by.evaluated[u] = now
 
 
 @kernel
@@ -129,7 +129,7 @@ def carry_out(of: State, by: Round, order: Ints, now: int, more: Doubles) -> int
         u = order[i]
         c, d, v = of.member[u, OF], by.goal[u, 0], by.goal[u, 1]
         if by.changed[c] == now or by.changed[d] == now:
-            by.looked[u] = -1
+            by.evaluated[u] = -1
             if c == d or (v >= 0 and of.member[v, OF] != d):
                 continue
             if v >= 0:

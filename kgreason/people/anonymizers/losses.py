@@ -203,16 +203,6 @@ class AttributeDegreeLoss(_Loss):
     References
     ----------
     THESIS, Definitions 10-15; PCKGA, Definitions 4-6.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(
-    ...     ["Ken", "Mary"],
-    ...     [("Ken", "job", "Student"), ("Mary", "job", "Teacher")],
-    ...     [("Ken", "follows", "Mary")],
-    ... )
-    >>> AttributeDegreeLoss(graph).between(np.array([0])).tolist()
-    [[0.0, 0.375]]
     """
 
     def __init__(self, graph: PeopleGraph, alpha: float = 0.5) -> None:

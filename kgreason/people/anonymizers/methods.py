@@ -307,7 +307,7 @@ class Clustering:
                 return degree_clusters(*degrees, levels, rng, runs=cores())
             case "merging":
                 largest = settings.epsilon or 2 * most
-                return merge(*degrees, most, settings.tau, settings.omega, largest, 0.5, rng)
+                return merge(*degrees, most, settings.tau, settings.omega, largest, rng)
             case "k-means":
                 return clusterers.k_means(self.points[users], count, rng)
             case "k-medoids":

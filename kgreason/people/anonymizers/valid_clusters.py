@@ -34,13 +34,7 @@ def _highest_levels(clusters: Clusters, levels: Levels) -> Levels:
 
 
 def invalid_removal(clusters: Clusters, levels: Levels) -> Clusters:
-    """Remove the users of invalid clusters (THESIS, section 4.4.2); the others are renumbered from 0.
-
-    Examples
-    --------
-    >>> invalid_removal(np.array([0, 1, 1, 2, -1]), np.array([1, 2, 2, 2, 1])).tolist()
-    [0, 1, 1, -1, -1]
-    """
+    """Remove the users of invalid clusters (THESIS, section 4.4.2); the others are renumbered from 0."""
     valid = sizes(clusters) >= _highest_levels(clusters, levels)
     inside = clusters >= 0
     inside[inside] = valid[clusters[inside]]
@@ -262,12 +256,6 @@ def k_means_partition(points: Points, clusters: Clusters, k: int, tau: float = 1
     References
     ----------
     THESIS, section 4.4.2, Algorithm 3.
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [1], [5], [6], [9]])
-    >>> k_means_partition(points, np.array([0, 0, 0, 0, 1]), 2).tolist()
-    [0, 0, 1, 1, 1]
     """
     levels = np.full(len(clusters), k, dtype=np.int64)
     return split(adopted(_PointDistance(points), clusters, levels, tau), levels, _between_means(points))

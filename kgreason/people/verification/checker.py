@@ -157,7 +157,7 @@ def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
     alone = model == "paired-k-degree"
     found, what = (degrees(graph), "degrees") if alone else (information(graph), INFORMATION)
     item, figures = shared(found, graph.labels, np.full(graph.n, k), what)
-    notes = (_values_told(graph),) if alone and graph.attributes else ()
+    notes = (_unprotected_values(graph),) if alone and graph.attributes else ()
     return PeopleVerdict(model, k, 1, (item,), figures, notes=notes)
 
 
@@ -246,7 +246,7 @@ def _levels(levels: Counts, graph: PeopleGraph) -> Item:
     return Item("levels", True, f"each of {graph.n:,} released users has his k: {between}")
 
 
-def _values_told(graph: PeopleGraph) -> str:
+def _unprotected_values(graph: PeopleGraph) -> str:
     many = len(graph.attributes)
     return (
         f"the release tells values of {many:,} attribute{'s' * (many > 1)}, which paired-k-degree does not protect, "

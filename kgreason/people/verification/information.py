@@ -32,14 +32,6 @@ def information(graph: PeopleGraph) -> Classes:
     References
     ----------
     THESIS, definition 6; PCKGA, definition 1.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(
-    ...     ["a", "b", "c"], [("a", "job", "x"), ("b", "job", "x")], [("a", "r", "c"), ("b", "r", "c")]
-    ... )
-    >>> information(graph).tolist()
-    [1, 1, 0]
     """
     return paired(values(graph), degrees(graph))
 
@@ -84,13 +76,6 @@ def history(graphs: Sequence[PeopleGraph]) -> History:
     References
     ----------
     THESIS, definitions 18 and 19, example 17; section 5.1 on the knowledge of attackers.
-
-    Examples
-    --------
-    >>> first = PeopleGraph.from_triples(["a", "b"], [])
-    >>> found = history([first, PeopleGraph.from_triples(["b", "c"], [])])
-    >>> found.labels.tolist(), found.classes.tolist()
-    (['a', 'b', 'c'], [1, 2, 0])
     """
     names = list(dict.fromkeys(label for graph in graphs for label in graph.labels.tolist()))
     number = {label: i for i, label in enumerate(names)}
