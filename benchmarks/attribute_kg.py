@@ -117,7 +117,8 @@ def compared(
 def by_clusters(graph: PeopleGraph, levels: Levels, clusters: Clusters) -> Judged:
     """What a release by these clusters is worth, and whether it is one."""
     rng = np.random.default_rng(1)
-    release = publish(generalize(graph, clusters, rng), graph, rng)
+    made = generalize(graph, clusters, rng)
+    release = publish(made.graph, made.users, made.figures.as_dict(), graph, rng)
     verdict = verify_people(
         release.graph, model="p-k-ad", levels=levels, original=graph, mapping=release.mapping
     )

@@ -65,8 +65,8 @@ def read(schema: Schema | Path | str, sensitive: str, progress: Progress = SILEN
         LinkGraph(said.labels[:n], observed, said.attributes()),
         secret,
     )
-    said.remarks.suspect(PeopleGraph(said.labels[:n], original.graph.attributes, {}))
-    said.remarks.tell(progress)
+    said.remarks.check(PeopleGraph(said.labels[:n], original.graph.attributes, {}))
+    said.remarks.report(progress)
     _tell_both_ways(original.graph, progress)
     _tell_amiss(original, progress)
     return original

@@ -293,8 +293,8 @@ def suspected(graph: PeopleGraph) -> list[str]:
     from kgreason.people.reading import Remarks
 
     remarks, told = Remarks(), Notes()
-    remarks.suspect(graph)
-    remarks.tell(told)  # type: ignore[arg-type]
+    remarks.check(graph)
+    remarks.report(told)  # type: ignore[arg-type]
     return told.notes
 
 

@@ -32,6 +32,36 @@ from kgreason.people.model import Attribute, Counts, Links, PeopleGraph, complet
 from kgreason.people.release_tables import opaque
 
 
+def united(attribute: Attribute, clusters: Clusters) -> Attribute:
+    """Give each user the values of all users of the same cluster; the domain then has the used values only."""
+    of = collected(attribute, clusters)
+    count = np.bincount(of.user, minlength=int(clusters.max(initial=-1)) + 1)
+    first = np.cumsum(count) - count
+    each = count[clusters]
+    user = np.repeat(np.arange(len(clusters)), each)
+    entry = np.arange(len(user)) - np.repeat(np.cumsum(each) - each - first[clusters], each)
+    return replace(of, user=user, value=of.value[entry])
+
+
+def collected(attribute: Attribute, clusters: Clusters) -> Attribute:
+    """Give each cluster, 0 .. c-1, the values of all its users; the users of the result are the clusters.
+
+    The domain of the result has the used values only.
+
+    Examples
+    --------
+    >>> ages = Attribute("numeric", np.array(["18", "19"]), np.array([0, 1, 2]), np.array([0, 1, 1]))
+    >>> both = collected(ages, np.array([0, 0, 1]))
+    >>> both.user.tolist(), both.value.tolist()
+    ([0, 0, 1], [0, 1, 1])
+    """
+    width = max(len(attribute.domain), 1)
+    pairs = np.unique(clusters[attribute.user] * width + attribute.value)
+    known, value = np.unique(pairs % width, return_inverse=True)
+    domain = attribute.domain[known]
+    return replace(attribute, domain=domain, user=pairs // width, value=value.astype(np.int64))
+
+
 def mutually_alike(
     links: Links, clusters: Clusters, rng: np.random.Generator, removal: float
 ) -> tuple[Links, int]:
@@ -227,20 +257,16 @@ def _lower(targets: Targets, clusters: Clusters, missing: Unrealizable) -> None:
 
 def _figures(original: Links, before: Links, after: Links, lowered: int, n: int) -> LinkFigures:
     kept = int(np.isin(after.source * n + after.target, before.source * n + before.target).sum())
-    sides = [(b.source, a.source) for a, b in [(after, before)]] + [(before.target, after.target)]
-    least = max(_surplus(np.bincount(b, minlength=n), np.bincount(a, minlength=n)) for b, a in sides)
+    ends = (before.source, after.source), (before.target, after.target)
+    losses = [np.bincount(b, minlength=n) - np.bincount(a, minlength=n) for b, a in ends]
     return LinkFigures(
         gone=len(original) - len(before),
         kept=kept,
         removed=len(before) - kept,
         added=len(after) - kept,
-        least_removed=least,
+        least_removed=max(int(np.maximum(loss, 0).sum()) for loss in losses),
         lowered=lowered,
     )
-
-
-def _surplus(before: Counts, after: Counts) -> int:
-    return int(np.maximum(before - after, 0).sum())
 
 
 @dataclass(frozen=True)
@@ -265,53 +291,19 @@ class PeopleRelease:
     history: History | None = None
 
 
-def publish(made: Generalized, original: PeopleGraph, rng: np.random.Generator | None) -> PeopleRelease:
-    """Give the users of a generalized graph random numbers and labels, none of them of the original.
-
-    `rng` is for experiments; `None`: the source of the operating system, as labels are published.
-    """
-    return relabelled(made.graph, made.users, made.figures.as_dict(), original, rng)
-
-
-def relabelled(
+def publish(
     made: PeopleGraph,
     users: Vertices,
     figures: Mapping[str, object],
     original: PeopleGraph,
     rng: np.random.Generator | None,
 ) -> PeopleRelease:
-    """As `publish`; `made` has any labels, and `users` holds the number of each of its users in the original."""
+    """Give the users of a graph random numbers and labels, none of them of the original.
+
+    `users` holds the number of each user in the original. `rng` is for experiments; `None`: the source of the operating
+    system, as labels are published.
+    """
     graph, number = opaque(made, rng, original.labels.tolist())
     mapping = np.full(original.n, -1, dtype=np.int64)
     mapping[users] = number
     return PeopleRelease(graph, mapping, figures)
-
-
-def united(attribute: Attribute, clusters: Clusters) -> Attribute:
-    """Give each user the values of all users of the same cluster; the domain then has the used values only."""
-    of = collected(attribute, clusters)
-    count = np.bincount(of.user, minlength=int(clusters.max(initial=-1)) + 1)
-    first = np.cumsum(count) - count
-    each = count[clusters]
-    user = np.repeat(np.arange(len(clusters)), each)
-    entry = np.arange(len(user)) - np.repeat(np.cumsum(each) - each - first[clusters], each)
-    return replace(of, user=user, value=of.value[entry])
-
-
-def collected(attribute: Attribute, clusters: Clusters) -> Attribute:
-    """Give each cluster, 0 .. c-1, the values of all its users; the users of the result are the clusters.
-
-    The domain of the result has the used values only.
-
-    Examples
-    --------
-    >>> ages = Attribute("numeric", np.array(["18", "19"]), np.array([0, 1, 2]), np.array([0, 1, 1]))
-    >>> both = collected(ages, np.array([0, 0, 1]))
-    >>> both.user.tolist(), both.value.tolist()
-    ([0, 0, 1], [0, 1, 1])
-    """
-    width = max(len(attribute.domain), 1)
-    pairs = np.unique(clusters[attribute.user] * width + attribute.value)
-    known, value = np.unique(pairs % width, return_inverse=True)
-    domain = attribute.domain[known]
-    return replace(attribute, domain=domain, user=pairs // width, value=value.astype(np.int64))

@@ -24,7 +24,7 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError, NotRealizable
 from kgreason.base.progress import SILENT, Progress
 from kgreason.people.anonymizers.degree_sequence import anonymous_degrees
-from kgreason.people.anonymizers.generalization import PeopleRelease, relabelled
+from kgreason.people.anonymizers.generalization import PeopleRelease, publish
 from kgreason.people.anonymizers.undirected_realization import (
     Edges,
     Obstacle,
@@ -238,7 +238,7 @@ def k_degree_release(
     # changes of edges and degrees are measured on the release itself
     figures = {"tries": made.figures.tries, "cheapest": made.figures.cheapest}
     relations = {name: both}
-    return relabelled(PeopleGraph(graph.labels, {}, relations), np.arange(graph.n), figures, graph, secret)
+    return publish(PeopleGraph(graph.labels, {}, relations), np.arange(graph.n), figures, graph, secret)
 
 
 def edges_of(n: int, links: Links) -> Edges:

@@ -77,7 +77,8 @@ def release_of(
     # random order: ties between users are broken by number, which depends on the input file
     order = rng.permutation(graph.n)
     shuffled = graph.of(order)
-    release = publish(Clustering(shuffled, levels[order], settings, rng, progress).best(), shuffled, secret)
+    made = Clustering(shuffled, levels[order], settings, rng, progress).best()
+    release = publish(made.graph, made.users, made.figures.as_dict(), shuffled, secret)
     mapping = np.empty(graph.n, dtype=np.int64)
     mapping[order] = release.mapping
     return replace(release, mapping=mapping)
