@@ -21,6 +21,7 @@ from kgreason.graph.tables import EdgeTable, GraphTables
 Kind = Literal["categorical", "numeric"]
 Texts = npt.NDArray[np.object_]
 Counts = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Attribute:
     value: Vertices
 
     @cached_property
-    def numbers(self) -> npt.NDArray[np.float64]:
+    def numbers(self) -> Numbers:
         """The domain of a numeric attribute as float64."""
         return self.domain.astype(np.float64)
 
@@ -59,10 +60,17 @@ class Attribute:
         """Value of each entry, as text or number; shape (m,)."""
         return (self.numbers if self.kind == "numeric" else self.domain)[self.value]
 
-    def placed(self, place: Vertices) -> Attribute:
-        """The attribute with users renumbered; users with number -1 are left out."""
-        kept = place[self.user] >= 0
-        user, value = place[self.user[kept]], self.value[kept]
+    def bounds(self, n: int) -> tuple[Numbers, Numbers]:
+        """Least and largest number of each of n users, inf and -inf without a number."""
+        low, high = np.full(n, np.inf), np.full(n, -np.inf)
+        np.minimum.at(low, self.user, self.numbers[self.value])
+        np.maximum.at(high, self.user, self.numbers[self.value])
+        return low, high
+
+    def renumbered(self, number: Vertices) -> Attribute:
+        """The attribute with new numbers of its users; users with number -1 are left out."""
+        kept = number[self.user] >= 0
+        user, value = number[self.user[kept]], self.value[kept]
         order = np.lexsort((value, user))
         return replace(self, user=user[order], value=value[order])
 
@@ -207,13 +215,13 @@ class PeopleGraph(Displayed):
 
         Domains keep all their values, also those without users.
         """
-        place = np.full(self.n, -1, dtype=np.int64)
-        place[users] = np.arange(len(users))
-        attributes = {name: a.placed(place) for name, a in self.attributes.items()}
+        number = np.full(self.n, -1, dtype=np.int64)
+        number[users] = np.arange(len(users))
+        attributes = {name: a.renumbered(number) for name, a in self.attributes.items()}
         relations = {}
         for name, r in self.relations.items():
-            kept = (place[r.source] >= 0) & (place[r.target] >= 0)
-            ends = place[r.source[kept]], place[r.target[kept]]
+            kept = (number[r.source] >= 0) & (number[r.target] >= 0)
+            ends = number[r.source[kept]], number[r.target[kept]]
             relations[name] = distinct_links(len(users), *ends, mutual=r.mutual)
         return PeopleGraph(self.labels[users], attributes, relations)
 

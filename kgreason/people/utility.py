@@ -14,15 +14,12 @@ from math import fsum
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.measures import degrees, distances, keys, pairs, triangles
-from kgreason.people.model import Attribute, PeopleGraph, links_of
-
-Doubles = npt.NDArray[np.float64]
+from kgreason.people.model import EMPTY, Attribute, Numbers, PeopleGraph, links_of
 
 
 def _new_associations(original: PeopleGraph, released: PeopleGraph) -> tuple[int, int]:
@@ -56,7 +53,7 @@ def _associations(graph: PeopleGraph, number: dict[tuple[str, str], int]) -> Ver
 
 def _gains(
     original: PeopleGraph, released: PeopleGraph, mapping: Vertices
-) -> tuple[Doubles, Doubles, int, int]:
+) -> tuple[Numbers, Numbers, int, int]:
     """Losses of users, summed over attributes, and numbers of values added to and removed from released users."""
     # The losses are AL' and AM' times the number of attributes (each denominator of AM' is greater by 1); 0 for
     # removed users. The loss of a numeric attribute is the change of both bounds of the range over the largest
@@ -66,8 +63,8 @@ def _gains(
     back = np.full(released.n, -1, dtype=np.int64)
     back[mapping[mapping >= 0]] = np.flatnonzero(mapping >= 0)
     for name, old in original.attributes.items():
-        new = released.attributes.get(name)
-        ours, theirs, size = _keys(old, new, mapping, back)
+        new = released.attributes.get(name, EMPTY).renumbered(back)
+        ours, theirs, size = _keys(old, new, mapping)
         extra = np.setdiff1d(theirs, ours, assume_unique=True)
         added += len(extra)
         removed += len(np.setdiff1d(ours, theirs, assume_unique=True))
@@ -75,36 +72,24 @@ def _gains(
             gained = np.bincount(extra // max(size, 1), minlength=original.n).astype(np.float64)
             room = len(old.domain) - np.bincount(old.user, minlength=original.n).astype(np.float64)
         else:
-            gained, room = _widened(original.n, old, new, back)
+            gained, room = _widened(original.n, old, new)
         loss += gained / np.maximum(np.maximum(room, gained), np.finfo(np.float64).tiny)
         am += gained / (room + 1)
     return loss, am, added, removed
 
 
-def _keys(
-    old: Attribute, new: Attribute | None, mapping: Vertices, back: Vertices
-) -> tuple[Vertices, Vertices, int]:
+def _keys(old: Attribute, new: Attribute, mapping: Vertices) -> tuple[Vertices, Vertices, int]:
     """Pairs (user, value) of released users before and after, as numbers, and the number of values."""
-    place = {text: i for i, text in enumerate(old.domain)}
-    if new is None:
-        new_user = new_value = np.empty(0, dtype=np.int64)
-    else:
-        texts = [place.setdefault(text, len(place)) for text in new.domain]
-        known = back[new.user] >= 0
-        new_user = back[new.user[known]]
-        new_value = np.array(texts, dtype=np.int64)[new.value[known]]
-    size = len(place)
+    number = {text: i for i, text in enumerate(old.domain)}
+    code = np.array([number.setdefault(text, len(number)) for text in new.domain], dtype=np.int64)
+    size = len(number)
     stays = mapping[old.user] >= 0
-    return old.user[stays] * size + old.value[stays], new_user * size + new_value, size
+    return old.user[stays] * size + old.value[stays], new.user * size + code[new.value], size
 
 
-def _widened(n: int, old: Attribute, new: Attribute | None, back: Vertices) -> tuple[Doubles, Doubles]:
+def _widened(n: int, old: Attribute, new: Attribute) -> tuple[Numbers, Numbers]:
     """Change of the range of each user in a numeric attribute, and the largest possible change."""
-    low, high = _bounds(n, old.user, old.numbers[old.value])
-    if new is None:
-        return np.zeros(n), np.ones(n)
-    known = back[new.user] >= 0
-    new_low, new_high = _bounds(n, back[new.user[known]], new.numbers[new.value[known]])
+    (low, high), (new_low, new_high) = old.bounds(n), new.bounds(n)
     least, most = (old.numbers.min(), old.numbers.max()) if len(old.domain) else (0.0, 0.0)
     had, has = low <= high, new_low <= new_high
     room = np.full(n, most - least + 1)
@@ -114,13 +99,6 @@ def _widened(n: int, old: Attribute, new: Attribute | None, back: Vertices) -> t
     both = has & had
     gained[both] = np.abs(new_low[both] - low[both]) + np.abs(new_high[both] - high[both])
     return gained, room
-
-
-def _bounds(n: int, user: Vertices, number: Doubles) -> tuple[Doubles, Doubles]:
-    low, high = np.full(n, np.inf), np.full(n, -np.inf)
-    np.minimum.at(low, user, number)
-    np.maximum.at(high, user, number)
-    return low, high
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import math
 from itertools import pairwise, product
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.cores import cores, each
 from kgreason.base.errors import AnonymizationError
@@ -14,7 +13,7 @@ from kgreason.base.jit import DoubleRows, Doubles, Ints, kernel
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.user_distances import Clusters
 from kgreason.people.anonymizers.valid_clusters import invalid_removal
-from kgreason.people.model import Counts
+from kgreason.people.model import Counts, Numbers
 
 
 @kernel
@@ -88,7 +87,7 @@ def merge(
 class _Merging:
     """Clusters, the ranges of their coordinates, and their cached nearest neighbours."""
 
-    def __init__(self, coordinates: npt.NDArray[np.float64], most: int) -> None:
+    def __init__(self, coordinates: Numbers, most: int) -> None:
         n = len(coordinates)
         self.cluster: Clusters = np.arange(n)
         self._alive = np.arange(n)
@@ -134,7 +133,7 @@ class _Merging:
         self._known[one] = False
 
 
-def _rotated(outs: Counts, ins: Counts) -> npt.NDArray[np.float64]:
+def _rotated(outs: Counts, ins: Counts) -> Numbers:
     """Coordinates with DM as Chebyshev distance: signed sums of weighted degrees, up to a global sign."""
     n, relations = outs.shape
     degrees = np.concatenate([outs, ins], axis=1) * (0.5 / (2 * max(n, 1) * max(relations, 1)))

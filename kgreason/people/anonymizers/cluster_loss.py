@@ -21,9 +21,9 @@ import numpy as np
 
 from kgreason.base.jit import DoubleRows, Doubles, Ints, Rows, kernel
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.losses import Table, Values
+from kgreason.people.anonymizers.losses import Values
 from kgreason.people.anonymizers.user_distances import Clusters, Levels
-from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.people.model import Attribute, Numbers, PeopleGraph
 
 _SPREAD = -7046029254386353131  # 2^64 over the golden ratio
 
@@ -94,12 +94,12 @@ class Columns:
     start: Vertices
     value: Vertices
     column: Vertices
-    own: Table
-    weight: Table
+    own: Numbers
+    weight: Numbers
     counted: int
 
     @cached_property
-    def user(self) -> Table:
+    def user(self) -> Numbers:
         """Amounts of users in each column, then their weights; shape (n, 2 · columns)."""
         return np.concatenate([self.own, self.weight], axis=1)
 
@@ -115,7 +115,7 @@ class Columns:
         numeric = [a for a in graph.attributes.values() if a.kind == "numeric"]
         values = Values.of(graph.n, categorical)
         held = [np.bincount(a.user, minlength=graph.n) for a in categorical]
-        own: list[Table] = [h.astype(np.float64) for h in held]
+        own: list[Numbers] = [h.astype(np.float64) for h in held]
         share = alpha / max(len(graph.attributes), 1)
         weight = [share / np.maximum(len(a.domain) - h, 1) for a, h in zip(categorical, held, strict=True)]
         for a in numeric:
@@ -138,24 +138,21 @@ class Columns:
         )
 
 
-def _ranges(attribute: Attribute, n: int) -> list[tuple[Table, Table]]:
+def _ranges(attribute: Attribute, n: int) -> list[tuple[Numbers, Numbers]]:
     """The three columns of a numeric attribute; users without a number gain the whole range plus one."""
     numbers = attribute.numbers
     lowest, highest = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
     if lowest > highest:
         return []
-    low, high = np.full(n, highest), np.full(n, lowest)
-    np.minimum.at(low, attribute.user, numbers[attribute.value])
-    np.maximum.at(high, attribute.user, numbers[attribute.value])
-    span = highest - lowest
-    some = np.zeros(n)
-    some[attribute.user] = 1.0
-    room = np.where(some > 0, (low - lowest) + (highest - high), span + 1)
+    low, high = attribute.bounds(n)
+    some, span = low <= high, highest - lowest
+    low, high = np.where(some, low, highest), np.where(some, high, lowest)
+    room = np.where(some, (low - lowest) + (highest - high), span + 1)
     each = 1 / np.where(room > 0, room, 1)
     return [
         (high - lowest, each),
         (highest - low, each),
-        (some, np.where(some > 0, 0.0, (1 - span) / (span + 1))),
+        (some.astype(np.float64), np.where(some, 0.0, (1 - span) / (span + 1))),
     ]
 
 
@@ -349,7 +346,7 @@ class Search:
         """Summed loss of all users in clusters."""
         return float(self.losses().sum())
 
-    def losses(self) -> Table:
+    def losses(self) -> Numbers:
         """Loss of each user, 0 for users in no cluster; float64, shape (n,)."""
         found = np.zeros(len(self.clusters))
         inside = np.flatnonzero(self.clusters >= 0)

@@ -26,7 +26,8 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.people.anonymizers.user_distances import Among, Clusters, Distance, Distances, Levels, rows_of
-from kgreason.people.anonymizers.valid_clusters import Points, numbered
+from kgreason.people.anonymizers.valid_clusters import numbered
+from kgreason.people.model import Numbers
 from kgreason.people.settings import CLUSTERINGS
 
 MATRIX_USERS = 20_000
@@ -69,13 +70,13 @@ def hdb_star(distance: Distance, levels: Levels) -> Clusters:
     return numbered(found)
 
 
-def k_means(points: Points, count: int, rng: np.random.Generator) -> Clusters:
+def k_means(points: Numbers, count: int, rng: np.random.Generator) -> Clusters:
     """Cluster points, shape (n, d), by k-means."""
     _check_count(count, len(points))
     return scikit("KMeans", points, {"n_clusters": count, "n_init": 1}, rng)
 
 
-def scikit(name: str, points: Points, parameters: Mapping[str, Any], rng: np.random.Generator) -> Clusters:
+def scikit(name: str, points: Numbers, parameters: Mapping[str, Any], rng: np.random.Generator) -> Clusters:
     """Cluster points, shape (n, d), by a class of ``sklearn.cluster``, or another one by its full name.
 
     Parameters that it does not have are left out.
@@ -147,7 +148,7 @@ _LANDMARK_STEPS, _STEPS = 150, 60
 _NEAR = 1e-14  # least squared distance, relative to a mean of 1; below it is rounding error
 
 
-def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Points:
+def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Numbers:
     """Embed users as points, float64, shape (n, dimensions): their Euclidean distances approximate the distance."""
     if dimensions < 1:
         raise AnonymizationError(f"points need at least 1 dimension, not {dimensions}", hint="50 is usual")
@@ -171,7 +172,7 @@ def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Poi
     return placed * scale
 
 
-def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tuple[Points, Points]:
+def _classical(wanted: Numbers, dimensions: int, rng: np.random.Generator) -> tuple[Numbers, Numbers]:
     """Classical scaling of landmarks: their points, and the linear map from squared distances to points."""
     # Dimensions without Euclidean distance start with a little noise.
     from scipy.linalg import eigh
@@ -190,8 +191,8 @@ def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tup
     return start, back
 
 
-def _placed(beside: Points, wanted: Points, fixed: Points, start: Points, back: Points) -> Points:
-    """Points of some users, from their distances to the landmarks."""
+def _placed(beside: Numbers, wanted: Numbers, fixed: Numbers, start: Numbers, back: Numbers) -> Numbers:
+    """Numbers of some users, from their distances to the landmarks."""
     first = -0.5 * (beside**2 - (wanted**2).mean(axis=0)) @ back
     near = np.argmin(beside, axis=1)
     first += fixed[near] - start[near]  # shift of the nearest landmark since its start
@@ -200,33 +201,33 @@ def _placed(beside: Points, wanted: Points, fixed: Points, start: Points, back: 
     return _least(first, lambda x: _stress_beside(x, fixed, beside), _STEPS)
 
 
-def _least(start: Points, stress: Callable[[Points], tuple[float, Points]], steps: int) -> Points:
+def _least(start: Numbers, stress: Callable[[Numbers], tuple[float, Numbers]], steps: int) -> Numbers:
     from scipy.optimize import minimize
 
-    def flat(x: Points) -> tuple[float, Points]:
+    def flat(x: Numbers) -> tuple[float, Numbers]:
         value, slope = stress(x.reshape(start.shape))
         return value, slope.ravel()
 
     found = minimize(
         flat, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 20}
     )
-    placed: Points = found.x.reshape(start.shape)
+    placed: Numbers = found.x.reshape(start.shape)
     return placed
 
 
-def _stress_among(x: Points, wanted: Points) -> tuple[float, Points]:
+def _stress_among(x: Numbers, wanted: Numbers) -> tuple[float, Numbers]:
     """Raw stress of points divided by their number, and its gradient."""
     value, pull = _pull(x, x, wanted)
     return value, 4 * (x * pull.sum(axis=1)[:, None] - pull @ x) / len(x)
 
 
-def _stress_beside(x: Points, fixed: Points, wanted: Points) -> tuple[float, Points]:
+def _stress_beside(x: Numbers, fixed: Numbers, wanted: Numbers) -> tuple[float, Numbers]:
     """Raw stress of points relative to fixed points divided by the number of these, and its gradient."""
     value, pull = _pull(x, fixed, wanted)
     return value, 2 * (x * pull.sum(axis=1)[:, None] - pull @ fixed) / len(fixed)
 
 
-def _pull(x: Points, y: Points, wanted: Points) -> tuple[float, Points]:
+def _pull(x: Numbers, y: Numbers, wanted: Numbers) -> tuple[float, Numbers]:
     """Raw stress divided by the number of points y, and the relative error of each distance."""
     apart = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :] - 2 * (x @ y.T)
     apart = np.sqrt(np.maximum(apart, _NEAR, out=apart), out=apart)

@@ -1,8 +1,7 @@
 """k-degree anonymity of an undirected simple graph: every degree is that of at least k vertices.
 
 1. The degrees are made k-anonymous at least cost (degree_sequence.py).
-2. A graph with these degrees is built that keeps all edges, as many as possible, or any (undirected_realization.py,
-   degree_construction.py).
+2. A graph with these degrees is built that keeps all edges, as many as possible, or any (undirected_realization.py).
 3. If there is none, noise is added to the original degrees, and both steps are repeated (Probing). The largest degrees
    demand more edge ends than available, so the lowest degrees are raised by one; if degrees may fall, lowering the
    largest is tried as well. Each try adds half of what was missing in the try before: the missing amount then falls to

@@ -34,9 +34,9 @@ from kgreason.people.anonymizers.cluster_loss import (
     leave,
     may_leave,
 )
-from kgreason.people.anonymizers.losses import Table
 from kgreason.people.anonymizers.user_distances import Clusters, Distance, neighbours
 from kgreason.people.anonymizers.valid_clusters import Pull, members, numbered, split
+from kgreason.people.model import Numbers
 
 # smaller gains are rounding errors
 _LEAST = 1e-12
@@ -303,6 +303,6 @@ def _back(search: Search, users: list[int], clusters: list[int]) -> None:
         search.enter(u, c)
 
 
-def _costs(clusters: Clusters, losses: Table) -> Table:
+def _costs(clusters: Clusters, losses: Numbers) -> Numbers:
     inside = clusters >= 0
     return np.bincount(clusters[inside], weights=losses[inside]).astype(np.float64)

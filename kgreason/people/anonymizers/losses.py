@@ -34,7 +34,7 @@ from kgreason.people.anonymizers.user_distances import (
     Neighbours,
     neighbours,
 )
-from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.people.model import Attribute, Numbers, PeopleGraph
 
 
 class Users(NamedTuple):
@@ -144,7 +144,6 @@ def _adm_rows(
             out[i, v] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
 
 
-Table = npt.NDArray[np.float64]
 _LIGHT = 1 << 18  # pairs of users below which another thread does not pay off
 
 
@@ -316,20 +315,19 @@ class TruthDegreeLoss(_Loss):
         return fill
 
 
-def _unit(count: Table, weight: Table) -> float:
+def _unit(count: Numbers, weight: Numbers) -> float:
     """Largest power of two by which weights can be scaled so that all their sums are exact in doubles."""
     most = 2 * float(np.sum(count.max(axis=1, initial=0) * weight.max(axis=1, initial=0)))
     return math.ldexp(1.0, 52 - math.ceil(math.log2(max(most, 1))))
 
 
-def _ranges(n: int, attributes: list[Attribute]) -> tuple[Table, Table, Table, Table]:
+def _ranges(n: int, attributes: list[Attribute]) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """Range of each user in each numeric attribute, weight of its changes, and width of each domain."""
-    low, high = np.full((len(attributes), n), np.inf), np.full((len(attributes), n), -np.inf)
+    low, high = np.empty((2, len(attributes), n))
     least, most = np.zeros((len(attributes), 1)), np.zeros((len(attributes), 1))
     for a, attribute in enumerate(attributes):
         numbers = attribute.numbers
-        np.minimum.at(low[a], attribute.user, numbers[attribute.value])
-        np.maximum.at(high[a], attribute.user, numbers[attribute.value])
+        low[a], high[a] = attribute.bounds(n)
         if len(numbers):
             least[a], most[a] = numbers.min(), numbers.max()
     weight = 1 / (np.abs(low - least) + np.abs(most - high) + 1)  # 0 without a value
@@ -368,7 +366,7 @@ class AnonymizationDistance:
         return core
 
     @cached_property
-    def costs(self) -> npt.NDArray[np.float64]:
+    def costs(self) -> Numbers:
         """Anonymization cost of each user: the largest d^a to a user of N(u); float64, shape (n,)."""
         user, other = np.repeat(np.arange(self.n), np.diff(self.near.start)), self.near.user
         far = np.maximum(np.maximum(self.core[user], self.core[other]), self.near.distance)

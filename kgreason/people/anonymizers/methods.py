@@ -14,22 +14,26 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.cores import cores
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.cluster_loss import Columns
+from kgreason.people.anonymizers import clusterers, valid_clusters
+from kgreason.people.anonymizers.cdga_merging import merge
+from kgreason.people.anonymizers.cluster_loss import Columns, Search
 from kgreason.people.anonymizers.ctkga import next_release
+from kgreason.people.anonymizers.degree_clusters import degree_clusters
 from kgreason.people.anonymizers.generalization import Generalized, PeopleRelease, generalize, publish
 from kgreason.people.anonymizers.history import History
-from kgreason.people.anonymizers.losses import AnonymizationDistance
+from kgreason.people.anonymizers.indicator import learn
+from kgreason.people.anonymizers.k_degree import k_degree_release
+from kgreason.people.anonymizers.local_search import nearest, refine, weigh
+from kgreason.people.anonymizers.losses import AnonymizationDistance, AttributeDegreeLoss, TruthDegreeLoss
 from kgreason.people.anonymizers.user_distances import Among, Clusters, Distance, Levels
-from kgreason.people.model import PeopleGraph
+from kgreason.people.model import Numbers, PeopleGraph
 from kgreason.people.settings import Settings
 
-Points = npt.NDArray[np.float64]
 _SMALL = 1_000  # most users for which all starts are refined; in larger graphs only the best, for time
 _TAUS = (1.0, 0.5, 0.0)  # values of tau tried with the published order
 _WEIGHED = 5  # most rounds of user removal, each with a local search
@@ -68,8 +72,6 @@ def release_of(
     _check(graph, levels, settings)
     secret = rng if seeded else None
     if settings.method == "k-degree":
-        from kgreason.people.anonymizers.k_degree import k_degree_release
-
         return k_degree_release(graph, int(levels.max()), settings, rng, progress, secret)
     if settings.method == "ctkga":
         work = Clustering(graph, levels, settings, rng, progress)
@@ -146,9 +148,6 @@ class Clustering:
     @cached_property
     def distance(self) -> Distance:
         """Loss of making two users alike."""
-        from kgreason.people.anonymizers.indicator import learn
-        from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss
-
         if self.settings.loss == "adm" or not self.graph.attributes:
             return AttributeDegreeLoss(self.graph, self.settings.alpha)
         self.progress.step("Learning which pairs of values are truthful")
@@ -156,12 +155,10 @@ class Clustering:
         return TruthDegreeLoss(self.graph, truth, self.settings.alpha)
 
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> Numbers:
         """Embedding of the users: Euclidean distances approximate the losses."""
-        from kgreason.people.anonymizers.clusterers import points
-
         self.progress.step("Placing users as points")
-        return points(self.distance, self.settings.dimensions, self.rng)
+        return clusterers.points(self.distance, self.settings.dimensions, self.rng)
 
     @cached_property
     def far(self) -> AnonymizationDistance:
@@ -208,9 +205,6 @@ class Clustering:
 
     def certain(self, clusters: Clusters) -> float:
         """Loss by removed users and by values (or their untruthfulness), without that of degrees."""
-        from kgreason.people.anonymizers.cluster_loss import Search
-        from kgreason.people.anonymizers.losses import TruthDegreeLoss
-
         removed = np.count_nonzero(clusters < 0) * self.settings.removal_price
         if isinstance(self.distance, TruthDegreeLoss):
             users = np.arange(self.graph.n)
@@ -246,20 +240,15 @@ class Clustering:
         """Clusters of similar users, of any sizes."""
         self.progress.step(f"Clustering ({self.settings.clustering}{', as published' * literal})")
         if self.settings.clustering == "vac":
-            from kgreason.people.anonymizers.valid_clusters import vac
-
-            return vac(self.far, literal)
+            return valid_clusters.vac(self.far, literal)
         return self.clustered(np.arange(self.graph.n), self.levels, self.rng)
 
     def bettered(self, found: Clusters) -> Clusters:
         """Clusters refined by local search; if removal is weighed, also by removing and returning users."""
-        from kgreason.people.anonymizers.local_search import refine, weigh
-        from kgreason.people.anonymizers.valid_clusters import between_medoids
-
         self.progress.step("Bettering clusters")
         found = refine(self.columns, found, self.near)
         for _ in range(_WEIGHED if self.settings.weighs else 0):
-            pull = between_medoids(self.far, self.rng)
+            pull = valid_clusters.between_medoids(self.far, self.rng)
             weighed = weigh(self.columns, found, self.settings.removal_price, pull)
             if np.array_equal(weighed, found):
                 break
@@ -279,8 +268,6 @@ class Clustering:
     @cached_property
     def near(self) -> Vertices:
         """The nearest users of each user."""
-        from kgreason.people.anonymizers.local_search import nearest
-
         return nearest(self.distance)
 
     def alike(self, part: Among, k: int, rng: np.random.Generator) -> Clusters:
@@ -289,11 +276,6 @@ class Clustering:
 
     def clustered(self, users: Vertices, levels: Levels, rng: np.random.Generator) -> Clusters:
         """Clusters of similar users among `users`, by the clustering of the settings."""
-        from kgreason.people.anonymizers import clusterers
-        from kgreason.people.anonymizers.cdga_merging import merge
-        from kgreason.people.anonymizers.degree_clusters import degree_clusters
-        from kgreason.people.anonymizers.valid_clusters import vac
-
         settings, most = self.settings, int(levels.max(initial=1))
         count = max(len(users) // most, 1)
         degrees = self.graph.out_degrees()[users], self.graph.in_degrees()[users]
@@ -303,7 +285,9 @@ class Clustering:
 
         match settings.clustering:
             case "vac":
-                return vac(AnonymizationDistance(part(), levels), literal=settings.mode == "published")
+                return valid_clusters.vac(
+                    AnonymizationDistance(part(), levels), literal=settings.mode == "published"
+                )
             case "degrees":
                 return degree_clusters(*degrees, levels, rng, runs=cores())
             case "merging":
@@ -323,8 +307,6 @@ class Clustering:
 
     def valid(self, found: Clusters, tau: float = 1.0) -> Clusters:
         """Valid clusters, large ones split, by the partition of the settings."""
-        from kgreason.people.anonymizers import valid_clusters
-
         match self.settings.partition:
             case "merge-split":
                 return valid_clusters.merge_split(self.far, found, tau, self.rng)
@@ -337,11 +319,7 @@ class Clustering:
 
     def parted(self, part: Among, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
         """Valid clusters of users with the same history; in exact mode refined, unless truthfulness would decrease."""
-        from kgreason.people.anonymizers.local_search import nearest, refine
-        from kgreason.people.anonymizers.losses import TruthDegreeLoss
-        from kgreason.people.anonymizers.valid_clusters import k_medoids_partition
-
-        found = k_medoids_partition(part, found, k, rng)
+        found = valid_clusters.k_medoids_partition(part, found, k, rng)
         if self.settings.mode == "published":
             return found
         levels = np.full(part.n, k, dtype=np.int64)

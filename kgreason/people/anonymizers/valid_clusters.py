@@ -18,6 +18,7 @@ from kgreason.base.jit import Doubles, Flags, Ints, SingleRows, kernel
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.losses import AnonymizationDistance
 from kgreason.people.anonymizers.user_distances import Clusters, Distance, Distances, Levels, blocks, rows_of
+from kgreason.people.model import Numbers
 
 
 def sizes(clusters: Clusters) -> Vertices:
@@ -148,9 +149,8 @@ def _limit(distance: Distance, tau: float) -> float:
     return float(tau * (most.max() - least.min()) + least.min())
 
 
-Points = npt.NDArray[np.float64]
 # of all users of a part, how much farther the centre of some of them is than the centre of the others
-Pull = Callable[[Vertices, Vertices], npt.NDArray[np.float64]]
+Pull = Callable[[Vertices, Vertices], Numbers]
 
 _ROUNDS = 20
 _CANDIDATES = 256  # most medoid candidates of a half
@@ -194,7 +194,7 @@ def _halved(n: int, k: int, pull: Pull) -> npt.NDArray[np.bool_]:
     return first
 
 
-def _between_means(points: Points) -> Callable[[Vertices], Pull]:
+def _between_means(points: Numbers) -> Callable[[Vertices], Pull]:
     """Mean centres with squared Euclidean distance, as in k-means."""
 
     def of(users: Vertices) -> Pull:
@@ -203,7 +203,7 @@ def _between_means(points: Points) -> Callable[[Vertices], Pull]:
         apart = place[_farthest(place, place.mean(axis=0))]
         seeds = [apart, place[_farthest(place, apart)]]
 
-        def pull(first: Vertices, others: Vertices) -> npt.NDArray[np.float64]:
+        def pull(first: Vertices, others: Vertices) -> Numbers:
             one, other = seeds or (place[first].mean(axis=0), place[others].mean(axis=0))
             seeds.clear()
             return _squared(place, one) - _squared(place, other)
@@ -227,7 +227,7 @@ def between_medoids(distance: Distance, rng: np.random.Generator) -> Callable[[V
             rows = distance.between(users[drawn], users[half])
             return int(drawn[rows.sum(axis=1, dtype=np.float64).argmin()])
 
-        def pull(first: Vertices, others: Vertices) -> npt.NDArray[np.float64]:
+        def pull(first: Vertices, others: Vertices) -> Numbers:
             centres = seeds.copy() if seeds else [medoid(first), medoid(others)]
             seeds.clear()
             one, other = distance.between(users[centres], users).astype(np.float64)
@@ -238,16 +238,16 @@ def between_medoids(distance: Distance, rng: np.random.Generator) -> Callable[[V
     return of
 
 
-def _squared(place: Points, centre: Points) -> npt.NDArray[np.float64]:
-    found: npt.NDArray[np.float64] = ((place - centre) ** 2).sum(axis=1)
+def _squared(place: Numbers, centre: Numbers) -> Numbers:
+    found: Numbers = ((place - centre) ** 2).sum(axis=1)
     return found
 
 
-def _farthest(place: Points, centre: Points) -> int:
+def _farthest(place: Numbers, centre: Numbers) -> int:
     return int(_squared(place, centre).argmax())
 
 
-def k_means_partition(points: Points, clusters: Clusters, k: int, tau: float = 1.0) -> Clusters:
+def k_means_partition(points: Numbers, clusters: Clusters, k: int, tau: float = 1.0) -> Clusters:
     """Let users of clusters below k join the nearest others, and split clusters of 2k users by balanced k-means.
 
     `points` has the shape (n, d), `tau` is that of `adopted`. Clusters have k to 2k - 1 users; all are -1 if no given
@@ -273,7 +273,7 @@ def k_medoids_partition(distance: Distance, clusters: Clusters, k: int, rng: np.
 
 
 class _PointDistance:
-    def __init__(self, points: Points) -> None:
+    def __init__(self, points: Numbers) -> None:
         self.points = points
 
     @property
