@@ -87,11 +87,6 @@ def read_user_table(given: Path | str, what: str, labels: Texts) -> UserTable:
         The file, optionally with options after a question mark, as in ``clusters.csv?delimiter=;``.
     labels
         The users; tells a header line from the row of a user with that name.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or has other columns.
     """
     spec = parse_file(str(given))
     options: dict[str, Any] = typed_text(spec.file, USER_TABLE, spec.options)
@@ -162,11 +157,6 @@ def zipf_levels(
     The index i is drawn from the Zipf distribution over 1, 2, 3, ...; an index beyond the last level is replaced by a
     uniformly random one. The levels published by the authors of PCKGA follow this distribution, not a Zipf distribution
     truncated to the levels.
-
-    Raises
-    ------
-    AnonymizationError
-        If the range is invalid, or alpha is not above 1.
 
     References
     ----------

@@ -202,13 +202,7 @@ class Section:
     def check_columns(
         self, columns: tuple[str, ...], roles: tuple[str, ...], *, constant: str | None = None
     ) -> None:
-        """Check that each role has exactly one column; the role `constant` is not in the file.
-
-        Raises
-        ------
-        DataError
-            Names the missing column or role.
-        """
+        """Check that each role has exactly one column; the role `constant` is not in the file."""
         behind = self.lines is None
         header = "header=true" if behind else "header = true"
         hint = f'columns says what each column of the file holds: {", ".join(roles)}, and "{SKIPPED}" for one that is '
@@ -296,13 +290,7 @@ def _unknown(part: Section, key: str) -> DataError:
 
 
 def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Convert command-line options to the types of schema keys; lists are separated by commas.
-
-    Raises
-    ------
-    DataError
-        If a key is unknown, or a text does not have its type.
-    """
+    """Convert command-line options to the types of schema keys; lists are separated by commas."""
     found: dict[str, Any] = {}
     for key, text in given.items():
         form = _KEYS[kind].get(key)

@@ -24,7 +24,7 @@ from kgreason.people.statements import Flags, Lookup, Part, empty, lookups, part
 _SHOWN = 8
 _LARGEST = 1e300  # largest number: differences must be finite
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"
-_SAID = {
+_NOTES = {
     "empty": "empty values, left out",
     "loops": "links from a user to itself, left out",
     "repeated": "statements that repeat others, counted once",
@@ -95,7 +95,7 @@ class Remarks:
 
     def report(self, progress: Progress) -> None:
         """Report all counts and warnings."""
-        for what, said in _SAID.items():
+        for what, said in _NOTES.items():
             if found := self.counts.get(what):
                 progress.note(f"{said}: {sum(found.values()):,} ({_largest(found)})")
         for warning in self.warnings:
@@ -123,7 +123,7 @@ def _kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict
             else:
                 unknown.setdefault(name, part)
     if unknown:
-        raise _unsaid(schema, unknown)
+        raise _without_kind(schema, unknown)
     for name, kind in named.items():
         if name not in kinds:
             _check_spelling(schema, name, kind, [n for n in kinds if n not in named])
@@ -132,7 +132,7 @@ def _kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict
     return kinds
 
 
-def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
+def _without_kind(schema: Schema, unknown: dict[str, Part]) -> DataError:
     name, part = next(iter(unknown.items()))
     names = ", ".join(map(repr, list(unknown)[:_SHOWN]))
     more = f" and {len(unknown) - _SHOWN:,} more" if len(unknown) > _SHOWN else ""
@@ -147,7 +147,7 @@ def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
         'for all at once others = "categorical"'
     )
     first = np.flatnonzero(part.name == part.names.index(name))
-    message = f"it is not said what {names}{more} {'is' if len(unknown) == 1 else 'are'}"
+    message = f"no kind is given for {names}{more}"
     if not len(first):
         return DataError(part.raw.file, message, hint=asked + how)
     return part.raw.error(int(part.row[first[0]]), message, hint=asked + how)
@@ -251,13 +251,7 @@ class Statements:
     known: int
 
     def attributes(self) -> dict[str, Attribute]:
-        """Build the attributes from their statements.
-
-        Raises
-        ------
-        DataError
-            If an id has no name, or a value of a numeric attribute is no number.
-        """
+        """Build the attributes; a `DataError` names an id without a name, or a value that is no number."""
         found = {}
         for name, kind in self.kinds.items():
             if kind not in LINKS and kind != "ignore":

@@ -339,13 +339,7 @@ class Lookup:
 
 
 def lookups(schema: Schema, progress: Progress) -> Mapping[str, Lookup]:
-    """Read the tables of names, by kind of id.
-
-    Raises
-    ------
-    DataError
-        If an id has two names, or two users or two relations have the same name.
-    """
+    """Read the tables of names, by kind of id; names of users and of relations are unique."""
     found: dict[str, list[tuple[Raw, Column, Column]]] = {}
     for names in schema.data:
         for file in names.files if names.kind == "names" else ():

@@ -429,7 +429,7 @@ def test_people_refusals() -> None:
         kgreason.people.schema(links=[("a", "b")])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="there is no column 'who' that names the users"):
         kgreason.people.read(kgreason.people.schema({"name": ["a"], "speaks": [["en"]]}, id="who"))
-    with pytest.raises(DataError, match="it is not said what 'job' is\n  help: name them in numeric"):
+    with pytest.raises(DataError, match="no kind is given for 'job'\n  help: name them in numeric"):
         kgreason.people.read(kgreason.people.schema(values=[("Ken", "job", "clerk")]))
     with pytest.raises(DataError, match="<follows>: the file has 3 columns"):
         kgreason.people.read(kgreason.people.schema(links={"follows": [("a", "b", 1)]}))

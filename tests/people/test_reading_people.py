@@ -300,7 +300,7 @@ ERRORS = {
     ),
     "unsaid": (
         {"people_toml": SMALL, "facts_csv": "a,age,1\na,jop,cook\na,pet,cat\n"},
-        "facts.csv:2: it is not said what 'jop', 'pet' are",
+        "facts.csv:2: no kind is given for 'jop', 'pet'",
         "did you mean 'job'? name them under [kinds]",
     ),
     "misspelt": (

@@ -183,13 +183,6 @@ def learn(graph: PeopleGraph, dimensions: int, rng: np.random.Generator) -> Trut
 
     Values are numbered through all attributes, in the order of the graph; the result has the shape (p, p). `dimensions`
     is the length d1 of the vectors of attributes and values; 50 is usual.
-
-    Raises
-    ------
-    AnonymizationError
-        If `dimensions` is less than 1.
-    TooLargeError
-        If there are more than 30,000 values, as all pairs are held in memory.
     """
     if dimensions < 1:
         raise AnonymizationError(

@@ -62,11 +62,6 @@ def release_of(
         The k of a graph without users.
     seeded
         Whether `rng` also draws labels, for experiments; otherwise the source of the operating system does.
-
-    Raises
-    ------
-    AnonymizationError
-        If the method does not fit the graph, or no user could be released.
     """
     settings = settings.filled()
     _check(graph, levels, settings)
