@@ -95,7 +95,7 @@ def read_user_table(given: Path | str, what: str, labels: Texts) -> UserTable:
     section.check_columns(columns, ("user", what))
     titled = options.get("header", False)
     raw = read_raw(file_of(section, spec.path, options, header=titled), SILENT)
-    found = by_role(raw, columns, behind=True)
+    found = by_role(raw, columns, inline=True)
     users, cells = found["user"].to_pylist(), [cell.strip() for cell in found[what].to_pylist()]
     names = bool(users) and not titled and cells[0].lower() == what
     if names and users[0] in set(labels.tolist()):  # a header only if that user has another row

@@ -328,27 +328,12 @@ def _releases(
     mapping: Mapped | Sequence[Mapped] | None,
     removed: Collection[str] | None,
 ) -> list[Published]:
-    from kgreason.people.folder import read_published, source_of
-    from kgreason.people.model import PeopleGraph
-    from kgreason.people.verification.verdict import Published
+    from kgreason.people.folder import source_of
 
     several = isinstance(released, Sequence) and not isinstance(released, str)
     listed = list(cast("Sequence[Release]", released)) if several else [cast("Release", released)]
-    for one in listed:
-        if not isinstance(one, PeopleGraph | Published | Path | str):
-            raise CallError(
-                f"a release of people is a graph or a folder, not of type {type(one).__name__}",
-                hint="of a result of people.anonymize it is result.release.graph",
-            )
     names = ["the release"] if len(listed) == 1 else [f"release {i}" for i in range(1, len(listed) + 1)]
-    found = [
-        read_published(Path(r))
-        if isinstance(r, str | Path)
-        else r
-        if isinstance(r, Published)
-        else Published(r, name=n)
-        for r, n in zip(listed, names, strict=True)
-    ]
+    found = list(map(_published, listed, names))
     if (original is None) != (mapping is None):
         raise AnonymizationError("original and mapping belong together", hint="give both, or neither")
     if original is None or mapping is None:
@@ -364,3 +349,20 @@ def _releases(
         replace(r, source=source_of(r.graph, g, m, removed))
         for r, g, m in zip(found, originals, mappings, strict=True)
     ]
+
+
+def _published(release: Release, name: str) -> Published:
+    from kgreason.people.folder import read_published
+    from kgreason.people.model import PeopleGraph
+    from kgreason.people.verification.verdict import Published
+
+    if isinstance(release, Published):
+        return release
+    if isinstance(release, str | Path):
+        return read_published(Path(release))
+    if isinstance(release, PeopleGraph):
+        return Published(release, name=name)
+    raise CallError(
+        f"a release of people is a graph or a folder, not of type {type(release).__name__}",
+        hint="of a result of people.anonymize it is result.release.graph",
+    )

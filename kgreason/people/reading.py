@@ -170,7 +170,9 @@ def _attribute_of(
     name: str, kind: Kind, parts: Sequence[Part], names: Lookup | None, remarks: Remarks
 ) -> Attribute:
     """Build an attribute as `kgreason.people.model.attribute` does, and count repetitions."""
-    texts = [names.of(p.target, p.raw, p.row) if names and p.looked_up else p.target for p in parts]
+    texts = [
+        names.of(p.target, p.raw, p.row) if names and p.looked_up and not p.table else p.target for p in parts
+    ]
     coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
     code = coded.indices.to_numpy().astype(np.int64)
     distinct = np.array(coded.dictionary.to_pylist(), dtype=object)
@@ -351,7 +353,7 @@ def _count(part: Part, left_out: Flags, what: str, remarks: Remarks) -> None:
 
 def _renamed(part: Part, names: Mapping[str, Lookup]) -> Part:
     """Replace ids of relations by their names."""
-    if "relations" not in names or not part.looked_up or part.constant:
+    if "relations" not in names or not part.looked_up or part.table or part.constant:
         return part
     codes, first = np.unique(part.name, return_index=True)
     ids = pa.array(part.names, pa.large_string()).take(pa.array(codes))
@@ -379,7 +381,7 @@ def _numbered(
                 column = part.user if end == "number" else part.target
                 if len(rows) < len(part):
                     column = column.take(pa.array(rows))
-                if lookup is not None and part.users_looked_up:
+                if lookup is not None and part.looked_up:
                     column = lookup.of(column, part.raw, part.row[rows])
                 texts.append(column)
                 numbered_rows.append((own[end], rows))

@@ -86,7 +86,7 @@ def _like(
     work = Clustering(people, np.full(graph.n, k, dtype=np.int64), settings, rng, progress)
     found = work.valid(work.first())
     if clustering != "degrees":  # degree clusters are already optimized for links
-        found = work.bettered(found)
+        found = work.refined(found)
     if (found < 0).any():  # unclustered entities were joined to a cluster if there is one
         others = ", ".join((RANDOM, *CLUSTERINGS))
         raise AnonymizationError(

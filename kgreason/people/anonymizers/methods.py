@@ -229,7 +229,7 @@ class Clustering:
             if published or (settings.method, settings.clustering) == ("cdga", "degrees"):
                 continue
             if i == 0 or small:
-                yield self.bettered(start)
+                yield self.refined(start)
 
     def first(self, literal: bool = False) -> Clusters:
         """Clusters of similar users, of any sizes."""
@@ -238,9 +238,9 @@ class Clustering:
             return valid_clusters.vac(self.far, literal)
         return self.clustered(np.arange(self.graph.n), self.levels, self.rng)
 
-    def bettered(self, found: Clusters) -> Clusters:
+    def refined(self, found: Clusters) -> Clusters:
         """Clusters refined by local search; if removal is weighed, also by removing and returning users."""
-        self.progress.step("Bettering clusters")
+        self.progress.step("Refining clusters")
         found = refine(self.columns, found, self.near)
         for _ in range(_WEIGHED if self.settings.weighs else 0):
             pull = valid_clusters.between_medoids(self.far, self.rng)
