@@ -140,7 +140,6 @@ def _before(settings: Settings, folders: Folders | None) -> Path | None:
 
 
 def _own_k(graph: PeopleGraph, k: int | None, k_values: Levels | None) -> Counts:
-    """The k of each user, int64, shape (n,)."""
     from kgreason.people.anonymity_levels import read_levels
 
     if k_values is None:

@@ -320,7 +320,7 @@ def read_schema(path: Path | str) -> Schema:
         raise DataError(
             str(path), "no data are named", hint="write a section [[triples]] or [[tables]] with files"
         )
-    return _whole(Schema(data, _kinds(kinds), str(path), kinds.line))
+    return _checked(Schema(data, _kinds(kinds), str(path), kinds.line))
 
 
 def schema_of_options(
@@ -363,11 +363,10 @@ def schema_of_options(
     kinds: dict[str, Any] = {name: list(entries) for name, entries in zip(OTHERS, lists, strict=True)}
     if others is not None:
         kinds["others"] = others
-    return _whole(Schema(tuple(data), _kinds(Section("options", "kinds", kinds))))
+    return _checked(Schema(tuple(data), _kinds(Section("options", "kinds", kinds))))
 
 
 def _data(part: Section, folder: Path) -> Data:
-    """Interpret a section: its files and their columns."""
     entries = _typed(part)
     relation, columns, of = entries.get("relation"), entries.get("columns"), tuple(entries.get("of", ()))
     header = entries.get("header", part.kind == "tables")
@@ -435,8 +434,7 @@ def _kinds(part: Section) -> Kinds:
     return Kinds(**{kind: tuple(entries.get(kind, ())) for kind in OTHERS}, others=others)
 
 
-def _whole(schema: Schema) -> Schema:
-    """Check the consistency of the sections."""
+def _checked(schema: Schema) -> Schema:
     named = [d for d in schema.data if d.kind != "names"]
     unnamed = [d for d in named if d.kind == "tables" and d.id is None]
     if unnamed and len(named) > 1:

@@ -164,7 +164,6 @@ def _attribute(user: Vertices, value: Vertices, texts: Sequence[str], *, numeric
 
 
 def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
-    """Repeated rows, in words."""
     for row in repeats(reduce(paired, columns)):
         yield f"{row_of(raw, int(row))}: a row that stands again"
 

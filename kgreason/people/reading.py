@@ -217,7 +217,6 @@ def _check_numbers(name: str, coded: Column, parts: Sequence[Part]) -> None:
 
 
 def _same_numbers(texts: Texts) -> Vertices:
-    """Replace texts of equal numbers by the first of the shortest."""
     best: dict[Decimal, int] = {}
     order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
     same = np.empty(len(texts), dtype=np.int64)
@@ -352,7 +351,6 @@ def _count(part: Part, left_out: Flags, what: str, remarks: Remarks) -> None:
 
 
 def _renamed(part: Part, names: Mapping[str, Lookup]) -> Part:
-    """Replace ids of relations by their names."""
     if "relations" not in names or not part.looked_up or part.table or part.constant:
         return part
     codes, first = np.unique(part.name, return_index=True)

@@ -55,7 +55,6 @@ MANY = 20  # attributes, and relations, with a chart
 
 
 def _meaning(claim: Claim) -> str:
-    """The first sentence of a promise, without its full stop."""
     return plain(claim.promise).split(". ")[0].removesuffix(".")
 
 

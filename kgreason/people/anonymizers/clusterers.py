@@ -192,7 +192,7 @@ def _classical(wanted: Numbers, dimensions: int, rng: np.random.Generator) -> tu
 
 
 def _placed(beside: Numbers, wanted: Numbers, fixed: Numbers, start: Numbers, back: Numbers) -> Numbers:
-    """Numbers of some users, from their distances to the landmarks."""
+    """Points of some users, from their distances to the landmarks."""
     first = -0.5 * (beside**2 - (wanted**2).mean(axis=0)) @ back
     near = np.argmin(beside, axis=1)
     first += fixed[near] - start[near]  # shift of the nearest landmark since its start

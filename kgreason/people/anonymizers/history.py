@@ -119,7 +119,6 @@ class History:
         return History(self.k, self.window, self.releases + 1, names, owners, series, marks)._trimmed()
 
     def _trimmed(self) -> History:
-        """Drop releases and users beyond the window."""
         series = self.series[:, max(0, self.series.shape[1] - (self.window - 1)) :]
         kept = (series != ABSENT).any(axis=1)
         return replace(self, names=self.names[kept], originals=self.originals[kept], series=series[kept])

@@ -248,7 +248,6 @@ def edges_of(n: int, links: Links) -> Edges:
 
 
 def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
-    """The only relation of an undirected graph."""
     if len(graph.relations) != 1:
         raise AnonymizationError(
             f"k-degree is of graphs with one relation, and this one has {len(graph.relations)} "

@@ -324,7 +324,6 @@ class Workpiece:
             alternating_rows.mend_all(self.graph, self._scratch(top), shuffled, 1, top, most, fresh)
 
     def _scratch(self, top: int) -> Search:
-        """Scratch memory for costs of 0 .. top."""
         states = 2 * self.n * (top + 1)
         return Search(
             before=np.empty(states, dtype=np.int64),
