@@ -101,170 +101,6 @@ def _widened(n: int, old: Attribute, new: Attribute) -> tuple[Numbers, Numbers]:
     return gained, room
 
 
-@dataclass(frozen=True)
-class Utility(Displayed):
-    """Utility of a release of a graph of people; losses are means over users, from 0 (best) to 1.
-
-    Attributes
-    ----------
-    users, removed, fake
-        Number of original users, of those not released, and of released users that are fake.
-    ail
-        Average information loss, with 1 for removed users: the sum of the next three.
-    ail_attributes, ail_degrees, ail_removed
-        Components of AIL.
-    am, dm_out, dm_in
-        Means of AM', DM'o and DM'i over the released original users.
-    values
-        Number of values of original users.
-    values_added, values_removed
-        Number of values of users only in the release, and only in the original; without removed users.
-    changes
-        Added and removed edges of each relation.
-    changed_edges
-        Sum of all added and removed edges.
-    changed_ratio
-        `changed_edges` over |E| · |E'|, as in the thesis; 0 if either graph has no edges.
-    clustering, clustering_released
-        Average clustering coefficients.
-    clustering_change
-        Relative difference of both coefficients; 0 if both are 0, `None` if only the first is.
-    untruthful
-        Number of untruthful associations of values that occur only in the release.
-    untruthful_ratio
-        `untruthful` over all untruthful associations; 0 if there are none.
-    structure
-        Changes of an undirected graph; `None` unless the original has exactly one relation, and it is mutual.
-    """
-
-    users: int
-    removed: int
-    fake: int
-    ail: float
-    ail_attributes: float
-    ail_degrees: float
-    ail_removed: float
-    am: float
-    dm_out: float
-    dm_in: float
-    values: int
-    values_added: int
-    values_removed: int
-    changes: dict[str, Changes]
-    changed_edges: int
-    changed_ratio: float
-    clustering: float
-    clustering_released: float
-    clustering_change: float | None
-    untruthful: int
-    untruthful_ratio: float
-    structure: Structure | None = None
-
-    def __repr__(self) -> str:
-        return f"<Utility: AIL {self.ail:.4f}, RRU {self.rru:.4f}; {self.changed_edges:,} links changed>"
-
-    @property
-    def rru(self) -> float:
-        """Ratio of removed users, 0 if there are no users."""
-        return self.removed / self.users if self.users else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """All figures by name."""
-        return dataclasses.asdict(self) | {"rru": self.rru}
-
-
-def measure(
-    original: PeopleGraph,
-    released: PeopleGraph,
-    mapping: Vertices,
-    rng: np.random.Generator | None = None,
-) -> Utility:
-    """Measure the utility of a release.
-
-    Parameters
-    ----------
-    original, released
-        The graphs; attributes and relations without released entries may be missing in the release.
-    mapping
-        Released user of each original one, -1: removed; int64, shape (n,).
-    rng
-        Draws the users from whom distances are measured in a large undirected graph. `None`: they are not measured.
-
-    Raises
-    ------
-    AnonymizationError
-        If the mapping does not fit the graphs, or the release has other attributes or relations.
-
-    Examples
-    --------
-    >>> jobs = [("Ken", "job", "Student"), ("Mary", "job", "Teacher"), ("Tom", "job", "Singer")]
-    >>> original = PeopleGraph.from_triples(["Ken", "Mary", "Tom"], jobs)
-    >>> both = [(user, "job", job) for user in "xy" for job in ("Student", "Teacher")]
-    >>> found = measure(original, PeopleGraph.from_triples("xy", both), np.array([0, 1, -1]))
-    >>> found.values_added, found.removed, round(found.ail, 4)
-    (2, 1, 0.5)
-    """
-    _check(original, released, mapping)
-    n, kept = original.n, np.flatnonzero(mapping >= 0)
-    loss, am, added, removed = _gains(original, released, mapping)
-    out, into = (_degree_changes(original, released, mapping, end) for end in ("source", "target"))
-    attributes, degrees = max(len(original.attributes), 1), max(len(original.relations), 1) * max(n, 1)
-    by_attributes = float(loss.sum()) / (2 * attributes * max(n, 1))
-    by_degrees = (out + into) / (2 * 2 * degrees * max(n, 1))
-    by_removal = (n - len(kept)) / max(n, 1)
-    changes = changed_edges(original, released, mapping)
-    changed = sum(c.added + c.removed for c in changes.values())
-    edges = [sum(map(len, graph.relations.values())) for graph in (original, released)]
-    before, after = clustering(original), clustering(released)
-    untruthful, all_untruthful = _new_associations(original, released)
-    return Utility(
-        users=n,
-        removed=n - len(kept),
-        fake=released.n - len(kept),
-        ail=by_attributes + by_degrees + by_removal,
-        ail_attributes=by_attributes,
-        ail_degrees=by_degrees,
-        ail_removed=by_removal,
-        am=float(am.sum()) / (attributes * max(len(kept), 1)),
-        dm_out=out / (degrees * max(len(kept), 1)),
-        dm_in=into / (degrees * max(len(kept), 1)),
-        values=sum(map(len, original.attributes.values())),
-        values_added=added,
-        values_removed=removed,
-        changes=changes,
-        changed_edges=changed,
-        changed_ratio=changed / (edges[0] * edges[1]) if edges[0] and edges[1] else 0.0,
-        clustering=before,
-        clustering_released=after,
-        clustering_change=(after - before) / before if before else None if after else 0.0,
-        untruthful=untruthful,
-        untruthful_ratio=untruthful / all_untruthful if all_untruthful else 0.0,
-        structure=structure(original, released, mapping, (before, after), rng),
-    )
-
-
-def _check(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> None:
-    hint = "is this the mapping of this release?"
-    if mapping.shape != (original.n,):
-        raise AnonymizationError(
-            f"the mapping names {len(mapping):,} users, but the original has {original.n:,}", hint
-        )
-    images = mapping[mapping >= 0]
-    if len(images) and images.max() >= released.n:
-        raise AnonymizationError("the mapping names users that the release does not have", hint)
-    if len(np.unique(images)) < len(images):
-        raise AnonymizationError("the mapping gives one released user to several originals", hint)
-    for kind, ours, theirs in (
-        ("attribute", original.attributes, released.attributes),
-        ("relation", original.relations, released.relations),
-    ):
-        for name in theirs:
-            if name not in ours:
-                raise AnonymizationError(
-                    f"the release has {kind} {name!r}, which the original does not have", hint
-                )
-
-
 def _degree_changes(
     original: PeopleGraph, released: PeopleGraph, mapping: Vertices, end: Literal["source", "target"]
 ) -> int:
@@ -433,3 +269,167 @@ def _sources(
     kept = np.flatnonzero(mapping >= 0)
     some = kept[:0] if rng is None else rng.choice(kept, min(SOURCES, len(kept)), replace=False)
     return some, mapping[some]
+
+
+@dataclass(frozen=True)
+class Utility(Displayed):
+    """Utility of a release of a graph of people; losses are means over users, from 0 (best) to 1.
+
+    Attributes
+    ----------
+    users, removed, fake
+        Number of original users, of those not released, and of released users that are fake.
+    ail
+        Average information loss, with 1 for removed users: the sum of the next three.
+    ail_attributes, ail_degrees, ail_removed
+        Components of AIL.
+    am, dm_out, dm_in
+        Means of AM', DM'o and DM'i over the released original users.
+    values
+        Number of values of original users.
+    values_added, values_removed
+        Number of values of users only in the release, and only in the original; without removed users.
+    changes
+        Added and removed edges of each relation.
+    changed_edges
+        Sum of all added and removed edges.
+    changed_ratio
+        `changed_edges` over |E| · |E'|, as in the thesis; 0 if either graph has no edges.
+    clustering, clustering_released
+        Average clustering coefficients.
+    clustering_change
+        Relative difference of both coefficients; 0 if both are 0, `None` if only the first is.
+    untruthful
+        Number of untruthful associations of values that occur only in the release.
+    untruthful_ratio
+        `untruthful` over all untruthful associations; 0 if there are none.
+    structure
+        Changes of an undirected graph; `None` unless the original has exactly one relation, and it is mutual.
+    """
+
+    users: int
+    removed: int
+    fake: int
+    ail: float
+    ail_attributes: float
+    ail_degrees: float
+    ail_removed: float
+    am: float
+    dm_out: float
+    dm_in: float
+    values: int
+    values_added: int
+    values_removed: int
+    changes: dict[str, Changes]
+    changed_edges: int
+    changed_ratio: float
+    clustering: float
+    clustering_released: float
+    clustering_change: float | None
+    untruthful: int
+    untruthful_ratio: float
+    structure: Structure | None = None
+
+    def __repr__(self) -> str:
+        return f"<Utility: AIL {self.ail:.4f}, RRU {self.rru:.4f}; {self.changed_edges:,} links changed>"
+
+    @property
+    def rru(self) -> float:
+        """Ratio of removed users, 0 if there are no users."""
+        return self.removed / self.users if self.users else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures by name."""
+        return dataclasses.asdict(self) | {"rru": self.rru}
+
+
+def measure(
+    original: PeopleGraph,
+    released: PeopleGraph,
+    mapping: Vertices,
+    rng: np.random.Generator | None = None,
+) -> Utility:
+    """Measure the utility of a release.
+
+    Parameters
+    ----------
+    original, released
+        The graphs; attributes and relations without released entries may be missing in the release.
+    mapping
+        Released user of each original one, -1: removed; int64, shape (n,).
+    rng
+        Draws the users from whom distances are measured in a large undirected graph. `None`: they are not measured.
+
+    Raises
+    ------
+    AnonymizationError
+        If the mapping does not fit the graphs, or the release has other attributes or relations.
+
+    Examples
+    --------
+    >>> jobs = [("Ken", "job", "Student"), ("Mary", "job", "Teacher"), ("Tom", "job", "Singer")]
+    >>> original = PeopleGraph.from_triples(["Ken", "Mary", "Tom"], jobs)
+    >>> both = [(user, "job", job) for user in "xy" for job in ("Student", "Teacher")]
+    >>> found = measure(original, PeopleGraph.from_triples("xy", both), np.array([0, 1, -1]))
+    >>> found.values_added, found.removed, round(found.ail, 4)
+    (2, 1, 0.5)
+    """
+    _check(original, released, mapping)
+    n, kept = original.n, np.flatnonzero(mapping >= 0)
+    loss, am, added, removed = _gains(original, released, mapping)
+    out, into = (_degree_changes(original, released, mapping, end) for end in ("source", "target"))
+    attributes, degrees = max(len(original.attributes), 1), max(len(original.relations), 1) * max(n, 1)
+    by_attributes = float(loss.sum()) / (2 * attributes * max(n, 1))
+    by_degrees = (out + into) / (2 * 2 * degrees * max(n, 1))
+    by_removal = (n - len(kept)) / max(n, 1)
+    changes = changed_edges(original, released, mapping)
+    changed = sum(c.added + c.removed for c in changes.values())
+    edges = [sum(map(len, graph.relations.values())) for graph in (original, released)]
+    before, after = clustering(original), clustering(released)
+    untruthful, all_untruthful = _new_associations(original, released)
+    return Utility(
+        users=n,
+        removed=n - len(kept),
+        fake=released.n - len(kept),
+        ail=by_attributes + by_degrees + by_removal,
+        ail_attributes=by_attributes,
+        ail_degrees=by_degrees,
+        ail_removed=by_removal,
+        am=float(am.sum()) / (attributes * max(len(kept), 1)),
+        dm_out=out / (degrees * max(len(kept), 1)),
+        dm_in=into / (degrees * max(len(kept), 1)),
+        values=sum(map(len, original.attributes.values())),
+        values_added=added,
+        values_removed=removed,
+        changes=changes,
+        changed_edges=changed,
+        changed_ratio=changed / (edges[0] * edges[1]) if edges[0] and edges[1] else 0.0,
+        clustering=before,
+        clustering_released=after,
+        clustering_change=(after - before) / before if before else None if after else 0.0,
+        untruthful=untruthful,
+        untruthful_ratio=untruthful / all_untruthful if all_untruthful else 0.0,
+        structure=structure(original, released, mapping, (before, after), rng),
+    )
+
+
+def _check(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> None:
+    hint = "is this the mapping of this release?"
+    if mapping.shape != (original.n,):
+        raise AnonymizationError(
+            f"the mapping names {len(mapping):,} users, but the original has {original.n:,}", hint
+        )
+    images = mapping[mapping >= 0]
+    if len(images) and images.max() >= released.n:
+        raise AnonymizationError("the mapping names users that the release does not have", hint)
+    if len(np.unique(images)) < len(images):
+        raise AnonymizationError("the mapping gives one released user to several originals", hint)
+    for kind, ours, theirs in (
+        ("attribute", original.attributes, released.attributes),
+        ("relation", original.relations, released.relations),
+    ):
+        for name in theirs:
+            if name not in ours:
+                raise AnonymizationError(
+                    f"the release has {kind} {name!r}, which the original does not have", hint
+                )
