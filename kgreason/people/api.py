@@ -300,12 +300,13 @@ def attack(
     >>> found.holds, found.seen[0].before.unique
     (True, 2)
     """
-    from kgreason.people.attacks import attack_users
+    from kgreason.people.attacks import UserAttacks, candidates_of_users
     from kgreason.people.folder import source_of
 
     check_numbers(k=(k, 1))
     numbers = np.maximum(source_of(released, original, mapping).mapping, -1)
-    return attack_users(original, released, numbers, _own_k(original, k, k_values))
+    levels = _own_k(original, k, k_values)
+    return UserAttacks(tuple(candidates_of_users(original, released, numbers)), levels)
 
 
 def _check_asked(model: object, k: int | None, personal: bool, window: int | None) -> None:

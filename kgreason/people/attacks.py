@@ -155,11 +155,3 @@ LEGEND = (
     "misled            users who are not among the candidates in the release",
     "as they stand     the attacker knows what the release shows of a user, which is the worst case",
 )
-
-
-def attack_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices, k: Counts) -> UserAttacks:
-    """Find the candidates of each user by values and degrees: the true ones, and those that the release shows.
-
-    `mapping` holds the released user of each original one (-1: removed), `k` the least number of candidates of each.
-    """
-    return UserAttacks(tuple(candidates_of_users(original, released, mapping)), k)

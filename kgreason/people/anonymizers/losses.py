@@ -37,6 +37,75 @@ from kgreason.people.anonymizers.user_distances import (
 from kgreason.people.model import Attribute, Numbers, PeopleGraph
 
 
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Users and their values 0 .. p-1, numbered attribute by attribute.
+
+    Attributes
+    ----------
+    attribute
+        Attribute of each value, by index; int64, shape (p,).
+    owner_start, owned
+        Values of user u, ascending: ``owned[owner_start[u]:owner_start[u + 1]]``; int64, shapes (n + 1,) and (m,).
+    value_start, holder
+        Users of value t, ascending: ``holder[value_start[t]:value_start[t + 1]]``; int64, shapes (p + 1,) and (m,).
+    """
+
+    attribute: Vertices
+    owner_start: Vertices
+    owned: Vertices
+    value_start: Vertices
+    holder: Vertices
+
+    @classmethod
+    def of(cls, n: int, attributes: list[Attribute]) -> Values:
+        """Number the values of some attributes of n users."""
+        sizes = np.array([len(a.domain) for a in attributes], dtype=np.int64)
+        offsets = np.cumsum(sizes) - sizes
+        empty = np.empty(0, dtype=np.int64)
+        user = np.concatenate([empty, *(a.user for a in attributes)])
+        value = np.concatenate([empty, *(a.value + o for a, o in zip(attributes, offsets, strict=True))])
+        by_user, by_value = np.lexsort((value, user)), np.lexsort((user, value))
+        p = int(sizes.sum())
+        return cls(
+            np.repeat(np.arange(len(sizes)), sizes),
+            _starts(user, n),
+            value[by_user],
+            _starts(value, p),
+            user[by_value],
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return len(self.owner_start) - 1
+
+    def __len__(self) -> int:
+        return len(self.attribute)
+
+    def matrix(self) -> csr_array:
+        """User-value incidence: a sparse matrix of ones, float64, shape (n, p)."""
+        return csr_array((np.ones(len(self.owned)), self.owned, self.owner_start), shape=(self.n, len(self)))
+
+    def together(self) -> npt.NDArray[np.bool_]:
+        """Whether any user has both values, true on the diagonal; shape (p, p)."""
+        has = self.matrix()
+        found = np.eye(len(self), dtype=np.bool_)
+        pairs = (has.T @ has).tocoo()
+        found[pairs.row, pairs.col] = True
+        return found
+
+
+def all_values(graph: PeopleGraph) -> Values:
+    """Values of all attributes of a graph, in the order of its attributes."""
+    return Values.of(graph.n, list(graph.attributes.values()))
+
+
+def _starts(of: Vertices, size: int) -> Vertices:
+    """Start of each of `size` groups when the entries are sorted by group."""
+    return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=size))]).astype(np.int64)
+
+
 class Users(NamedTuple):
     """Data of some users for ADM: categorical values, ranges of numbers, degrees.
 
@@ -381,72 +450,3 @@ class AnonymizationDistance:
         far = np.maximum(np.maximum(far, self.core[rows][:, None]), self.core[to])
         far *= np.maximum(self.levels[rows][:, None], self.levels[to])
         return far
-
-
-@dataclass(frozen=True, eq=False)
-class Values:
-    """Users and their values 0 .. p-1, numbered attribute by attribute.
-
-    Attributes
-    ----------
-    attribute
-        Attribute of each value, by index; int64, shape (p,).
-    owner_start, owned
-        Values of user u, ascending: ``owned[owner_start[u]:owner_start[u + 1]]``; int64, shapes (n + 1,) and (m,).
-    value_start, holder
-        Users of value t, ascending: ``holder[value_start[t]:value_start[t + 1]]``; int64, shapes (p + 1,) and (m,).
-    """
-
-    attribute: Vertices
-    owner_start: Vertices
-    owned: Vertices
-    value_start: Vertices
-    holder: Vertices
-
-    @classmethod
-    def of(cls, n: int, attributes: list[Attribute]) -> Values:
-        """Number the values of some attributes of n users."""
-        sizes = np.array([len(a.domain) for a in attributes], dtype=np.int64)
-        offsets = np.cumsum(sizes) - sizes
-        empty = np.empty(0, dtype=np.int64)
-        user = np.concatenate([empty, *(a.user for a in attributes)])
-        value = np.concatenate([empty, *(a.value + o for a, o in zip(attributes, offsets, strict=True))])
-        by_user, by_value = np.lexsort((value, user)), np.lexsort((user, value))
-        p = int(sizes.sum())
-        return cls(
-            np.repeat(np.arange(len(sizes)), sizes),
-            _starts(user, n),
-            value[by_user],
-            _starts(value, p),
-            user[by_value],
-        )
-
-    @property
-    def n(self) -> int:
-        """Number of users."""
-        return len(self.owner_start) - 1
-
-    def __len__(self) -> int:
-        return len(self.attribute)
-
-    def matrix(self) -> csr_array:
-        """User-value incidence: a sparse matrix of ones, float64, shape (n, p)."""
-        return csr_array((np.ones(len(self.owned)), self.owned, self.owner_start), shape=(self.n, len(self)))
-
-    def together(self) -> npt.NDArray[np.bool_]:
-        """Whether any user has both values, true on the diagonal; shape (p, p)."""
-        has = self.matrix()
-        found = np.eye(len(self), dtype=np.bool_)
-        pairs = (has.T @ has).tocoo()
-        found[pairs.row, pairs.col] = True
-        return found
-
-
-def all_values(graph: PeopleGraph) -> Values:
-    """Values of all attributes of a graph, in the order of its attributes."""
-    return Values.of(graph.n, list(graph.attributes.values()))
-
-
-def _starts(of: Vertices, size: int) -> Vertices:
-    """Start of each of `size` groups when the entries are sorted by group."""
-    return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=size))]).astype(np.int64)
