@@ -51,13 +51,13 @@ class UserTable:
         users = self.users[self.first :]
         if strange := [row for row, user in enumerate(users, self.first) if user not in number]:
             raise self._nobody(strange, number)
-        seen: set[str] = set()
+        listed: set[str] = set()
         for row, user in enumerate(users, self.first):
-            if user in seen:
+            if user in listed:
                 raise self.raw.error(
                     row, f"user {user!r} has a {self.what} already", hint="remove one of the lines"
                 )
-            seen.add(user)
+            listed.add(user)
         return [number[user] for user in users]
 
     def _nobody(self, rows: Sequence[int], number: dict[str, int]) -> DataError:

@@ -421,13 +421,13 @@ def file_of(part: Section, path: Path, entries: Mapping[str, Any], *, header: bo
 
 def _kinds(part: Section) -> Kinds:
     entries = _typed(part)
-    seen: dict[str, str] = {}
+    found: dict[str, str] = {}
     for kind in OTHERS:
         for name in entries.get(kind, ()):
-            if name in seen:
-                twice = f"twice in {kind}" if seen[name] == kind else f"in {seen[name]} and in {kind}"
+            if name in found:
+                twice = f"twice in {kind}" if found[name] == kind else f"in {found[name]} and in {kind}"
                 raise part.error(kind, f"{name!r} is {twice}", "a name is of one kind: leave out one")
-            seen[name] = kind
+            found[name] = kind
     others = entries.get("others")
     if others is not None and others not in OTHERS:
         raise part.error("others", f"others cannot be {others!r}", f"one of {', '.join(OTHERS)}")

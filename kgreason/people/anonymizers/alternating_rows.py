@@ -54,8 +54,8 @@ class Search(NamedTuple):
 
     Attributes
     ----------
-    before, seen, queue
-        By state, shape (2n(top + 1),); `seen` holds the stamp of the last search that visited it, or DEAD.
+    before, visited, queue
+        By state, shape (2n(top + 1),); `visited` holds the stamp of the last search that visited it, or DEAD.
     left, taken
         Shapes (top + 1, n + 1) and (n,).
     path
@@ -65,7 +65,7 @@ class Search(NamedTuple):
     """
 
     before: Ints
-    seen: Ints
+    visited: Ints
     queue: Ints
     left: Rows
     taken: Ints
@@ -224,9 +224,9 @@ def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: i
     """
     n = len(g.lack)
     found = (2 * cost + adds) * n + v
-    if s.seen[found] == stamp or s.seen[found] == DEAD:
+    if s.visited[found] == stamp or s.visited[found] == DEAD:
         return 0
-    s.seen[found], s.before[found] = stamp, node
+    s.visited[found], s.before[found] = stamp, node
     s.queue[s.size[0]] = found
     s.size[0] += 1
     if cost > most:
@@ -286,7 +286,7 @@ def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: 
     """
     n = len(g.lack)
     root = u if g.lack[u] > 0 else n + u
-    s.seen[root], s.before[root], s.queue[0], s.size[0] = stamp, -1, root, 1
+    s.visited[root], s.before[root], s.queue[0], s.size[0] = stamp, -1, root, 1
     if fresh:
         for v in range(n):
             s.taken[v] = -1
@@ -318,7 +318,7 @@ def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bo
     length = search(g, s, stamp, u, top, most, fresh)
     if length == 0:
         for i in range(s.size[0]):
-            s.seen[s.queue[i]] = DEAD
+            s.visited[s.queue[i]] = DEAD
         return False
     for i in range(length - 1, 0, -1):
         if adds:
@@ -331,7 +331,7 @@ def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bo
 
 @kernel
 def mend_all(g: Graph, s: Search, turns: Ints, stamp: int, top: int, most: int, fresh: bool) -> None:
-    """Apply rows from the vertices of `turns`, in order, as long as any is found; `stamp` exceeds all of `seen`.
+    """Apply rows from the vertices of `turns`, in order, as long as any is found; `stamp` exceeds all of `visited`.
 
     An applied row may open a way from a state marked DEAD by an earlier search. Such states stay DEAD until the scratch
     memory is renewed, so rows may be missed: this keeps repeated unsuccessful searches cheap.

@@ -54,14 +54,14 @@ def _turnover(history: History, originals: Texts, rng: np.random.Generator, left
     count = n
     for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         here, free = user[members][user[members] >= 0], members[fake[members]]
-        seen, helpers = shown(len(here), len(members) - len(here) - len(free), len(free), k)
-        if seen < len(here):
+        released, fakes_shown = shown(len(here), len(members) - len(here) - len(free), len(free), k)
+        if released < len(here):
             here = rng.permutation(here)
-            missed.append(here[seen:])
-        if seen:
-            groups.append((here[:seen], np.arange(count, count + helpers)))
-            fakes.append(free[:helpers])
-            count += helpers
+            missed.append(here[released:])
+        if released:
+            groups.append((here[:released], np.arange(count, count + fakes_shown)))
+            fakes.append(free[:fakes_shown])
+            count += fakes_shown
     withheld = sum(map(len, missed))
     new = np.flatnonzero(row < 0)
     lacking = max(0, k - len(new)) if len(new) else 0

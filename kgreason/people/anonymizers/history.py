@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import AnonymizationError, DataError
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.anonymizers.losses import all_values
 from kgreason.people.model import Counts, PeopleGraph, Texts
 
 ABSENT = -1  # class of a user in a release without that user
@@ -84,7 +86,9 @@ class History:
 
     def groups(self) -> Vertices:
         """Group of each user: users are in the same one if their series are equal."""
-        return _groups(self.series)
+        if not len(self.series):
+            return np.empty(0, dtype=np.int64)
+        return np.unique(self.series, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
     def rows(self, originals: Texts) -> Vertices:
         """Row of each original user; -1: in no release of the window, so the user counts as new."""
@@ -113,10 +117,16 @@ class History:
         series = np.full((len(place), self.series.shape[1] + 1), ABSENT, dtype=np.int64)
         series[:known, :-1] = self.series
         series[row, -1] = classes(release)
-        _check(series, self.k)
         marks = (*self.fingerprints, fingerprint(release))
         names = np.array([*place, None], dtype=object)[:-1]
-        return History(self.k, self.window, self.releases + 1, names, owners, series, marks)._trimmed()
+        whole = History(self.k, self.window, self.releases + 1, names, owners, series, marks)
+        fewest = int(np.bincount(whole.groups()).min(initial=self.k))
+        if fewest < self.k:
+            raise AnonymizationError(
+                f"only {fewest} users have the same series, not {self.k}: this release would break its promise",
+                hint="the functions that cluster and generalize must make at least k users alike",
+            )
+        return whole._trimmed()
 
     def _trimmed(self) -> History:
         series = self.series[:, max(0, self.series.shape[1] - (self.window - 1)) :]
@@ -132,21 +142,12 @@ def classes(graph: PeopleGraph) -> Vertices:
     THESIS, section 5.2: I(u) is the set of attribute values, out- and in-degrees.
     """
     degrees = np.hstack([graph.out_degrees(), graph.in_degrees()])
-    user, value, values = [], [], 0
-    for a in graph.attributes.values():
-        user.append(a.user)
-        value.append(a.value + values)
-        values += len(a.domain)
-    users = np.concatenate([np.empty(0, dtype=np.int64), *user])
-    order = np.argsort(users, kind="stable")  # within a user by attribute, then value
-    entries = np.concatenate([np.empty(0, dtype=np.int64), *value])[order]
-    ends = np.cumsum(np.bincount(users, minlength=graph.n)).tolist()
+    values = all_values(graph)
     number: dict[bytes, int] = {}
-    start, found = 0, np.empty(graph.n, dtype=np.int64)
-    for i, end in enumerate(ends):
+    found = np.empty(graph.n, dtype=np.int64)
+    for i, (start, end) in enumerate(pairwise(values.owner_start.tolist())):
         # the number of degrees is constant, so the bytes are unambiguous
-        found[i] = number.setdefault(degrees[i].tobytes() + entries[start:end].tobytes(), len(number))
-        start = end
+        found[i] = number.setdefault(degrees[i].tobytes() + values.owned[start:end].tobytes(), len(number))
     return found
 
 
@@ -176,21 +177,6 @@ def _ranked(texts: Texts) -> tuple[Vertices, list[str]]:
     rank = np.empty(len(texts), dtype=np.int64)
     rank[order] = np.arange(len(texts))
     return rank, texts[order].tolist()
-
-
-def _groups(series: Counts) -> Vertices:
-    if not len(series):
-        return np.empty(0, dtype=np.int64)
-    return np.unique(series, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
-def _check(series: Counts, k: int) -> None:
-    fewest = int(np.bincount(_groups(series)).min(initial=k))
-    if fewest < k:
-        raise AnonymizationError(
-            f"only {fewest} users have the same series, not {k}: this release would break its promise",
-            hint="the functions that cluster and generalize must make at least k users alike",
-        )
 
 
 FORMAT = "kgreason history of releases"

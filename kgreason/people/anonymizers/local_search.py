@@ -77,10 +77,10 @@ def survey(of: State, by: Round, first: int, stop: int, more: Doubles) -> None:
 
 @kernel
 def _propose(
-    of: State, by: Round, first: int, stop: int, near: Rows, now: int, seen: Ints, more: Doubles, other: Doubles
+    of: State, by: Round, first: int, stop: int, near: Rows, now: int, tried: Ints, more: Doubles, other: Doubles
 ) -> None:  # fmt: skip
     """Find the best move or swap of users first .. stop-1 among clusters of `near` users, shape (n, candidates)."""
-    # Scratch: `seen`, the user who last tried a cluster; `more` and `other`, shape (columns,).
+    # Scratch: `tried`, the user who last tried a cluster; `more` and `other`, shape (columns,).
     columns = len(more)
     for u in range(first, stop):
         by.gain[u] = _LEAST
@@ -88,15 +88,15 @@ def _propose(
         c = of.member[u, OF]
         if c < 0:
             continue
-        seen[c] = u
+        tried[c] = u
         level = of.user[u, columns - 1]
         leaving = by.parting[u, columns]
         free = may_leave(of, u)
         for i in range(near.shape[1]):
             d = of.member[near[u, i], OF]
-            if d < 0 or seen[d] == u or level > of.cluster[d, SIZE] + 1:
+            if d < 0 or tried[d] == u or level > of.cluster[d, SIZE] + 1:
                 continue
-            seen[d] = u
+            tried[d] = u
             if by.changed[c] < by.evaluated[u] and by.changed[d] < by.evaluated[u]:
                 continue
             entering = changes(of, d, u, -1, more)

@@ -327,7 +327,7 @@ class Workpiece:
         states = 2 * self.n * (top + 1)
         return Search(
             before=np.empty(states, dtype=np.int64),
-            seen=np.zeros(states, dtype=np.int64),
+            visited=np.zeros(states, dtype=np.int64),
             queue=np.empty(states, dtype=np.int64),
             left=np.empty((top + 1, self.n + 1), dtype=np.int64),
             taken=np.empty(self.n, dtype=np.int64),
@@ -354,7 +354,7 @@ class Workpiece:
                     gained = True
                 else:
                     alternating_rows.take(graph, pair)
-                    scratch.seen[scratch.queue[: scratch.size[0]]] = 0
+                    scratch.visited[scratch.queue[: scratch.size[0]]] = 0
 
     def mix(self) -> None:
         """Switch added edges at random, to remove traces of the order of construction."""

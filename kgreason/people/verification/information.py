@@ -83,10 +83,10 @@ def history(graphs: Sequence[PeopleGraph]) -> History:
     present = np.zeros((len(names), len(graphs)), dtype=bool)
     for column, graph in enumerate(graphs):
         here = np.array([number[label] for label in graph.labels.tolist()], dtype=np.int64)
-        seen = np.zeros(len(names), dtype=np.int64)
-        seen[here] = information(graph) + 1
+        own = np.zeros(len(names), dtype=np.int64)
+        own[here] = information(graph) + 1
         present[here, column] = True
-        classes = paired(classes, seen)
+        classes = paired(classes, own)
     return History(np.array(names, dtype=object), classes, present)
 
 
