@@ -27,8 +27,8 @@ from kgreason.people import anonymize as anonymize_people
 from kgreason.people import read as read_people
 from kgreason.people import verify as verify_people
 from kgreason.people.anonymizers.generalization import generalize, publish
-from kgreason.people.anonymizers.losses import AnonymizationDistance, AttributeDegreeLoss
-from kgreason.people.anonymizers.user_distances import Clusters, Levels
+from kgreason.people.anonymizers.losses import AttributeDegreeLoss
+from kgreason.people.anonymizers.user_distances import AnonymizationDistance, Clusters, Levels
 from kgreason.people.anonymizers.valid_clusters import invalid_removal, merge_split, vac
 from kgreason.people.model import PeopleGraph
 from kgreason.people.utility import Utility, measure

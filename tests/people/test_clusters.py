@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.people.anonymizers import clusterers
 from kgreason.people.anonymizers.cdga_merging import merge
-from kgreason.people.anonymizers.losses import AnonymizationDistance
-from kgreason.people.anonymizers.user_distances import neighbours
+from kgreason.people.anonymizers.user_distances import AnonymizationDistance, neighbours
 from kgreason.people.anonymizers.valid_clusters import (
     adopted,
     invalid_removal,

@@ -17,7 +17,7 @@ from kgreason.people.anonymizers.cluster_loss import (
     slot,
 )
 from kgreason.people.anonymizers.local_search import nearest, refine
-from kgreason.people.anonymizers.losses import AnonymizationDistance
+from kgreason.people.anonymizers.user_distances import AnonymizationDistance
 from kgreason.people.anonymizers.valid_clusters import members, vac
 from kgreason.people.model import PeopleGraph
 from tests.examples import inputs

@@ -14,7 +14,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -26,14 +25,7 @@ from kgreason.base.cores import cores, each
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import DoubleRows, Doubles, Ints, SingleRows, kernel
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.user_distances import (
-    Clusters,
-    Distance,
-    Distances,
-    Levels,
-    Neighbours,
-    neighbours,
-)
+from kgreason.people.anonymizers.user_distances import Clusters, Distances
 from kgreason.people.model import Attribute, Numbers, PeopleGraph
 
 
@@ -401,52 +393,3 @@ def _ranges(n: int, attributes: list[Attribute]) -> tuple[Numbers, Numbers, Numb
             least[a], most[a] = numbers.min(), numbers.max()
     weight = 1 / (np.abs(low - least) + np.abs(most - high) + 1)  # 0 without a value
     return low, high, weight, (most - least)[:, 0]
-
-
-class AnonymizationDistance:
-    """Anonymization distance d^a(u, v): maximum of both core distances and d(u, v), times the higher level.
-
-    References
-    ----------
-    PCKGA, Definitions 7 and 8.
-    """
-
-    def __init__(self, distance: Distance, levels: Levels) -> None:
-        self.distance = distance
-        self.levels = levels
-
-    @property
-    def n(self) -> int:
-        """Number of users."""
-        return self.distance.n
-
-    @cached_property
-    def near(self) -> Neighbours:
-        """N(u): the k_u - 1 nearest other users of each user, or all others if they are fewer."""
-        return neighbours(self.distance, self.levels - 1)
-
-    @cached_property
-    def core(self) -> Distances:
-        """Core distance of each user: distance to the farthest of N(u); float32, shape (n,)."""
-        ends = self.near.start[1:]
-        core = np.zeros(self.n, dtype=np.float32)
-        some = np.diff(self.near.start) > 0
-        core[some] = self.near.distance[ends[some] - 1]
-        return core
-
-    @cached_property
-    def costs(self) -> Numbers:
-        """Anonymization cost of each user: the largest d^a to a user of N(u); float64, shape (n,)."""
-        user, other = np.repeat(np.arange(self.n), np.diff(self.near.start)), self.near.user
-        far = np.maximum(np.maximum(self.core[user], self.core[other]), self.near.distance)
-        costs = np.zeros(self.n)
-        np.maximum.at(costs, user, far.astype(np.float64) * np.maximum(self.levels[user], self.levels[other]))
-        return costs
-
-    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """See `Distance.between`; the distance of a user to itself is not 0."""
-        to: Vertices | slice = slice(None) if columns is None else columns
-        far = self.distance.between(rows, columns)
-        far = np.maximum(np.maximum(far, self.core[rows][:, None]), self.core[to])
-        far *= np.maximum(self.levels[rows][:, None], self.levels[to])
-        return far

@@ -29,8 +29,14 @@ from kgreason.people.anonymizers.history import History
 from kgreason.people.anonymizers.indicator import learn
 from kgreason.people.anonymizers.k_degree import k_degree_release
 from kgreason.people.anonymizers.local_search import nearest, refine, weigh
-from kgreason.people.anonymizers.losses import AnonymizationDistance, AttributeDegreeLoss, TruthDegreeLoss
-from kgreason.people.anonymizers.user_distances import Among, Clusters, Distance, Levels
+from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss
+from kgreason.people.anonymizers.user_distances import (
+    Among,
+    AnonymizationDistance,
+    Clusters,
+    Distance,
+    Levels,
+)
 from kgreason.people.model import Numbers, PeopleGraph
 from kgreason.people.settings import Settings
 

@@ -1,4 +1,4 @@
-"""Distances between users by rows, without an n x n matrix, and nearest neighbours.
+"""Distances between users by rows, without an n x n matrix: nearest neighbours, and the anonymization distance of PCKGA.
 
 A distance is the information loss of making two users alike. Clusterings request the rows they need; only those of
 other libraries, which need the whole matrix, request all.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from kgreason.base.cores import cores, each
 from kgreason.base.jit import Ints, SingleRows, Singles, kernel
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.model import Numbers
 
 Distances = npt.NDArray[np.float32]
 Clusters = Vertices  # cluster of each user, shape (n,); -1: in none, so the user will be removed
@@ -120,3 +122,52 @@ def blocks(users: Vertices, columns: int) -> Iterator[Vertices]:
     """Blocks of users whose distances to `columns` others fit in memory on each core."""
     size = max(1, _BLOCK // max(columns, 1))
     return (users[i : i + size] for i in range(0, len(users), size))
+
+
+class AnonymizationDistance:
+    """Anonymization distance d^a(u, v): maximum of both core distances and d(u, v), times the higher level.
+
+    References
+    ----------
+    PCKGA, Definitions 7 and 8.
+    """
+
+    def __init__(self, distance: Distance, levels: Levels) -> None:
+        self.distance = distance
+        self.levels = levels
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self.distance.n
+
+    @cached_property
+    def near(self) -> Neighbours:
+        """N(u): the k_u - 1 nearest other users of each user, or all others if they are fewer."""
+        return neighbours(self.distance, self.levels - 1)
+
+    @cached_property
+    def core(self) -> Distances:
+        """Core distance of each user: distance to the farthest of N(u); float32, shape (n,)."""
+        ends = self.near.start[1:]
+        core = np.zeros(self.n, dtype=np.float32)
+        some = np.diff(self.near.start) > 0
+        core[some] = self.near.distance[ends[some] - 1]
+        return core
+
+    @cached_property
+    def costs(self) -> Numbers:
+        """Anonymization cost of each user: the largest d^a to a user of N(u); float64, shape (n,)."""
+        user, other = np.repeat(np.arange(self.n), np.diff(self.near.start)), self.near.user
+        far = np.maximum(np.maximum(self.core[user], self.core[other]), self.near.distance)
+        costs = np.zeros(self.n)
+        np.maximum.at(costs, user, far.astype(np.float64) * np.maximum(self.levels[user], self.levels[other]))
+        return costs
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        """See `Distance.between`; the distance of a user to itself is not 0."""
+        to: Vertices | slice = slice(None) if columns is None else columns
+        far = self.distance.between(rows, columns)
+        far = np.maximum(np.maximum(far, self.core[rows][:, None]), self.core[to])
+        far *= np.maximum(self.levels[rows][:, None], self.levels[to])
+        return far

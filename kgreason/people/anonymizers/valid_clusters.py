@@ -16,8 +16,15 @@ from kgreason.base.cores import cores, each
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Doubles, Flags, Ints, SingleRows, kernel
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.losses import AnonymizationDistance
-from kgreason.people.anonymizers.user_distances import Clusters, Distance, Distances, Levels, blocks, rows_of
+from kgreason.people.anonymizers.user_distances import (
+    AnonymizationDistance,
+    Clusters,
+    Distance,
+    Distances,
+    Levels,
+    blocks,
+    rows_of,
+)
 from kgreason.people.model import Numbers
 
 
