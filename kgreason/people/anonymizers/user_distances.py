@@ -1,4 +1,4 @@
-"""Distances between users by rows, without an n x n matrix: nearest neighbours, and the anonymization distance of PCKGA.
+"""Distances between users by rows, without an n x n matrix; nearest neighbours; the anonymization distance of PCKGA.
 
 A distance is the information loss of making two users alike. Clusterings request the rows they need; only those of
 other libraries, which need the whole matrix, request all.
