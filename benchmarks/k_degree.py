@@ -24,9 +24,9 @@ import numpy as np
 
 from kgreason.people import anonymize as anonymize_people
 from kgreason.people import read as read_people
-from kgreason.people.anonymizers.k_degree.degree_sequence import anonymous_degrees
-from kgreason.people.anonymizers.k_degree.k_degree import Edges, edges_of
-from kgreason.people.anonymizers.k_degree.undirected_realization import construct
+from kgreason.people.anonymizers.degree_sequence import anonymous_degrees
+from kgreason.people.anonymizers.k_degree import Edges, edges_of
+from kgreason.people.anonymizers.undirected_realization import construct
 from kgreason.people.model import PeopleGraph
 from kgreason.people.settings import Construction, Sequence
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgreason.links.model import LinkGraph, Original, Released
     from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification.verdict import LinksVerdict
-    from kgreason.people.attacks.known_users import UserAttacks
+    from kgreason.people.attacks import UserAttacks
     from kgreason.people.model import Attribute, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
     from kgreason.people.verification.verdict import PeopleVerdict
@@ -237,7 +237,7 @@ for name, title, family, items in (
         "fidelity_figures",
     ),
     (
-        "kgreason.people.utility.attribute_utility.Utility",
+        "kgreason.people.utility.Utility",
         "What a release of people keeps",
         "people",
         "utility_items",
@@ -280,9 +280,9 @@ def _(found: Attacks) -> View:
     return View(title, items, state, words[state])
 
 
-@shows("kgreason.people.attacks.known_users.UserAttacks")
+@shows("kgreason.people.attacks.UserAttacks")
 def _(found: UserAttacks) -> View:
-    from kgreason.people.attacks.known_users import HEAD
+    from kgreason.people.attacks import HEAD
 
     state: State = "holds" if found.holds else "fails"
     table = Table(

@@ -27,6 +27,11 @@ def degrees_of(edges: Edges, n: int) -> npt.NDArray[np.int64]:
     return np.bincount(edges.ravel(), minlength=n)
 
 
+def anonymous(degrees: npt.NDArray[np.int64], k: int) -> bool:
+    """Whether each degree that occurs is that of at least k vertices."""
+    return bool((np.unique(degrees, return_counts=True)[1] >= k).all())
+
+
 def check(edges: Edges, degrees: npt.NDArray[np.int64]) -> None:
     """A simple graph in the promised form, with these degrees."""
     assert edges.dtype == np.int64

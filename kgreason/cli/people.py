@@ -217,8 +217,8 @@ def attack(release: str, mapping: Path, original: Sequence[str] | None, as_json:
     """
     from kgreason.cli.terminal import progress
     from kgreason.people import api
-    from kgreason.people.claim import Claim
     from kgreason.people.folder import read_published
+    from kgreason.people.result import Claim
     from kgreason.release.folder_contents import said
 
     schema = the_schema(original, asked, "--original")

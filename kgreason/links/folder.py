@@ -8,33 +8,65 @@ the links match the strategy is decided by the checker.
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any, NoReturn, get_args
-
 import numpy as np
 import numpy.typing as npt
-
+import re
+import tomllib
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from kgreason.base.errors import DataError
 from kgreason.base.setting_fields import parse_toml
 from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.links.model import LinkGraph, Observations, Released, observations
+from kgreason.links.model import LinkGraph
+from kgreason.links.model import Observations
+from kgreason.links.model import Released
+from kgreason.links.model import observations
 from kgreason.links.report import public_report
-from kgreason.links.settings import CLUSTERED, DONE, Strategy
-from kgreason.links.verification.checker import clusters, shows_clusters
-from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
+from kgreason.links.settings import CLUSTERED
+from kgreason.links.settings import DONE
+from kgreason.links.settings import Strategy
+from kgreason.links.verification.checker import clusters
+from kgreason.links.verification.checker import shows_clusters
+from kgreason.people.model import Attribute
+from kgreason.people.model import Counts
+from kgreason.people.model import Kind
+from kgreason.people.model import Texts
+from kgreason.people.model import attribute
+from kgreason.people.release_tables import Columns
+from kgreason.people.release_tables import check_names
+from kgreason.people.release_tables import coded
+from kgreason.people.release_tables import in_order
+from kgreason.people.release_tables import indices_of
+from kgreason.people.release_tables import labels_of
+from kgreason.people.release_tables import listed
+from kgreason.people.release_tables import ranks
+from kgreason.people.release_tables import read_rows
+from kgreason.people.release_tables import repeats
+from kgreason.people.release_tables import value_rows
+from kgreason.people.release_tables import write_folder
 from kgreason.people.statements import texts
-from kgreason.people.table_rows import coded, labels_of, later, places, read_rows
-from kgreason.people.writing import Columns, check_names, in_order, listed, ranks, value_rows, write_folder
-from kgreason.release.folder_contents import README, UNVERIFIED, Contents, files, not_drawn, said
-from kgreason.release.plain_tables import cell, found_format, indented, width
-from kgreason.release.read_back import UNCHANGED, check_files
+from kgreason.release.folder_contents import Contents
+from kgreason.release.folder_contents import README
+from kgreason.release.folder_contents import UNVERIFIED
+from kgreason.release.folder_contents import files
+from kgreason.release.folder_contents import not_drawn
+from kgreason.release.folder_contents import said
+from kgreason.release.plain_tables import cell
+from kgreason.release.plain_tables import found_format
+from kgreason.release.plain_tables import indented
+from kgreason.release.plain_tables import width
+from kgreason.release.read_back import UNCHANGED
+from kgreason.release.read_back import check_files
 from kgreason.release.verdicts import Item
+from pathlib import Path
+from typing import Any
+from typing import NoReturn
+from typing import get_args
+
 
 NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")
 """Stems of the table files."""
@@ -174,7 +206,7 @@ def _refuse_again(raw: Raw, *columns: Vertices) -> None:
     for column in columns:  # renumbered for each column: products of many sizes would overflow
         width = int(column.max(initial=0)) + 1
         numbers = np.unique(numbers * width + column, return_inverse=True)[1]
-    if len(again := later(numbers)):
+    if len(again := repeats(numbers)):
         raise raw.error(int(again[0]), "a row that stands again", hint=UNCHANGED)
 
 
@@ -184,7 +216,7 @@ def _nodes(raw: Raw) -> str:
 
 
 def _attributes(raw: Raw, labels: object, described: _Description) -> dict[str, Attribute]:
-    node = places(raw, 0, labels, "node", _nodes(raw))
+    node = indices_of(raw, 0, labels, "node", _nodes(raw))
     names = (*described.numeric, *described.categorical)
     name = _known(raw, 1, names)
     value, said = coded(raw.columns[2])
@@ -201,7 +233,7 @@ def _attributes(raw: Raw, labels: object, described: _Description) -> dict[str, 
 
 
 def _observed(raw: Raw, labels: object, names: Texts, described: _Description) -> dict[str, Observations]:
-    source, target = (places(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
+    source, target = (indices_of(raw, column, labels, "node", _nodes(raw)) for column in (0, 2))
     relations = described.relations
     kind, count = _known(raw, 1, relations), _whole(raw, 3)
     _check_direction(raw, source, target, names, np.isin(relations, described.mutual)[kind])

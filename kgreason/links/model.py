@@ -149,7 +149,7 @@ class LinkGraph(Displayed):
             )
             for name, o in self.observed.items()
         }
-        attributes = {name: a.placed(place) for name, a in self.attributes.items()}
+        attributes = {name: a.renumbered(place) for name, a in self.attributes.items()}
         return LinkGraph(self.labels[order], observed, attributes, self.size[order])
 
 

@@ -4,7 +4,7 @@ from kgreason.people.api import anonymize as anonymize
 from kgreason.people.api import attack as attack
 from kgreason.people.api import score as score
 from kgreason.people.api import verify as verify
-from kgreason.people.attacks.known_users import UserAttacks as UserAttacks
+from kgreason.people.attacks import UserAttacks as UserAttacks
 from kgreason.people.model import PeopleGraph as PeopleGraph
 from kgreason.people.reading import read as read
 from kgreason.people.result import PeopleAnonymization as PeopleAnonymization

@@ -18,7 +18,7 @@ from kgreason.data.raw_table import Raw
 from kgreason.data.sources import parse_file
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.language.vocabulary import suggest
-from kgreason.people.file_schema import BESIDE, Section, file_of, typed_text
+from kgreason.people.file_schema import USER_TABLE, Section, file_of, typed_text
 from kgreason.people.model import PeopleGraph, Texts
 from kgreason.people.statements import by_role, read_raw
 
@@ -26,13 +26,11 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Beside:
+class UserTable:
     """A table with one row for each user.
 
     Attributes
     ----------
-    raw
-        The table.
     what
         Name of the second column, for instance "cluster".
     first
@@ -48,24 +46,18 @@ class Beside:
     cells: list[str]
 
     def numbers(self, labels: Texts) -> list[int]:
-        """Index in `labels` of the user of each data row.
-
-        Raises
-        ------
-        DataError
-            If the table has an unknown user, or repeats one.
-        """
+        """Index in `labels` of the user of each data row; a `DataError` names an unknown or repeated user."""
         number = {label: i for i, label in enumerate(labels.tolist())}
         users = self.users[self.first :]
         if strange := [row for row, user in enumerate(users, self.first) if user not in number]:
             raise self._nobody(strange, number)
-        seen: set[str] = set()
+        listed: set[str] = set()
         for row, user in enumerate(users, self.first):
-            if user in seen:
+            if user in listed:
                 raise self.raw.error(
                     row, f"user {user!r} has a {self.what} already", hint="remove one of the lines"
                 )
-            seen.add(user)
+            listed.add(user)
         return [number[user] for user in users]
 
     def _nobody(self, rows: Sequence[int], number: dict[str, int]) -> DataError:
@@ -86,7 +78,7 @@ class Beside:
         return DataError(self.raw.file, f"no {self.what} for {some}{more}", hint=hint)
 
 
-def read_beside(given: Path | str, what: str, labels: Texts) -> Beside:
+def read_user_table(given: Path | str, what: str, labels: Texts) -> UserTable:
     """Read a table ``user,WHAT``, with or without this header line.
 
     Parameters
@@ -95,29 +87,23 @@ def read_beside(given: Path | str, what: str, labels: Texts) -> Beside:
         The file, optionally with options after a question mark, as in ``clusters.csv?delimiter=;``.
     labels
         The users; tells a header line from the row of a user with that name.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or has other columns.
     """
     spec = parse_file(str(given))
-    options: dict[str, Any] = typed_text(spec.file, BESIDE, spec.options)
-    section = Section(spec.file, BESIDE, options)
+    options: dict[str, Any] = typed_text(spec.file, USER_TABLE, spec.options)
+    section = Section(spec.file, USER_TABLE, options)
     columns = tuple(options.get("columns", ("user", what)))
     section.check_columns(columns, ("user", what))
     titled = options.get("header", False)
     raw = read_raw(file_of(section, spec.path, options, header=titled), SILENT)
-    found = by_role(raw, columns, behind=True)
+    found = by_role(raw, columns, inline=True)
     users, cells = found["user"].to_pylist(), [cell.strip() for cell in found[what].to_pylist()]
     names = bool(users) and not titled and cells[0].lower() == what
     if names and users[0] in set(labels.tolist()):  # a header only if that user has another row
         names = users.count(users[0]) > 1
-    return Beside(raw, what, int(names), users, cells)
+    return UserTable(raw, what, int(names), users, cells)
 
 
-Levels = npt.NDArray[np.int64]
-"""Anonymity level k of each user, shape (n,)."""
+Levels = npt.NDArray[np.int64]  # anonymity level k of each user, shape (n,)
 _MEND = "write a whole number of at least 1: the user will be one of k that are alike"
 
 
@@ -138,7 +124,7 @@ def read_levels(given: Path | str, graph: PeopleGraph, default: int | None = Non
     AnonymizationError
         If the default is less than 1.
     """
-    table = read_beside(given, "k", graph.labels)
+    table = read_user_table(given, "k", graph.labels)
     levels = np.full(graph.n, -1, dtype=np.int64)
     for row, user in enumerate(table.numbers(graph.labels), table.first):
         words = table.cells[row]
@@ -158,13 +144,7 @@ def read_levels(given: Path | str, graph: PeopleGraph, default: int | None = Non
 
 
 def write_levels(path: Path, graph: PeopleGraph, levels: Levels) -> None:
-    """Write the table ``user,k`` for `read_levels`.
-
-    Raises
-    ------
-    ReleaseError
-        If the file cannot be written.
-    """
+    """Write the table ``user,k`` for `read_levels`."""
     with replacing(path) as temporary:
         write_csv(temporary, ("user", "k"), (graph.labels, levels))
 
@@ -178,11 +158,6 @@ def zipf_levels(
     uniformly random one. The levels published by the authors of PCKGA follow this distribution, not a Zipf distribution
     truncated to the levels.
 
-    Raises
-    ------
-    AnonymizationError
-        If the range is invalid, or alpha is not above 1.
-
     References
     ----------
     PCKGA, section 6.1, zipf.
@@ -192,13 +167,7 @@ def zipf_levels(
 
 
 def zipf_shares(count: int, alpha: float) -> npt.NDArray[np.float64]:
-    """Probabilities of `count` levels, shape (count,); see `zipf_levels`.
-
-    Examples
-    --------
-    >>> zipf_shares(4, 2.0).round(3).tolist()
-    [0.642, 0.186, 0.101, 0.072]
-    """
+    """Probabilities of `count` levels, shape (count,); see `zipf_levels`."""
     from scipy.special import zeta
 
     if not alpha > 1:
@@ -214,11 +183,6 @@ def te_levels(graph: PeopleGraph, low: int, high: int, step: int) -> Levels:
 
     The range of these numbers is divided into equal intervals, one fewer than there are levels; users with the most
     edges have the highest level.
-
-    Raises
-    ------
-    AnonymizationError
-        If the range is invalid.
 
     References
     ----------
@@ -237,13 +201,7 @@ def te_levels(graph: PeopleGraph, low: int, high: int, step: int) -> Levels:
 
 
 def binned(counts: Vertices, values: Levels) -> Levels:
-    """Levels by equal intervals of the range of some counts; see `te_levels`.
-
-    Examples
-    --------
-    >>> binned(np.array([1, 4, 5, 34, 35]), np.arange(5, 51, 5)).tolist()
-    [5, 5, 10, 45, 50]
-    """
+    """Levels by equal intervals of the range of some counts; see `te_levels`."""
     if not len(counts):
         return np.empty(0, dtype=np.int64)
     least, most = int(counts.min()), int(counts.max())
@@ -252,13 +210,7 @@ def binned(counts: Vertices, values: Levels) -> Levels:
 
 
 def level_range(low: int, high: int, step: int) -> Levels:
-    """Levels from `low` to `high`, both included.
-
-    Raises
-    ------
-    AnonymizationError
-        If the range is empty, or `step` does not divide it.
-    """
+    """Levels from `low` to `high`, both included; an `AnonymizationError` if `step` does not divide the range."""
     if low < 1 or step < 1 or high < low or (high - low) % step:
         raise AnonymizationError(
             f"levels cannot run from {low} to {high} by {step}",

@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgreason.base.errors import DataError, KgreasonError
-from kgreason.base.progress import Progress
 from kgreason.people.anonymizers.history import fingerprint, read_history, write_history
-from kgreason.people.claim import Claim
 from kgreason.people.folder import contents_of, read_named, read_published
+from kgreason.people.release_tables import write_people
 from kgreason.people.report import private_report
-from kgreason.people.result import PeopleAnonymization
-from kgreason.people.utility.attribute_utility import Utility, measure
+from kgreason.people.result import Claim, PeopleAnonymization
+from kgreason.people.utility import Utility, measure
 from kgreason.people.verification import conditions
 from kgreason.people.verification.checker import Demands, verify_people
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
-from kgreason.people.writing import write_people
 from kgreason.release.mapping import write_mapping
 from kgreason.release.pipeline import Family
 from kgreason.release.verdicts import Item
@@ -41,10 +39,6 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
 
     Attributes
     ----------
-    graph
-        The original graph.
-    settings
-        Settings of the anonymization.
     levels
         The k of each user, int64, shape (n,).
     after
@@ -73,11 +67,10 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         from kgreason.people.anonymizers.methods import release_of
 
         history = None if self.after is None else read_history(self.after / "history.json")
-        seeded = self.run.seed is not None
         return release_of(
             *(self.graph, self.levels, self.settings, history, self.rng, self.progress),
             k=self.asked,
-            seeded=seeded,
+            seeded=self.run.seed is not None,
         )
 
     def held(self, made: PeopleRelease) -> Published:
@@ -103,10 +96,11 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         marks = () if made.history is None else made.history.fingerprints
         verdict = self._verdict(read, earlier, marks)
         self.progress.step("Measuring what is lost")
-        utility = self._measured(read.graph, read.source.mapping, self.progress)
+        utility = self._measured(read.graph, read.source.mapping)
         self.clock.lap("verify")
-        told = verdict, self.graph, made, self.settings, utility
-        return PeopleAnonymization(*told, seconds=self.clock.laps, run=self.run)
+        return PeopleAnonymization(
+            *(verdict, self.graph, made, self.settings, utility), seconds=self.clock.laps, run=self.run
+        )
 
     def report(self, found: PeopleAnonymization) -> Report:
         """The owner's report (private)."""
@@ -124,19 +118,16 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         after = None if self.after is None else os.path.relpath(self.after, home)
         return {"series": {"release": os.path.relpath(folders.release, home), "after": after}}
 
-    def _measured(self, released: PeopleGraph, mapping: Vertices, progress: Progress) -> Utility | None:
+    def _measured(self, released: PeopleGraph, mapping: Vertices) -> Utility | None:
         """Utility; `None`, with a note, if it cannot be measured, which does not invalidate the release."""
         try:
             return measure(self.graph, released, mapping, rng=self.run.generator)
         except (ArithmeticError, KgreasonError, MemoryError, ValueError) as error:
-            progress.note(f"what is lost could not be measured: {str(error) or type(error).__name__}")
+            self.progress.note(f"what is lost could not be measured: {str(error) or type(error).__name__}")
             return None
 
     def _verdict(
-        self,
-        one: Published,
-        earlier: list[tuple[Path, Path]],
-        marks: tuple[str, ...],
+        self, one: Published, earlier: list[tuple[Path, Path]], marks: tuple[str, ...]
     ) -> PeopleVerdict:
         model = self.settings.model
         if model != "kw-tad":
@@ -163,8 +154,8 @@ class People(Family["PeopleRelease", Published, PeopleAnonymization]):
         ]
         series = verify_people([*before, one], "kw-tad", self.k)
         names = conditions.names([*before, one])
-        told = {"names", *(item.name for item in series.items)}
-        rest = [item for item in single.items if item.name not in told]
+        known = {"names", *(item.name for item in series.items)}
+        rest = [item for item in single.items if item.name not in known]
         found = [Item("earlier releases", False, "; ".join(others), tuple(others))] if others else []
         return replace(series, items=(*series.items, *rest, names, *found), needs_original=())
 

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast, get_args
-
 import numpy as np
-
-from kgreason.base.errors import AnonymizationError, CallError, ReleaseError
-from kgreason.base.progress import SILENT, Progress
-from kgreason.base.setting_fields import check_numbers, configured, reported, setting
-from kgreason.people.settings import Levels, PeopleModel, Settings
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+from kgreason.base.errors import AnonymizationError
+from kgreason.base.errors import CallError
+from kgreason.base.errors import ReleaseError
+from kgreason.base.progress import Progress
+from kgreason.base.progress import SILENT
+from kgreason.base.setting_fields import check_numbers
+from kgreason.base.setting_fields import configured
+from kgreason.base.setting_fields import reported
+from kgreason.base.setting_fields import setting
+from kgreason.people.settings import Levels
+from kgreason.people.settings import PeopleModel
+from kgreason.people.settings import Settings
 from kgreason.release.publication import check_folders
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import TypeAlias
+from typing import cast
+from typing import get_args
+
 
 if TYPE_CHECKING:
-    from kgreason.people.attacks.known_users import UserAttacks
+    from kgreason.people.attacks import UserAttacks
     from kgreason.people.file_schema import Schema
     from kgreason.people.folder import Mapped
     from kgreason.people.model import Counts, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
-    from kgreason.people.utility.attribute_utility import Utility
+    from kgreason.people.utility import Utility
     from kgreason.people.verification.verdict import PeopleVerdict, Published
     from kgreason.release.publication import Folders
 
@@ -96,10 +109,14 @@ def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnon
         data = schema_of(data)
         kept = data.format
     graph = data if isinstance(data, PeopleGraph) else read_people(data, progress)
-    levels = _levels(graph, k, k_values, call)
+    if k_values is not None and call.method != "pckga":
+        raise AnonymizationError(
+            f"{call.method} has one k for all users", hint="leave out the k of each, or take pckga"
+        )
+    levels = _own_k(graph, k, k_values)
     if unprotected := int((levels == 1).sum()):
         progress.note(f"users who ask for k = 1, which protects nobody: {unprotected:,}")
-    before = _before(call.after, call, folders)
+    before = _before(call, folders)
     format = plain_format(kept) if folders is None or folders.format is None else folders.format
     clock.lap("read")
     family = People(
@@ -112,25 +129,20 @@ def anonymize(data: PeopleGraph | Schema | Path | str, call: Call) -> PeopleAnon
     return pipeline.run(family, folders)
 
 
-def _before(after: Path | str | None, settings: Settings, folders: Folders | None) -> Path | None:
+def _before(settings: Settings, folders: Folders | None) -> Path | None:
     """Private folder of the previous release, checked."""
-    if after is None:
+    if settings.after is None:
         return None
-    before = Path(after)
+    before = Path(settings.after)
     if settings.method != "ctkga":
         raise AnonymizationError(
             f"{settings.method} makes single releases, none after another",
             hint="leave out after, or take ctkga",
         )
     if not (before / "history.json").is_file():
-        what = (
-            "there is no such folder"
-            if not before.exists()
-            else "no release of a series has its secret there"
-        )
-        raise ReleaseError(
-            f"{before}: {what}", hint="name the private folder of the release before, made by ctkga"
-        )
+        what = "no release of a series has its secret there" if before.exists() else "there is no such folder"
+        hint = "name the private folder of the release before, made by ctkga"
+        raise ReleaseError(f"{before}: {what}", hint=hint)
     if folders is not None and before.resolve() == folders.private.resolve():
         raise ReleaseError(
             f"the release after {before} cannot have its secret in the same place",
@@ -139,16 +151,7 @@ def _before(after: Path | str | None, settings: Settings, folders: Folders | Non
     return before
 
 
-def _levels(graph: PeopleGraph, k: int | None, k_values: Levels | None, settings: Settings) -> Counts:
-    if k_values is not None and settings.method != "pckga":
-        raise AnonymizationError(
-            f"{settings.method} has one k for all users", hint="leave out the k of each, or take pckga"
-        )
-    return _own_k(graph, k, k_values)
-
-
 def _own_k(graph: PeopleGraph, k: int | None, k_values: Levels | None) -> Counts:
-    """The k of each user, int64, shape (n,)."""
     from kgreason.people.anonymity_levels import read_levels
 
     if k_values is None:
@@ -255,12 +258,7 @@ def verify(
 
 
 def score(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Utility:
-    """Measure the utility of a release of a graph of people.
-
-    Parameters
-    ----------
-    mapping
-        As for `verify`.
+    """Measure the utility of a release of a graph of people; `mapping` is as for `verify`.
 
     Raises
     ------
@@ -272,7 +270,7 @@ def score(original: PeopleGraph, released: PeopleGraph, mapping: Mapped) -> Util
     PCKGA, section 6.3; THESIS, Definitions 10 to 16; Liu and Terzi, 2008, section 6, for undirected graphs.
     """
     from kgreason.people.folder import source_of
-    from kgreason.people.utility.attribute_utility import measure
+    from kgreason.people.utility import measure
 
     numbers = source_of(released, original, mapping).mapping
     return measure(original, released, np.maximum(numbers, -1), rng=np.random.default_rng(0))
@@ -314,12 +312,13 @@ def attack(
     >>> found.holds, found.seen[0].before.unique
     (True, 2)
     """
-    from kgreason.people.attacks.known_users import attack_users
+    from kgreason.people.attacks import UserAttacks, candidates_of_users
     from kgreason.people.folder import source_of
 
     check_numbers(k=(k, 1))
     numbers = np.maximum(source_of(released, original, mapping).mapping, -1)
-    return attack_users(original, released, numbers, _own_k(original, k, k_values))
+    levels = _own_k(original, k, k_values)
+    return UserAttacks(tuple(candidates_of_users(original, released, numbers)), levels)
 
 
 def _check_asked(model: object, k: int | None, personal: bool, window: int | None) -> None:
@@ -341,27 +340,12 @@ def _releases(
     mapping: Mapped | Sequence[Mapped] | None,
     removed: Collection[str] | None,
 ) -> list[Published]:
-    from kgreason.people.folder import read_published, source_of
-    from kgreason.people.model import PeopleGraph
-    from kgreason.people.verification.verdict import Published
+    from kgreason.people.folder import source_of
 
     several = isinstance(released, Sequence) and not isinstance(released, str)
     listed = list(cast("Sequence[Release]", released)) if several else [cast("Release", released)]
-    for one in listed:
-        if not isinstance(one, PeopleGraph | Published | Path | str):
-            raise CallError(
-                f"a release of people is a graph or a folder, not of type {type(one).__name__}",
-                hint="of a result of people.anonymize it is result.release.graph",
-            )
     names = ["the release"] if len(listed) == 1 else [f"release {i}" for i in range(1, len(listed) + 1)]
-    found = [
-        read_published(Path(r))
-        if isinstance(r, str | Path)
-        else r
-        if isinstance(r, Published)
-        else Published(r, name=n)
-        for r, n in zip(listed, names, strict=True)
-    ]
+    found = list(map(_published, listed, names))
     if (original is None) != (mapping is None):
         raise AnonymizationError("original and mapping belong together", hint="give both, or neither")
     if original is None or mapping is None:
@@ -377,3 +361,20 @@ def _releases(
         replace(r, source=source_of(r.graph, g, m, removed))
         for r, g, m in zip(found, originals, mappings, strict=True)
     ]
+
+
+def _published(release: Release, name: str) -> Published:
+    from kgreason.people.folder import read_published
+    from kgreason.people.model import PeopleGraph
+    from kgreason.people.verification.verdict import Published
+
+    if isinstance(release, Published):
+        return release
+    if isinstance(release, str | Path):
+        return read_published(Path(release))
+    if isinstance(release, PeopleGraph):
+        return Published(release, name=name)
+    raise CallError(
+        f"a release of people is a graph or a folder, not of type {type(release).__name__}",
+        hint="of a result of people.anonymize it is result.release.graph",
+    )

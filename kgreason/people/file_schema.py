@@ -21,39 +21,30 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from kgreason.base.errors import DataError
+from kgreason.base.setting_fields import parse_toml
+from kgreason.data.raw_table import Raw
+from kgreason.data.raw_table import no_file
+from kgreason.data.source_options import Options
+from kgreason.data.sources import SourceSpec
+from kgreason.data.sources import parse_file
+from kgreason.language.vocabulary import suggest
 from pathlib import Path
 from typing import Any
 
-from kgreason.base.errors import DataError
-from kgreason.base.setting_fields import parse_toml
-from kgreason.data.raw_table import Raw, no_file
-from kgreason.data.source_options import Options
-from kgreason.data.sources import SourceSpec, parse_file
-from kgreason.language.vocabulary import suggest
 
 OTHERS = ("numeric", "categorical", "relations", "mutual", "ignore")
-LINKS = ("relations", "mutual")
-"""Kinds of what relates users."""
+LINKS = ("relations", "mutual")  # kinds of what relates users
 ROLES = ("user", "relation", "target")
-SKIPPED = "_"
-"""Name of columns that are not read."""
+SKIPPED = "_"  # name of columns that are not read
 
 
 @dataclass(frozen=True)
 class File:
-    """A file with its format and reading options.
-
-    Attributes
-    ----------
-    spec
-        Path and format.
-    options
-        Reading options.
-    table
-        Rows of a table in memory, instead of a file.
-    """
+    """A file with its format and reading options; `table` holds the rows of a table in memory, instead of a file."""
 
     spec: SourceSpec
     options: Options
@@ -166,16 +157,16 @@ _FILE: dict[str, type] = {
     "columns": list,
 }
 _DATA: dict[str, type] = {**_FILE, "names": bool, "missing": list}
-BESIDE = "tables of users"
-"""No section: tables that options of commands name, with options behind a question mark."""
+# no section: tables named by options of commands, with options behind a question mark
+USER_TABLE = "tables of users"
+# keys of each section and the type of what they say; a list is one of texts
 _KEYS: dict[str, dict[str, type]] = {
     "triples": {**_DATA, "relation": str},
     "tables": {**_DATA, "id": str},
     "names": {**_FILE, "of": list},
     "kinds": {**dict.fromkeys(OTHERS, list), "others": str},
-    BESIDE: _FILE,
+    USER_TABLE: _FILE,
 }
-"""Keys of each section and the type of what they say; a list is one of texts."""
 _TITLES = {"triples": "[[triples]]", "tables": "[[tables]]", "names": "[[names]]", "kinds": "[kinds]"}
 _SHOWN = {
     list: ("a list of texts", '["a", "b"]'),
@@ -191,19 +182,17 @@ class Section:
 
     Attributes
     ----------
-    file, line
-        Position of the section.
     kind
         triples, tables, names or kinds.
-    given
+    entries
         Its keys and values.
     lines
-        Line of each key, where known.
+        Line of each key; `None`: options after the question mark of a file name.
     """
 
     file: str
     kind: str
-    given: Mapping[str, Any]
+    entries: Mapping[str, Any]
     line: int | None = None
     lines: Mapping[str, int] | None = None
 
@@ -215,20 +204,9 @@ class Section:
     def check_columns(
         self, columns: tuple[str, ...], roles: tuple[str, ...], *, constant: str | None = None
     ) -> None:
-        """Check that each role has exactly one column.
-
-        Parameters
-        ----------
-        constant
-            The role that is not in the file.
-
-        Raises
-        ------
-        DataError
-            Names the missing column or role.
-        """
-        behind = self.lines is None  # options after the question mark of a file name
-        header = "header=true" if behind else "header = true"
+        """Check that each role has exactly one column; the role `constant` is not in the file."""
+        inline = self.lines is None
+        header = "header=true" if inline else "header = true"
         hint = f'columns says what each column of the file holds: {", ".join(roles)}, and "{SKIPPED}" for one that is '
         hint += f"not read; names of columns are passed over with {header}"
         for column in columns:
@@ -241,7 +219,7 @@ class Section:
             if columns.count(role) != 1:
                 said = "no column is" if role not in columns else "two columns are"
                 example = f"'{self.file}?columns=user,target&relation=friend'"
-                relation = example if behind else 'relation = "..."'
+                relation = example if inline else 'relation = "..."'
                 more = f"; of a file without relations say {relation}" if role == "relation" else ""
                 raise self.error("columns", f"{said} {role!r}", hint + more)
 
@@ -262,13 +240,13 @@ def _sections(path: Path) -> list[Section]:
         raise DataError(
             file, f"cannot be read: {error.strerror}", hint="name a file that you may read"
         ) from error
-    places = _places(text)
+    positions = _section_lines(text)
     parts = []
-    for kind, given in tables.items():
-        items = given if isinstance(given, list) else [given]
-        repeated = isinstance(given, list) == (kind != "kinds")
+    for kind, entries in tables.items():
+        items = entries if isinstance(entries, list) else [entries]
+        repeated = isinstance(entries, list) == (kind != "kinds")
         if kind not in _TITLES or not repeated or not all(isinstance(i, dict) for i in items):
-            line = places[kind][0][0] if kind in places else places[""][0][1].get(kind)
+            line = positions[kind][0][0] if kind in positions else positions[""][0][1].get(kind)
             if kind in _TITLES:
                 raise DataError(file, f"{kind} is written {_TITLES[kind]}", line)
             near = suggest(kind, _TITLES)
@@ -276,26 +254,26 @@ def _sections(path: Path) -> list[Section]:
             hint += f"there are {', '.join(_TITLES.values())}"
             raise DataError(file, f"unknown section {kind!r}", line, hint=hint)
         for number, item in enumerate(items):
-            line, lines = places[kind][number] if number < len(places.get(kind, ())) else (None, {})
+            line, lines = positions[kind][number] if number < len(positions.get(kind, ())) else (None, {})
             parts.append(Section(file, kind, item, line, lines))
     return parts
 
 
-def _places(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
+def _section_lines(text: str) -> dict[str, list[tuple[int, dict[str, int]]]]:
     """Lines of sections and their keys; lines of multi-line texts may be mistaken for them."""
     here: dict[str, int] = {}
-    places: dict[str, list[tuple[int, dict[str, int]]]] = {"": [(1, here)]}
+    positions: dict[str, list[tuple[int, dict[str, int]]]] = {"": [(1, here)]}
     for number, line in enumerate(text.splitlines(), 1):
         if title := re.match(r"\s*\[\[?\s*([\w-]+)\s*\]", line):
             here = {}
-            places.setdefault(title[1], []).append((number, here))
+            positions.setdefault(title[1], []).append((number, here))
         elif key := re.match(r"\s*([\w-]+)\s*=", line):
             here.setdefault(key[1], number)
-    return places
+    return positions
 
 
 def _typed(part: Section) -> Mapping[str, Any]:
-    for key, value in part.given.items():
+    for key, value in part.entries.items():
         known = _KEYS[part.kind]
         if key not in known:
             raise _unknown(part, key)
@@ -303,7 +281,7 @@ def _typed(part: Section) -> Mapping[str, Any]:
         plain = type(value) is known[key] and not (isinstance(value, int) and value < 0)
         if not plain or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
             raise part.error(key, f"{key} is {form}, not {value!r}", f"for instance {key} = {example}")
-    return part.given
+    return part.entries
 
 
 def _unknown(part: Section, key: str) -> DataError:
@@ -313,19 +291,13 @@ def _unknown(part: Section, key: str) -> DataError:
     return part.error(key, f"unknown key {key!r} of {part.kind}", f"{asked}there are {', '.join(known)}")
 
 
-def typed_text(file: str, kind: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Convert command-line options to the types of schema keys; lists are separated by commas.
-
-    Raises
-    ------
-    DataError
-        If a key is unknown, or a text does not have its type.
-    """
+def typed_text(file: str, kind: str, entries: Mapping[str, str]) -> dict[str, Any]:
+    """Convert command-line options to the types of schema keys; lists are separated by commas."""
     found: dict[str, Any] = {}
-    for key, text in given.items():
+    for key, text in entries.items():
         form = _KEYS[kind].get(key)
         if form is None or key == "files":
-            raise _unknown(Section(file, kind, given), key)
+            raise _unknown(Section(file, kind, entries), key)
         if (form is bool and text not in ("true", "false")) or (form is int and not text.isdecimal()):
             what, example = _SHOWN[form]
             raise DataError(file, f"{key} is {what}, not {text!r}", hint=f"for instance {key}={example}")
@@ -351,7 +323,7 @@ def read_schema(path: Path | str) -> Schema:
         raise DataError(
             str(path), "no data are named", hint="write a section [[triples]] or [[tables]] with files"
         )
-    return _whole(Schema(data, _kinds(kinds), str(path), kinds.line))
+    return _checked(Schema(data, _kinds(kinds), str(path), kinds.line))
 
 
 def schema_of_options(
@@ -383,31 +355,24 @@ def schema_of_options(
     ------
     DataError
         If an option is unknown or contradicts others.
-
-    Examples
-    --------
-    >>> schema = schema_of_options(["a.csv?header=true", "b.tsv"], numeric=["age"], relations=["follows"])
-    >>> [file.options.header for file in schema.files], schema.kinds.named()
-    ([True, False], {'age': 'numeric', 'follows': 'relations'})
     """
     data, kind = [], "tables" if table else "triples"
     for text in files:
         spec = parse_file(text)
         file = str(spec.path)
-        given = typed_text(file, kind, spec.options)
-        data.append(_data(Section(file, kind, {"files": [file], **given}), Path()))
+        entries = typed_text(file, kind, spec.options)
+        data.append(_data(Section(file, kind, {"files": [file], **entries}), Path()))
     lists = numeric, attributes, relations, mutual, ignore
-    kinds: dict[str, Any] = {name: list(given) for name, given in zip(OTHERS, lists, strict=True)}
+    kinds: dict[str, Any] = {name: list(entries) for name, entries in zip(OTHERS, lists, strict=True)}
     if others is not None:
         kinds["others"] = others
-    return _whole(Schema(tuple(data), _kinds(Section("options", "kinds", kinds))))
+    return _checked(Schema(tuple(data), _kinds(Section("options", "kinds", kinds))))
 
 
 def _data(part: Section, folder: Path) -> Data:
-    """Interpret a section: its files and their columns."""
-    given = _typed(part)
-    relation, columns, of = given.get("relation"), given.get("columns"), tuple(given.get("of", ()))
-    header = given.get("header", part.kind == "tables")
+    entries = _typed(part)
+    relation, columns, of = entries.get("relation"), entries.get("columns"), tuple(entries.get("of", ()))
+    header = entries.get("header", part.kind == "tables")
     if part.kind == "names":
         wrong = [o for o in of if o not in ("users", "values", "relations")]
         if wrong or not of:
@@ -422,32 +387,28 @@ def _data(part: Section, folder: Path) -> Data:
         roles = ("name", "id") if part.kind == "names" else roles
         columns = roles if columns is None else columns
         part.check_columns(tuple(columns), roles, constant="relation" if relation is not None else None)
-    if not given.get("files"):
+    if not entries.get("files"):
         raise part.error("files", "no file is named", 'write files = ["..."]')
     return Data(
         part.kind,
-        tuple(file_of(part, folder / name, given, header=header) for name in given["files"]),
+        tuple(file_of(part, folder / name, entries, header=header) for name in entries["files"]),
         None if columns is None else tuple(columns),
         relation,
-        given.get("id"),
+        entries.get("id"),
         of,
-        given.get("names", True),
-        tuple(given.get("missing", ())),
+        entries.get("names", True),
+        tuple(entries.get("missing", ())),
     )
 
 
-def file_of(part: Section, path: Path, given: Mapping[str, Any], *, header: bool) -> File:
-    """Convert the keys of a section to the options of the readers.
-
-    Raises
-    ------
-    DataError
-        If the format of the file is not supported for people.
-    """
+def file_of(part: Section, path: Path, entries: Mapping[str, Any], *, header: bool) -> File:
+    """Convert the keys of a section to reading options; a `DataError` if people are not read from the format."""
     from kgreason.data.format_list import understood
 
-    options = {name: str(given[name]) for name in ("delimiter", "quote", "encoding", "skip") if name in given}
-    spec = SourceSpec(path, given.get("format"), options)
+    options = {
+        name: str(entries[name]) for name in ("delimiter", "quote", "encoding", "skip") if name in entries
+    }
+    spec = SourceSpec(path, entries.get("format"), options)
     kind = spec.kind("edges")
     if kind not in ("csv", "tsv", "edges", "konect", "parquet"):
         raise part.error(
@@ -455,29 +416,28 @@ def file_of(part: Section, path: Path, given: Mapping[str, Any], *, header: bool
         )
     if kind != "parquet":
         options["useHeaders"] = str(header).lower()
-    elif "header" in given:
+    elif "header" in entries:
         raise part.error("header", f"{path}: the columns of parquet files have names", "leave it out")
     spec = SourceSpec(path, kind, options)
     return File(spec, understood(spec))
 
 
 def _kinds(part: Section) -> Kinds:
-    given = _typed(part)
-    seen: dict[str, str] = {}
+    entries = _typed(part)
+    found: dict[str, str] = {}
     for kind in OTHERS:
-        for name in given.get(kind, ()):
-            if name in seen:
-                twice = f"twice in {kind}" if seen[name] == kind else f"in {seen[name]} and in {kind}"
+        for name in entries.get(kind, ()):
+            if name in found:
+                twice = f"twice in {kind}" if found[name] == kind else f"in {found[name]} and in {kind}"
                 raise part.error(kind, f"{name!r} is {twice}", "a name is of one kind: leave out one")
-            seen[name] = kind
-    others = given.get("others")
+            found[name] = kind
+    others = entries.get("others")
     if others is not None and others not in OTHERS:
         raise part.error("others", f"others cannot be {others!r}", f"one of {', '.join(OTHERS)}")
-    return Kinds(**{kind: tuple(given.get(kind, ())) for kind in OTHERS}, others=others)
+    return Kinds(**{kind: tuple(entries.get(kind, ())) for kind in OTHERS}, others=others)
 
 
-def _whole(schema: Schema) -> Schema:
-    """Check the consistency of the sections."""
+def _checked(schema: Schema) -> Schema:
     named = [d for d in schema.data if d.kind != "names"]
     unnamed = [d for d in named if d.kind == "tables" and d.id is None]
     if unnamed and len(named) > 1:

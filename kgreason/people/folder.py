@@ -19,16 +19,25 @@ from kgreason.base.progress import SILENT, Progress
 from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.graph.refinement import paired
-from kgreason.people.claim import LINKS, OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.people.file_schema import Schema, read_schema
 from kgreason.people.model import Attribute, PeopleGraph, distinct_links
 from kgreason.people.reading import read as read_people
+from kgreason.people.release_tables import (
+    HEADERS,
+    SCHEMA,
+    TABLES,
+    USERS,
+    coded,
+    indices_of,
+    labels_of,
+    read_rows,
+    repeats,
+    write_people,
+)
 from kgreason.people.report import public_report
-from kgreason.people.settings import PeopleModel
-from kgreason.people.table_rows import coded, labels_of, later, places, read_rows
+from kgreason.people.result import LINKS, OF_DEGREES, UNPROTECTED, Claim
 from kgreason.people.verification.information import distinct
 from kgreason.people.verification.verdict import Published, Rows, Source
-from kgreason.people.writing import HEADERS, SCHEMA, TABLES, USERS, write_people
 from kgreason.release.folder_contents import Contents, files, is_of_kgreason, not_drawn, said
 from kgreason.release.mapping import REMOVED, UNLISTED, Names, names_of, numbers_of, read_mapping
 from kgreason.release.plain_tables import cell, found_format, indented, row_of, width
@@ -48,8 +57,6 @@ def read_published(
 
     Parameters
     ----------
-    release
-        The folder.
     original
         The original graph, its schema, or the file of the schema.
     mapping
@@ -70,13 +77,7 @@ def read_published(
 
 
 def read_named(release: Path, mapping: Path) -> Published:
-    """Read a release with the names of its original users, without other data of the original.
-
-    Raises
-    ------
-    DataError, ReleaseError
-        As for `read_published`.
-    """
+    """Read a release with the names of its original users, without other data of the original."""
     names = list(read_mapping(mapping, partial=True).released)
     labels = np.array([*names, None], dtype=object)[:-1]
     return _sourced(_read(release), PeopleGraph(labels, {}, {}), mapping)
@@ -86,8 +87,8 @@ def _sourced(found: Published, graph: PeopleGraph, mapping: Path) -> Published:
     return replace(found, source=source_of(found.graph, graph, read_mapping(mapping, partial=True)))
 
 
+# released names by original ones, `None` or nothing for a removed user; or the numbers, -1 for a removed user
 Mapped = Mapping[str, str | None] | Vertices
-"""Released names by original ones, `None` or nothing for who is removed; or the numbers, -1 for who is removed."""
 
 
 def source_of(
@@ -98,10 +99,7 @@ def source_of(
 ) -> Source:
     """Build the `Source` of a release from its original and a mapping.
 
-    Parameters
-    ----------
-    removed
-        Names of users that may be missing; `None`: all that the mapping marks as removed.
+    `removed` are the names of users that may be missing; `None`: all that the mapping marks as removed.
 
     Raises
     ------
@@ -133,48 +131,40 @@ def _read(folder: Path) -> Published:
     kinds = schema.kinds
     users, values, links = (read_rows(folder / tables[name], HEADERS[name]) for name in TABLES)
     labels = labels_of(users, "user")
-    owner, (name, attributes), (value, said) = (
-        places(values, 0, labels, "user", tables[USERS]),
-        *(coded(column) for column in values.columns[1:]),
-    )
-    source, (kind, relations), target = (
-        places(links, 0, labels, "user", tables[USERS]),
-        coded(links.columns[1]),
-        places(links, 2, labels, "user", tables[USERS]),
-    )
-    own = [f"{row_of(links, int(row))}: from a user to himself" for row in np.flatnonzero(source == target)]
+    owner = indices_of(values, 0, labels, "user", tables[USERS])
+    (name, attributes), (value, texts) = map(coded, values.columns[1:])
+    source, target = (indices_of(links, column, labels, "user", tables[USERS]) for column in (0, 2))
+    kind, relations = coded(links.columns[1])
+    loops = [f"{row_of(links, int(row))}: from a user to himself" for row in np.flatnonzero(source == target)]
     again = [*_again(values, owner, name, value), *_again(links, source, kind, target)]
+    numbers = dict.fromkeys((*kinds.relations, *kinds.mutual), -1)  # -1: a relation without links
+    numbers |= {text: i for i, text in enumerate(relations)}
     graph = PeopleGraph(
         np.array(labels.to_pylist(), dtype=object),
         {
-            text: _attribute(owner[name == i], value[name == i], said, numeric=text in kinds.numeric)
+            text: _attribute(owner[name == i], value[name == i], texts, numeric=text in kinds.numeric)
             for i, text in enumerate(attributes)
         },
         {
-            text: distinct_links(len(labels), source[:0], target[:0], mutual=text in kinds.mutual)
-            for text in (*kinds.relations, *kinds.mutual)
-        }
-        | {
             text: distinct_links(
                 len(labels), source[kind == i], target[kind == i], mutual=text in kinds.mutual
             )
-            for i, text in enumerate(relations)
+            for text, i in numbers.items()
         },
     )
-    rows = Rows(len(again), len(own), tuple([*again, *own][:SHOWN]))
+    rows = Rows(len(again), len(loops), tuple([*again, *loops][:SHOWN]))
     return Published(graph, rows=rows, name=str(folder), files=form(folder, graph))
 
 
-def _attribute(user: Vertices, value: Vertices, said: Sequence[str], *, numeric: bool) -> Attribute:
+def _attribute(user: Vertices, value: Vertices, texts: Sequence[str], *, numeric: bool) -> Attribute:
     used = distinct(value)
     key = distinct(user * len(used) + np.searchsorted(used, value))
-    domain = np.array([said[i] for i in used.tolist()], dtype=object)
+    domain = np.array([texts[i] for i in used.tolist()], dtype=object)
     return Attribute("numeric" if numeric else "categorical", domain, key // len(used), key % len(used))
 
 
 def _again(raw: Raw, *columns: Vertices) -> Iterator[str]:
-    """Repeated rows, in words."""
-    for row in later(reduce(paired, columns)):
+    for row in repeats(reduce(paired, columns)):
         yield f"{row_of(raw, int(row))}: a row that stands again"
 
 
@@ -203,32 +193,22 @@ This is release {number} of its series. Users who are in several of its releases
 
 
 def contents_of(released: PeopleGraph, claim: Claim | None, format: str) -> Contents:
-    """Files that kgreason writes into the folder of a release.
-
-    Parameters
-    ----------
-    claim
-        Claim of ``README.txt``; `None` if it has no text of kgreason.
-    format
-        Format of the tables.
-    """
-    told = claim or Claim("", "k-ad", None, 1)
+    """Files that kgreason writes into the folder of a release; `claim` is that of a README.txt by kgreason."""
     return Contents(
         (*(f"{name}.{format}" for name in TABLES), SCHEMA),
         lambda place: write_people(place, released, format),
         None if claim is None else partial(_readme, claim, bool(released.attributes), format),
-        partial(public_report, released, told),
+        partial(public_report, released, claim or Claim("", "k-ad", None, 1)),
     )
 
 
 def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
-    kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
     return TEXT.format(
         guarantee=claim.asked,
         checked="Confirmed by an exact check of these files.\n" if holds else "",
-        promise=PROMISES[kind].format(k=claim.k, w=claim.window),
-        unprotected=OF_DEGREES if kind == "k-degree" else UNPROTECTED,
-        links=LINKS[claim.construction if kind == "k-degree" else "relaxed"],
+        promise=claim.promise,
+        unprotected=OF_DEGREES if claim.model == "k-degree" else UNPROTECTED,
+        links=LINKS[claim.construction if claim.model == "k-degree" else "relaxed"],
         users=cell("users", format),
         values=cell("attributes", format),
         relations=cell("relations", format),
@@ -240,13 +220,7 @@ def _readme(claim: Claim, valued: bool, format: str, holds: bool) -> str:
 
 
 def form(folder: Path, released: PeopleGraph) -> Item:
-    """Condition ``files``: the folder holds exactly the files of a release, with the expected content.
-
-    Parameters
-    ----------
-    released
-        The release that was read from it.
-    """
+    """Condition ``files``: the folder holds exactly the files of the release read from it."""
     labels = released.labels.tolist() if is_of_kgreason(folder) else []
     contents = contents_of(released, Claim.found(said(folder)), found_format(folder, USERS))
     return files(folder, contents, not_drawn(labels))

@@ -21,6 +21,7 @@ from kgreason.graph.tables import EdgeTable, GraphTables
 Kind = Literal["categorical", "numeric"]
 Texts = npt.NDArray[np.object_]
 Counts = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +44,8 @@ class Attribute:
     value: Vertices
 
     @cached_property
-    def numbers(self) -> npt.NDArray[np.float64]:
-        """The domain of a numeric attribute as float64, shape (d,)."""
+    def numbers(self) -> Numbers:
+        """The domain of a numeric attribute as float64."""
         return self.domain.astype(np.float64)
 
     def listed(self, n: int) -> list[list[object]]:
@@ -59,10 +60,17 @@ class Attribute:
         """Value of each entry, as text or number; shape (m,)."""
         return (self.numbers if self.kind == "numeric" else self.domain)[self.value]
 
-    def placed(self, place: Vertices) -> Attribute:
-        """The attribute with users renumbered; users with number -1 are left out."""
-        kept = place[self.user] >= 0
-        user, value = place[self.user[kept]], self.value[kept]
+    def bounds(self, n: int) -> tuple[Numbers, Numbers]:
+        """Least and largest number of each of n users, inf and -inf without a number."""
+        low, high = np.full(n, np.inf), np.full(n, -np.inf)
+        np.minimum.at(low, self.user, self.numbers[self.value])
+        np.maximum.at(high, self.user, self.numbers[self.value])
+        return low, high
+
+    def renumbered(self, number: Vertices) -> Attribute:
+        """The attribute with new numbers of its users; users with number -1 are left out."""
+        kept = number[self.user] >= 0
+        user, value = number[self.user[kept]], self.value[kept]
         order = np.lexsort((value, user))
         return replace(self, user=user[order], value=value[order])
 
@@ -207,25 +215,19 @@ class PeopleGraph(Displayed):
 
         Domains keep all their values, also those without users.
         """
-        place = np.full(self.n, -1, dtype=np.int64)
-        place[users] = np.arange(len(users))
-        attributes = {name: a.placed(place) for name, a in self.attributes.items()}
+        number = np.full(self.n, -1, dtype=np.int64)
+        number[users] = np.arange(len(users))
+        attributes = {name: a.renumbered(number) for name, a in self.attributes.items()}
         relations = {}
         for name, r in self.relations.items():
-            kept = (place[r.source] >= 0) & (place[r.target] >= 0)
-            ends = place[r.source[kept]], place[r.target[kept]]
+            kept = (number[r.source] >= 0) & (number[r.target] >= 0)
+            ends = number[r.source[kept]], number[r.target[kept]]
             relations[name] = distinct_links(len(users), *ends, mutual=r.mutual)
         return PeopleGraph(self.labels[users], attributes, relations)
 
 
 def attribute(kind: Kind, user: Vertices, texts: Texts) -> Attribute:
-    """Build an attribute from entries in any order, with repetitions; the domain is ascending.
-
-    Parameters
-    ----------
-    user, texts
-        Users and their values; int64 and str objects, shape (m,).
-    """
+    """Build an attribute from users and their values, in any order and with repetitions; the domain is ascending."""
     distinct, value = np.unique(texts.astype(str), return_inverse=True)
     pairs = np.unique(np.stack([user, value.astype(np.int64)]), axis=1)
     return Attribute(kind, distinct.astype(object), pairs[0].copy(), pairs[1].copy())
@@ -238,13 +240,15 @@ def distinct_links(n: int, source: Vertices, target: Vertices, *, mutual: bool =
 
 
 def completed(n: int, links: Links) -> Links:
-    """The symmetric closure of links, as a mutual relation.
-
-    Examples
-    --------
-    >>> both = completed(3, Links(np.array([0, 1, 1]), np.array([1, 0, 2])))
-    >>> both.source.tolist(), both.target.tolist(), both.mutual
-    ([0, 1, 1, 2], [1, 0, 2, 1], True)
-    """
+    """The symmetric closure of links, as a mutual relation."""
     ends = np.concatenate([links.source, links.target]), np.concatenate([links.target, links.source])
     return distinct_links(n, *ends, mutual=True)
+
+
+_NOBODY = np.empty(0, dtype=np.int64)
+EMPTY = Attribute("categorical", np.empty(0, dtype=object), _NOBODY, _NOBODY)
+
+
+def links_of(graph: PeopleGraph, name: str) -> Links:
+    """Links of a relation, empty if the graph lacks it."""
+    return graph.relations.get(name, Links(_NOBODY, _NOBODY))

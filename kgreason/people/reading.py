@@ -24,7 +24,7 @@ from kgreason.people.statements import Flags, Lookup, Part, empty, lookups, part
 _SHOWN = 8
 _LARGEST = 1e300  # largest number: differences must be finite
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"
-_SAID = {
+_NOTES = {
     "empty": "empty values, left out",
     "loops": "links from a user to itself, left out",
     "repeated": "statements that repeat others, counted once",
@@ -53,7 +53,7 @@ class Remarks:
             of = self.counts.setdefault(what, {})
             of[name] = of.get(name, 0) + number
 
-    def suspect(self, graph: PeopleGraph) -> None:
+    def check(self, graph: PeopleGraph) -> None:
         """Look for data that identify users.
 
         Counts values that are names of users, except numbers, which may have other meanings. Warns of relations whose
@@ -72,7 +72,6 @@ class Remarks:
                     self._against(name, other, r, np.count_nonzero(np.isin(back, there)) / len(r))
 
     def _naming(self, name: str, a: Attribute) -> None:
-        """Warn of an attribute with a different value for nearly every user."""
         own = int((np.bincount(a.value) == 1).sum())
         if a.kind == "categorical" and len(a) >= _FEWEST and own >= _OWN * len(a):
             self.warnings.append(
@@ -81,23 +80,22 @@ class Remarks:
             )
 
     def _against(self, name: str, other: str, links: Links, share: float) -> None:
-        """Warn if most links of a relation have their reverse in another one, or in itself."""
         if share < _MOSTLY:
             return
         if name != other:
             self.warnings.append(
                 f"links of {name} mostly run against links of {other} ({100 * share:.0f} %): if the one follows from "
-                "the other, leave one out, or added links can be told"
+                "the other, leave one out, or added links are recognizable"
             )
         elif not links.mutual:
             self.warnings.append(
                 f"{100 * share:.0f} % of the links of {name} have their reverse: if {name} is mutual, say so in "
-                "[kinds], or added links can be told"
+                "[kinds], or added links are recognizable"
             )
 
-    def tell(self, progress: Progress) -> None:
+    def report(self, progress: Progress) -> None:
         """Report all counts and warnings."""
-        for what, said in _SAID.items():
+        for what, said in _NOTES.items():
             if found := self.counts.get(what):
                 progress.note(f"{said}: {sum(found.values()):,} ({_largest(found)})")
         for warning in self.warnings:
@@ -125,7 +123,7 @@ def _kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict
             else:
                 unknown.setdefault(name, part)
     if unknown:
-        raise _unsaid(schema, unknown)
+        raise _without_kind(schema, unknown)
     for name, kind in named.items():
         if name not in kinds:
             _check_spelling(schema, name, kind, [n for n in kinds if n not in named])
@@ -134,7 +132,7 @@ def _kinds_of(schema: Schema, parts: Sequence[Part], progress: Progress) -> dict
     return kinds
 
 
-def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
+def _without_kind(schema: Schema, unknown: dict[str, Part]) -> DataError:
     name, part = next(iter(unknown.items()))
     names = ", ".join(map(repr, list(unknown)[:_SHOWN]))
     more = f" and {len(unknown) - _SHOWN:,} more" if len(unknown) > _SHOWN else ""
@@ -149,14 +147,13 @@ def _unsaid(schema: Schema, unknown: dict[str, Part]) -> DataError:
         'for all at once others = "categorical"'
     )
     first = np.flatnonzero(part.name == part.names.index(name))
-    message = f"it is not said what {names}{more} {'is' if len(unknown) == 1 else 'are'}"
+    message = f"no kind is given for {names}{more}"
     if not len(first):
         return DataError(part.raw.file, message, hint=asked + how)
     return part.raw.error(int(part.row[first[0]]), message, hint=asked + how)
 
 
 def _check_spelling(schema: Schema, name: str, kind: str, others: Sequence[str]) -> None:
-    """Reject a name without data if a similar name without kind occurs in the data."""
     near = suggest(name, others)
     if near is not None:
         raise schema.error(
@@ -173,7 +170,9 @@ def _attribute_of(
     name: str, kind: Kind, parts: Sequence[Part], names: Lookup | None, remarks: Remarks
 ) -> Attribute:
     """Build an attribute as `kgreason.people.model.attribute` does, and count repetitions."""
-    texts = [names.of(p.target, p.raw, p.row) if names and p.looked_up else p.target for p in parts]
+    texts = [
+        names.of(p.target, p.raw, p.row) if names and p.looked_up and not p.table else p.target for p in parts
+    ]
     coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
     code = coded.indices.to_numpy().astype(np.int64)
     distinct = np.array(coded.dictionary.to_pylist(), dtype=object)
@@ -218,7 +217,6 @@ def _check_numbers(name: str, coded: Column, parts: Sequence[Part]) -> None:
 
 
 def _same_numbers(texts: Texts) -> Vertices:
-    """Replace texts of equal numbers by the first of the shortest."""
     best: dict[Decimal, int] = {}
     order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
     same = np.empty(len(texts), dtype=np.int64)
@@ -233,8 +231,6 @@ class Statements:
 
     Attributes
     ----------
-    schema
-        How the files were read.
     labels
         Name of each user; str objects, shape (n,).
     kinds
@@ -243,8 +239,6 @@ class Statements:
         Statements of each relation and attribute, without ignored ones.
     names
         Names for ids in the values of attributes, if any.
-    remarks
-        Notes on what was left out.
     known
         Number of users that occur outside the `last` relation; they have the lowest numbers.
     """
@@ -258,13 +252,7 @@ class Statements:
     known: int
 
     def attributes(self) -> dict[str, Attribute]:
-        """Build the attributes from their statements.
-
-        Raises
-        ------
-        DataError
-            If an id has no name, or a value of a numeric attribute is no number.
-        """
+        """Build the attributes; a `DataError` names an id without a name, or a value that is no number."""
         found = {}
         for name, kind in self.kinds.items():
             if kind not in LINKS and kind != "ignore":
@@ -308,19 +296,13 @@ def read(schema: Schema | Path | str, progress: Progress = SILENT) -> PeopleGrap
     said = read_statements(schema, progress)
     relations = {name: said.links(name) for name, kind in said.kinds.items() if kind in LINKS}
     graph = PeopleGraph(said.labels, said.attributes(), relations)
-    said.remarks.suspect(graph)
-    said.remarks.tell(progress)
+    said.remarks.check(graph)
+    said.remarks.report(progress)
     return graph
 
 
 def schema_of(schema: Schema | Path | str) -> Schema:
-    """Read a schema from a file, or from a folder with a ``people.toml``; a `Schema` is returned as is.
-
-    Raises
-    ------
-    DataError
-        As `read_schema`.
-    """
+    """Read a schema from a file, or from a folder with a ``people.toml``; a `Schema` is returned as is."""
     if isinstance(schema, Schema):
         return schema
     place = Path(schema)
@@ -330,15 +312,7 @@ def schema_of(schema: Schema | Path | str) -> Schema:
 def read_statements(schema: Schema | Path | str, progress: Progress, last: str | None = None) -> Statements:
     """Read the statements of files, the first stage of `read`.
 
-    Parameters
-    ----------
-    last
-        Relation whose users are numbered last, so that the numbers of the others do not depend on it.
-
-    Raises
-    ------
-    DataError
-        If a file does not match the schema.
+    The users of the relation `last` are numbered last, so that the numbers of the others do not depend on it.
     """
     schema = schema_of(schema)
     progress.step("Reading files", len(schema.files))
@@ -377,8 +351,7 @@ def _count(part: Part, left_out: Flags, what: str, remarks: Remarks) -> None:
 
 
 def _renamed(part: Part, names: Mapping[str, Lookup]) -> Part:
-    """Replace ids of relations by their names."""
-    if "relations" not in names or not part.looked_up or part.constant:
+    if "relations" not in names or not part.looked_up or part.table or part.constant:
         return part
     codes, first = np.unique(part.name, return_index=True)
     ids = pa.array(part.names, pa.large_string()).take(pa.array(codes))
@@ -393,7 +366,7 @@ def _numbered(
     """Number the users; also returns how many of them occur outside the last relation."""
     numbers = [{end: np.full(len(part), -1, dtype=np.int64) for end in ("number", "other")} for part in parts]
     texts: list[Column] = []
-    places: list[tuple[Vertices, Vertices]] = []  # numbers for a part, and the rows of their texts
+    numbered_rows: list[tuple[Vertices, Vertices]] = []  # numbers for a part, and the rows of their texts
     first = 0  # number of texts from outside the last relation
     for late in (False, True):
         for end in ("number", "other"):
@@ -406,15 +379,15 @@ def _numbered(
                 column = part.user if end == "number" else part.target
                 if len(rows) < len(part):
                     column = column.take(pa.array(rows))
-                if lookup is not None and part.users_looked_up:
+                if lookup is not None and part.looked_up:
                     column = lookup.of(column, part.raw, part.row[rows])
                 texts.append(column)
-                places.append((own[end], rows))
+                numbered_rows.append((own[end], rows))
                 first += 0 if late else len(rows)
     coded = pa.concat_arrays([*texts, pa.array([], pa.large_string())]).dictionary_encode()
     codes = coded.indices.to_numpy().astype(np.int64)
     start = 0
-    for own_numbers, rows in places:
+    for own_numbers, rows in numbered_rows:
         own_numbers[rows] = codes[start : start + len(rows)]
         start += len(rows)
     found = [

@@ -11,9 +11,9 @@ import numpy as np
 
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation
-from kgreason.people.attacks.known_users import EMPTY, STANDS, candidates_of_users, links_of
-from kgreason.people.claim import OF_DEGREES, PROMISES, UNPROTECTED, Claim
-from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.people.attacks import STANDS, candidates_of_users
+from kgreason.people.model import EMPTY, Attribute, PeopleGraph, links_of
+from kgreason.people.result import OF_DEGREES, UNPROTECTED, Claim
 from kgreason.people.verification.verdict import PeopleVerdict
 from kgreason.release.report.candidate_tables import risk_items
 from kgreason.release.report.charts import Series, series_charts, values_chart
@@ -39,8 +39,7 @@ from kgreason.release.report.words import (
 
 if TYPE_CHECKING:
     from kgreason.people.result import PeopleAnonymization
-    from kgreason.people.settings import PeopleModel
-    from kgreason.people.utility.attribute_utility import Utility
+    from kgreason.people.utility import Utility
 
 METHODS = {
     "cdga": "CDGA",
@@ -53,18 +52,10 @@ SHARED = TEXTS["shared"]
 NAMED = 20  # removed users
 MOST = 12  # values of an attribute with a bar of their own
 MANY = 20  # attributes, and relations, with a chart
-REST = "others"
-
-
-def _promised(claim: Claim) -> str:
-    """Explanation of a claim, in a few sentences."""
-    kind: PeopleModel = "k-ad" if claim.model == "p-k-ad" and claim.k else claim.model
-    return plain(PROMISES[kind].format(k=claim.k, w=claim.window))
 
 
 def _meaning(claim: Claim) -> str:
-    """Explanation of a claim, as a sentence without full stop."""
-    return _promised(claim).split(". ")[0].removesuffix(".")
+    return plain(claim.promise).split(". ")[0].removesuffix(".")
 
 
 def private_report(result: PeopleAnonymization, run: Run, progress: Progress = SILENT) -> Report:
@@ -72,9 +63,9 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
     original, release, verdict = result.original, result.release, result.verdict
     released, claim, seeded = release.graph, Claim.of(result), run.seed is not None
     progress.step("Writing the report")
-    seen = list(candidates_of_users(original, released, release.mapping))
-    stands = [one for one in seen if one.knowledge.endswith(STANDS)]
-    others = [one for one in seen if one not in stands]
+    candidates = list(candidates_of_users(original, released, release.mapping))
+    stands = [one for one in candidates if one.knowledge.endswith(STANDS)]
+    others = [one for one in candidates if one not in stands]
     graphs = as_graph(original), as_graph(released, original)
     guarantee: tuple[Item, ...] = (
         Figure("Guarantee", verdict.asked, "", verdict.model),
@@ -84,7 +75,7 @@ def private_report(result: PeopleAnonymization, run: Run, progress: Progress = S
         *notes(verdict),
     )
     sections = (
-        Section("Guarantee", f"{_promised(claim)} {SHARED['guarantee']}", guarantee),
+        Section("Guarantee", f"{plain(claim.promise)} {SHARED['guarantee']}", guarantee),
         Section(
             "Risk before and after",
             TEXTS["people"]["risk"],
@@ -159,8 +150,8 @@ def utility_items(
         "degrees": found.ail_degrees,
         "removed users": found.ail_removed,
     }
-    told = ", ".join(f"{loss:.4f} by {what}" for what, loss in parts.items() if loss)
-    shown = f"{found.ail:.4f}" + f" ({told})" * bool(told)
+    by_part = ", ".join(f"{loss:.4f} by {what}" for what, loss in parts.items() if loss)
+    shown = f"{found.ail:.4f}" + f" ({by_part})" * bool(by_part)
     yield Figure("AIL", shown, "better is 0", "AIL", number=found.ail, key=True)
     shown = f"{found.rru:.4f} ({found.removed:,} of {found.users:,} users)"
     yield Figure("RRU", shown, "better is 0", "RRU", number=found.rru, key=True)
@@ -202,23 +193,9 @@ def _removed(result: PeopleAnonymization) -> Iterator[Table]:
 def public_report(
     released: PeopleGraph, claim: Claim, *, confirmed: bool, seeded: bool, files: Iterable[str] = ()
 ) -> Report:
-    """Build the public report, from published data alone.
+    """Build the public report, from published data alone: the graph, and the claim of ``README.txt``.
 
-    Parameters
-    ----------
-    released
-        The published graph.
-    claim
-        Claim of ``README.txt``.
-    confirmed, seeded, files
-        As for `kgreason.isomorphism.report.public_report`.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(["x", "y"], [("x", "job", "cook"), ("y", "job", "cook")])
-    >>> report = public_report(graph, Claim("k-ad with k = 2", "k-ad", 2, 1), confirmed=True, seeded=False)
-    >>> report.verdict, report.secret
-    ('k-ad with k = 2 holds', False)
+    The other parameters are those of `kgreason.isomorphism.report.public_report`.
     """
     held, model = "holds" if confirmed else "was not confirmed", claim.model
     unprotected = plain(OF_DEGREES if model == "k-degree" else UNPROTECTED)
@@ -239,7 +216,7 @@ def public_report(
             f"{_meaning(claim)}; an exact check confirmed it.", confirmed=confirmed, seeded=seeded
         ),
         (
-            Section("Guarantee", _promised(claim), guarantee),
+            Section("Guarantee", plain(claim.promise), guarantee),
             limits_section(limits.items()),
             Section(
                 "Distributions",
@@ -251,9 +228,6 @@ def public_report(
         state="holds" if confirmed else "fails",
         seeded=seeded,
     )
-
-
-# --- charts and risks, also used for links ---
 
 
 def _link_charts(released: PeopleGraph, original: PeopleGraph | None = None) -> Iterator[Chart]:
@@ -297,7 +271,7 @@ def _categories(name: str, new: Attribute, old: Attribute | None) -> Chart:
     before = None if old is None else _shares(old)
     order = sorted(after | (before or {}), key=lambda text: (-(before or after).get(text, 0.0), text))
     shown, rest = order[:MOST], order[MOST:]
-    labels = (*shown, *([f"{len(rest):,} {REST}"] if rest else []))
+    labels = (*shown, *([f"{len(rest):,} others"] if rest else []))
 
     def bars(shares: Mapping[str, float]) -> tuple[float, ...]:
         more = [sum(shares.get(text, 0.0) for text in rest)] if rest else []

@@ -36,13 +36,13 @@ _IS_NUMBER = re.compile(r"[+-]?[\d.,]+(?:_\d+)?")  # readers append _2 to repeat
 
 
 def _check_first(
-    raw: Raw, found: Mapping[str, Column], missing: Sequence[str], progress: Progress, *, behind: bool
+    raw: Raw, found: Mapping[str, Column], missing: Sequence[str], progress: Progress, *, inline: bool
 ) -> None:
     """Reject a first line that consists of words such as user and value, and note one unlike all others."""
     # It is unlike the others if it has words where the other cells of a column are all numbers, or if it is the
     # only line neither of whose ends occurs again, while most names repeat.
     cells = {role: column[0].as_py().strip() for role, column in found.items()}
-    say = "header=true behind the name of the file" if behind else "header = true"
+    say = "header=true behind the name of the file" if inline else "header = true"
     shown = ", ".join(cells.values())
     if all(cell.lower() in _TITLES[role] for role, cell in cells.items()):
         what = f"the first line ({shown}) looks like names of columns"
@@ -83,8 +83,6 @@ class Part:
 
     Attributes
     ----------
-    raw
-        The file.
     row
         Row of each statement in the file, int64, shape (m,).
     user, target
@@ -92,10 +90,10 @@ class Part:
     names, name
         Relations and attributes, and the index of that of each statement, int64, shape (m,); -1: the statement only
         names a user.
-    users_looked_up, looked_up
-        Whether ids of users, and of relations and values, are replaced by names.
+    looked_up
+        Whether ids are replaced by names.
     table
-        Whether the statements are of a table.
+        Whether the statements are of a table; then only ids of users are replaced.
     both
         Whether the file states that its links run both ways.
     constant
@@ -112,8 +110,7 @@ class Part:
     names: tuple[str, ...]
     name: Vertices
     target: Column
-    users_looked_up: bool
-    looked_up: bool = False
+    looked_up: bool
     table: bool = False
     constant: bool = False
     both: bool = False
@@ -154,7 +151,7 @@ def parts_of(schema: Schema, progress: Progress) -> Iterator[Part]:
                 yield from _cells(data, raw, count, schema.kinds)
                 count += len(raw)
             else:
-                yield _statements(data, file, raw, progress, behind=schema.file is None)
+                yield _statements(data, file, raw, progress, inline=schema.file is None)
             progress.advance()
 
 
@@ -181,18 +178,7 @@ def texts(column: Column) -> Column:
 
 
 def texts_of(raw: Raw, place: int, title: str, hint: str | None = None) -> Column:
-    """A column of a file as texts.
-
-    Parameters
-    ----------
-    hint
-        Hint for a value without a text form; `None`: the one for files of a schema.
-
-    Raises
-    ------
-    DataError
-        If a value has no text form.
-    """
+    """A column of a file as texts; a `DataError` names a value without a text form, with `hint` or a general one."""
     if not len(raw):
         return pa.array([], pa.large_string())
     try:
@@ -202,18 +188,10 @@ def texts_of(raw: Raw, place: int, title: str, hint: str | None = None) -> Colum
         raise raw.error(error.row, f"{error.value} is not {error.expected}", title, hint) from error
 
 
-def by_role(raw: Raw, columns: Sequence[str], *, behind: bool = False) -> dict[str, Column]:
-    """Columns of a file by role.
+def by_role(raw: Raw, columns: Sequence[str], *, inline: bool = False) -> dict[str, Column]:
+    """Columns of a file by role; a `DataError` if their number differs.
 
-    Parameters
-    ----------
-    behind
-        Whether options are part of the file name, not of a schema.
-
-    Raises
-    ------
-    DataError
-        If the number of columns differs.
+    `inline`: options are part of the file name, not of a schema.
     """
     if raw.columns and len(raw.columns) != len(columns):
         width = len(raw.columns)
@@ -221,20 +199,20 @@ def by_role(raw: Raw, columns: Sequence[str], *, behind: bool = False) -> dict[s
             raw.file,
             f"the file has {width} column{'s' * (width != 1)}, not the {len(columns)} of {', '.join(columns)}",
             raw.line(0) if len(raw) else None,
-            hint=_widths(raw.file, width, columns, behind=behind),
+            hint=_widths(raw.file, width, columns, inline=inline),
         )
     return {role: texts_of(raw, place, role) for place, role in enumerate(columns) if role != SKIPPED}
 
 
-def _widths(file: str, width: int, columns: Sequence[str], *, behind: bool) -> str:
+def _widths(file: str, width: int, columns: Sequence[str], *, inline: bool) -> str:
     if width > len(columns):
         names = [*columns, SKIPPED]
-        said = f"'{file}?columns={','.join(names)}'" if behind else f"columns = {json.dumps(names)}"
+        said = f"'{file}?columns={','.join(names)}'" if inline else f"columns = {json.dumps(names)}"
         return f"name each, as in {said}: {SKIPPED} is not read"
     if width == 1:
-        said = f"'{file}?delimiter=;'" if behind else 'delimiter = ";"'
+        said = f"'{file}?delimiter=;'" if inline else 'delimiter = ";"'
         return f"which delimiter separates the columns? Say for instance {said}"
-    said = f"'{file}?columns=user,target&relation=friend'" if behind else 'relation = "friend"'
+    said = f"'{file}?columns=user,target&relation=friend'" if inline else 'relation = "friend"'
     return f"of a file without relations say for instance {said}"
 
 
@@ -245,14 +223,19 @@ def empty(column: Column, missing: Sequence[str] = ()) -> Flags:
     return marked
 
 
-def _statements(triples: Data, file: File, raw: Raw, progress: Progress, *, behind: bool) -> Part:
-    found = by_role(raw, triples.columns or (), behind=behind)
+def _check_filled(raw: Raw, column: Column, message: str, title: str | None = None) -> None:
+    if (gone := np.flatnonzero(empty(column))).size:
+        raise raw.error(int(gone[0]), message, title, "complete the line or remove it")
+
+
+def _statements(triples: Data, file: File, raw: Raw, progress: Progress, *, inline: bool) -> Part:
+    found = by_role(raw, triples.columns or (), inline=inline)
     row = np.arange(len(found["user"]), dtype=np.int64)
     for role in ("user", "relation"):
-        if role in found and (gone := np.flatnonzero(empty(found[role]))).size:
-            raise raw.error(int(gone[0]), f"the {role} is empty", hint="complete the line or remove it")
+        if role in found:
+            _check_filled(raw, found[role], f"the {role} is empty")
     if not file.options.header and len(row):
-        _check_first(raw, found, triples.missing, progress, behind=behind)
+        _check_first(raw, found, triples.missing, progress, inline=inline)
     if "relation" in found:
         coded = found["relation"].dictionary_encode()
         names, name = tuple(coded.dictionary.to_pylist()), coded.indices.to_numpy().astype(np.int64)
@@ -260,7 +243,6 @@ def _statements(triples: Data, file: File, raw: Raw, progress: Progress, *, behi
         names, name = (triples.relation or "",), np.zeros(len(row), dtype=np.int64)
     return Part(
         *(raw, row, found["user"], names, name, found["target"], triples.names),
-        looked_up=triples.names,
         constant=triples.relation is not None,
         both=raw.undirected is not None,
         missing=triples.missing,
@@ -275,9 +257,7 @@ def _cells(table: Data, raw: Raw, before: int, kinds: Kinds) -> Iterator[Part]:
         user = pa.array(np.arange(before + 1, before + 1 + len(raw))).cast(pa.large_string())
     else:
         user = texts_of(raw, place, titles[place])
-        if (gone := np.flatnonzero(empty(user))).size:
-            hint = "complete the line or remove it"
-            raise raw.error(int(gone[0]), "the user has no name", titles[place], hint)
+        _check_filled(raw, user, "the user has no name", titles[place])
     zeros = np.zeros(len(raw), dtype=np.int64)
     unread = pa.array([""], pa.large_string()).take(pa.array(zeros))
     whole = Part(raw, row, user, (), zeros - 1, unread, table.names, table=True, missing=table.missing)
@@ -347,13 +327,7 @@ class Lookup:
     names: Column
 
     def of(self, column: Column, raw: Raw, row: Vertices) -> Column:
-        """Replace a column of ids by their names.
-
-        Raises
-        ------
-        DataError
-            For the first id without a name.
-        """
+        """Replace a column of ids by their names; a `DataError` names the first id without a name."""
         at = pc.index_in(column, value_set=self.ids)
         if at.null_count:
             first = int(np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False))[0])
@@ -366,13 +340,7 @@ class Lookup:
 
 
 def lookups(schema: Schema, progress: Progress) -> Mapping[str, Lookup]:
-    """Read the tables of names, by kind of id.
-
-    Raises
-    ------
-    DataError
-        If an id has two names, or two users or two relations have the same name.
-    """
+    """Read the tables of names, by kind of id; names of users and of relations are unique."""
     found: dict[str, list[tuple[Raw, Column, Column]]] = {}
     for names in schema.data:
         for file in names.files if names.kind == "names" else ():
@@ -422,8 +390,7 @@ def _read(names: Data, file: File, progress: Progress) -> tuple[Raw, Column, Col
     raw = read_raw(file, progress) if file.spec.kind("edges") != "edges" else _split(file, columns)
     found = by_role(raw, columns)
     for role in ("id", "name"):
-        if (gone := np.flatnonzero(empty(found[role]))).size:
-            raise raw.error(int(gone[0]), f"the {role} is empty", hint="complete the line or remove it")
+        _check_filled(raw, found[role], f"the {role} is empty")
     return raw, found["id"], found["name"]
 
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import ast
 import json
+import kgreason
 import os
+import pytest
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
-import pytest
-from typer.main import get_command
-from typer.testing import CliRunner, Result
-
-import kgreason
 from kgreason.cli import app
 from kgreason.cli.run_log import Log
 from kgreason.cli.starting import TOUR
-from tests.test_architecture import FILES, module, nodes
+from pathlib import Path
+from tests.test_architecture import FILES
+from tests.test_architecture import module
+from tests.test_architecture import nodes
+from typer.main import get_command
+from typer.testing import CliRunner
+from typer.testing import Result
+from typing import Any
 
 
 def run(*arguments: object, columns: int = 80) -> Result:
@@ -691,7 +692,7 @@ def test_completion_is_installed_for_the_shell_that_asks(shell: dict[str, str], 
 # Errors without a hint, by module, and why each needs none. The message of a bad parameter says what it can be
 # ("alpha must be above 1"); others pass on what was found elsewhere, together with what is said there.
 SAYS_WHAT_CAN_BE = {
-    "people.anonymizers.k_degree.degree_sequence": 1,
+    "people.anonymizers.degree_sequence": 1,
     "links.anonymizers.clusters": 1,
     "people.anonymizers.cdga_merging": 1,
     "people.anonymizers.methods": 1,

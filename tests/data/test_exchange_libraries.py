@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from datetime import UTC, date, datetime, timedelta, timezone
-from typing import Any
-
 import igraph
+import kgreason
 import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+import subprocess
+import sys
+from datetime import UTC
+from datetime import date
+from datetime import datetime
+from datetime import timedelta
+from datetime import timezone
+from hypothesis import given
+from hypothesis import settings
 from hypothesis import strategies as st
-
-import kgreason
-from kgreason import KnowledgeGraph, Relation
-from kgreason.base.errors import CallError, DataError, ReleaseError
+from kgreason import KnowledgeGraph
+from kgreason import Relation
+from kgreason.base.errors import CallError
+from kgreason.base.errors import DataError
+from kgreason.base.errors import ReleaseError
 from kgreason.data.library_imports import as_table
 from kgreason.links import LinkGraph
 from kgreason.links.model import Observations
 from kgreason.people import PeopleGraph
 from tests.examples import inputs
+from typing import Any
+
 
 OWN = '@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
 EDGES = [("A", "D", 0.6), ("D", "E", 0.8), ("A", "E", 0.2)]
@@ -429,7 +436,7 @@ def test_people_refusals() -> None:
         kgreason.people.schema(links=[("a", "b")])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="there is no column 'who' that names the users"):
         kgreason.people.read(kgreason.people.schema({"name": ["a"], "speaks": [["en"]]}, id="who"))
-    with pytest.raises(DataError, match="it is not said what 'job' is\n  help: name them in numeric"):
+    with pytest.raises(DataError, match="no kind is given for 'job'\n  help: name them in numeric"):
         kgreason.people.read(kgreason.people.schema(values=[("Ken", "job", "clerk")]))
     with pytest.raises(DataError, match="<follows>: the file has 3 columns"):
         kgreason.people.read(kgreason.people.schema(links={"follows": [("a", "b", 1)]}))

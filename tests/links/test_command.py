@@ -22,7 +22,7 @@ from kgreason.links.school import school
 from kgreason.links.settings import CLUSTERED, Strategy
 from kgreason.people.file_schema import schema_of_options
 from kgreason.people.model import PeopleGraph
-from kgreason.people.writing import write_people
+from kgreason.people.release_tables import write_people
 
 ROOT = Path(kgreason.__file__).resolve().parent.parent
 STRATEGIES: tuple[Strategy, ...] = ("intact", "partial", "cluster-edge", "constrained", "removed")

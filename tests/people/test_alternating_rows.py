@@ -9,9 +9,9 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.people.anonymizers.k_degree import alternating_rows
-from kgreason.people.anonymizers.k_degree.alternating_rows import ADDED, FREE, KEPT, LOST
-from kgreason.people.anonymizers.k_degree.undirected_realization import Workpiece
+from kgreason.people.anonymizers import alternating_rows
+from kgreason.people.anonymizers.alternating_rows import ADDED, FREE, KEPT, LOST
+from kgreason.people.anonymizers.undirected_realization import Workpiece
 from tests.degree_graphs import Edges, Pair, degrees_of, edges_of, rng, two_graphs
 from tests.examples import inputs
 
@@ -27,7 +27,7 @@ def state(graph: Workpiece) -> dict[int, set[Pair]]:
     found: dict[int, set[Pair]] = {KEPT: set(), LOST: set(), ADDED: set()}
     for pair in np.flatnonzero(graph.graph.kind != FREE).tolist():
         found[int(graph.graph.kind[pair])].add(frozenset(graph.graph.ends[pair].tolist()))
-        at = alternating_rows.spot(graph.graph, *graph.graph.ends[pair].tolist())
+        at = alternating_rows.slot_of(graph.graph, *graph.graph.ends[pair].tolist())
         assert graph.graph.table[at] == pair
     assert np.count_nonzero(graph.graph.table >= 0) == sum(map(len, found.values()))
     assert graph.graph.free[-1] == np.count_nonzero(graph.graph.kind == FREE)
@@ -62,7 +62,7 @@ def test_pairs_are_put_and_taken(two: tuple[int, Edges, Edges], flips: list[tupl
             continue
         pair = frozenset((a, b))
         if pair in there:
-            number = graph.graph.table[alternating_rows.spot(graph.graph, a, b)]
+            number = graph.graph.table[alternating_rows.slot_of(graph.graph, a, b)]
             alternating_rows.take(graph.graph, int(number))
         else:
             alternating_rows.put(graph.graph, a, b)

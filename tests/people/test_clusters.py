@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.people.anonymizers import clusterers
 from kgreason.people.anonymizers.cdga_merging import merge
-from kgreason.people.anonymizers.losses import AnonymizationDistance
-from kgreason.people.anonymizers.user_distances import MatrixDistance, neighbours
+from kgreason.people.anonymizers.user_distances import AnonymizationDistance, neighbours
 from kgreason.people.anonymizers.valid_clusters import (
     adopted,
     invalid_removal,
@@ -23,6 +22,7 @@ from kgreason.people.anonymizers.valid_clusters import (
     vac,
 )
 from tests.examples import inputs
+from tests.people.distances import MatrixDistance
 
 RNG = np.random.default_rng
 
@@ -77,8 +77,8 @@ def test_merge_split_of_pckga():
 def test_merging_of_thesis():
     # Example 5 gives no degrees; these give its order: 2 with 4, 1 with 3, and 0 too far from both
     outs, ins = np.array([9, 2, 0, 4, 1]), np.array([9, 2, 6, 2, 6])
-    assert groups(merge(outs, ins, 2, 0.4, 1.0, 4, 0.5, RNG(1))) == {(1, 3), (2, 4)}
-    assert groups(merge(outs, ins, 2, 0.4, 0.5, 4, 0.5, RNG(1))) <= {
+    assert groups(merge(outs[:, None], ins[:, None], 2, 0.4, 1.0, 4, RNG(1))) == {(1, 3), (2, 4)}
+    assert groups(merge(outs[:, None], ins[:, None], 2, 0.4, 0.5, 4, RNG(1))) <= {
         (1, 3),
         (2, 4),
         (1, 4),
@@ -206,23 +206,21 @@ def test_merging_is_complete_linkage(degrees, data):
     outs, ins = np.array(degrees).T
     k, tau = data.draw(st.integers(1, 4)), data.draw(st.sampled_from([0.05, 0.2, 1.0]))
     epsilon = k + data.draw(st.integers(0, 4))
-    alpha = data.draw(st.sampled_from([0.0, 0.5, 1.0]))
-    found = merge(outs, ins, k, tau, 1.0, epsilon, alpha, RNG(1))
-    unit = 1 / (2 * len(outs))
-    apart = unit * (alpha * abs(outs[:, None] - outs) + (1 - alpha) * abs(ins[:, None] - ins))
+    columns = outs[:, None], ins[:, None]
+    found = merge(*columns, k, tau, 1.0, epsilon, RNG(1))
+    apart = (abs(outs[:, None] - outs) + abs(ins[:, None] - ins)) / (4 * len(outs))
     for users in members(found):
         assert k <= len(users) <= epsilon
         assert apart[np.ix_(users, users)].max() <= tau + 1e-9
-    assert (
-        merge(outs[:, None], ins[:, None], k, tau, 1.0, epsilon, alpha, RNG(2)).tolist() == found.tolist()
-    )  # chance plays no part if all are drawn
+    # chance plays no part if all are drawn
+    assert merge(*columns, k, tau, 1.0, epsilon, RNG(2)).tolist() == found.tolist()
 
 
 @settings(deadline=None, max_examples=inputs(60))
 @given(st.integers(1, 3), st.integers(0, 99))
 def test_merging_by_several_relations_joins_nearest_first(relations, seed):
     outs, ins = RNG(seed).integers(0, 9, (2, 8, relations))
-    found = merge(outs, ins, 2, 1.0, 1.0, 8, 0.5, RNG(1))
+    found = merge(outs, ins, 2, 1.0, 1.0, 8, RNG(1))
     apart = (abs(outs[:, None] - outs) + abs(ins[:, None] - ins)).sum(axis=2) + 1000 * np.eye(8, dtype=int)
     assert min(found) == 0
     nearest = np.argwhere(apart == apart.min())
@@ -239,7 +237,7 @@ def test_merging_by_several_relations_joins_nearest_first(relations, seed):
     ],
 )
 def test_parameters_of_merging(change, words):
-    given_ = {"outs": np.ones(3), "k": 2, "tau": 1, "omega": 1, "epsilon": 4, "alpha": 0.5} | change
+    given_ = {"outs": np.ones((3, 1)), "k": 2, "tau": 1, "omega": 1, "epsilon": 4} | change
     degrees = given_.pop("outs").astype(np.int64)
     with pytest.raises(AnonymizationError, match=words):
         merge(degrees, degrees, **given_, rng=RNG(1))
@@ -260,12 +258,14 @@ def test_clusterings_of_libraries():
     assert groups(clusterers.hdb_star(line(), np.full(9, 3))) == THREE
     # KMeans of one random start may end elsewhere; three centres in three groups are its best
     assert len(groups(clusterers.k_means(points, 3, RNG(1)))) == 3
-    named = {"n_clusters": 3, "linkage": "complete"}
-    for data in (points, line()):
-        assert groups(clusterers.scikit("AgglomerativeClustering", data, named)) == THREE
-    assert (
-        groups(clusterers.scikit("sklearn.cluster.DBSCAN", line(), {"eps": 3.0, "min_samples": 2})) == THREE
-    )
+    named = {
+        "n_clusters": 3,
+        "linkage": "complete",
+        "min_cluster_size": 3,
+    }  # the last of them it does not have
+    assert groups(clusterers.scikit("AgglomerativeClustering", points, named, RNG(1))) == THREE
+    dense = {"eps": 3.0, "min_samples": 2}
+    assert groups(clusterers.scikit("sklearn.cluster.DBSCAN", points, dense, RNG(1))) == THREE
 
 
 def test_hdb_star_keeps_levels_apart():
@@ -276,13 +276,9 @@ def test_hdb_star_keeps_levels_apart():
 
 def test_clusterings_that_are_not_possible():
     with pytest.raises(AnonymizationError, match="there is no clustering Nonsense"):
-        clusterers.scikit("Nonsense", AT[:, None])
+        clusterers.scikit("Nonsense", AT[:, None], {}, RNG(1))
     with pytest.raises(AnonymizationError, match=r"there is no clustering os\.path"):
-        clusterers.scikit("os.path", AT[:, None])
-    with pytest.raises(AnonymizationError, match="KMeans has no parameter clusters"):
-        clusterers.scikit("KMeans", AT[:, None], {"clusters": 3})
-    with pytest.raises(AnonymizationError, match="KMeans takes points, not distances"):
-        clusterers.scikit("KMeans", line())
+        clusterers.scikit("os.path", AT[:, None], {}, RNG(1))
     with pytest.raises(AnonymizationError, match="10 clusters of 9 users"):
         clusterers.k_medoids(line(), 10, RNG(1))
 

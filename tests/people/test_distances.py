@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from kgreason.graph.measures import degrees, distances, pairs, triangles
 from kgreason.people.model import Links, PeopleGraph, completed
-from kgreason.people.utility.attribute_utility import measure
-from kgreason.people.utility.undirected_structure import clustering, linked
+from kgreason.people.utility import clustering, linked, measure
 from tests.examples import inputs
 
 several = settings(max_examples=inputs(100), deadline=None)

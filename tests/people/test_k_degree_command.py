@@ -25,11 +25,11 @@ from kgreason.people import PeopleGraph
 from kgreason.people import anonymization as stage
 from kgreason.people import anonymize as anonymize_people
 from kgreason.people import read as read_people
+from kgreason.people import utility as measuring
 from kgreason.people.model import Links
+from kgreason.people.release_tables import write_people
 from kgreason.people.report import utility_items
-from kgreason.people.utility import undirected_structure as measuring
-from kgreason.people.utility.undirected_structure import structure
-from kgreason.people.writing import write_people
+from kgreason.people.utility import structure
 from tests.examples import inputs
 
 RELEASE_FILES = {

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import NotRealizable
-from kgreason.people.anonymizers.k_degree.degree_construction import joined
-from kgreason.people.anonymizers.k_degree.degree_sequence import anonymous_degrees
-from kgreason.people.anonymizers.k_degree.undirected_realization import construct, relaxed, supergraph
+from kgreason.people.anonymizers.degree_sequence import anonymous_degrees
+from kgreason.people.anonymizers.undirected_realization import construct, joined, relaxed, supergraph
 from tests.degree_graphs import EMPTY, Edges, Pair, check, degrees_of, edges_of, pairs_of, rng, two_graphs
 from tests.examples import inputs
 from tests.needs import quick

@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.people.anonymizers.k_degree import degree_sequence
-from kgreason.people.anonymizers.k_degree.degree_construction import obstacle
-from kgreason.people.anonymizers.k_degree.degree_sequence import _balanced, anonymous, anonymous_degrees
-from kgreason.people.anonymizers.k_degree.k_degree import anonymize_degrees
+from kgreason.people.anonymizers import degree_sequence
+from kgreason.people.anonymizers.degree_sequence import _balanced, anonymous_degrees
+from kgreason.people.anonymizers.k_degree import anonymize_degrees
+from kgreason.people.anonymizers.undirected_realization import obstacle
 from kgreason.people.settings import Sequence
-from tests.degree_graphs import demands, rng, star
+from tests.degree_graphs import anonymous, demands, rng, star
 from tests.examples import inputs
 
 SLIDES = [5, 5, 3, 3, 2, 2, 2]

@@ -6,13 +6,22 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgreason.people.anonymizers.cluster_columns import Columns, count_down, count_up, slot
-from kgreason.people.anonymizers.local_search import Search, changes, enter, leave, nearest, refine
-from kgreason.people.anonymizers.losses import AnonymizationDistance
-from kgreason.people.anonymizers.user_distances import MatrixDistance
+from kgreason.people.anonymizers.cluster_loss import (
+    Columns,
+    Search,
+    changes,
+    count_down,
+    count_up,
+    enter,
+    leave,
+    slot,
+)
+from kgreason.people.anonymizers.local_search import nearest, refine
+from kgreason.people.anonymizers.user_distances import AnonymizationDistance
 from kgreason.people.anonymizers.valid_clusters import members, vac
 from kgreason.people.model import PeopleGraph
 from tests.examples import inputs
+from tests.people.distances import MatrixDistance
 
 RNG = np.random.default_rng
 

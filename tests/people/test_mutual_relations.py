@@ -24,9 +24,9 @@ from kgreason.people.anonymizers.generalization import Generalized, generalize, 
 from kgreason.people.file_schema import read_schema, schema_of_options
 from kgreason.people.folder import read_published
 from kgreason.people.model import Links, completed, distinct_links
+from kgreason.people.release_tables import write_people
 from kgreason.people.verification.checker import verify_people
 from kgreason.people.verification.verdict import Published, Source
-from kgreason.people.writing import write_people
 
 EXAMPLE = Path(kgreason.__file__).resolve().parents[1] / "examples" / "people"
 seeds = st.integers(0, 2**32).map(np.random.default_rng)
@@ -278,7 +278,7 @@ def test_misspelt_mutual_relations_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,maried,b\n")
     (tmp_path / "b.csv").write_text("a,married,b\n")
     files = [str(tmp_path / "a.csv")]
-    with pytest.raises(DataError, match="it is not said what 'maried' is") as error:
+    with pytest.raises(DataError, match="no kind is given for 'maried'") as error:
         read_people(schema_of_options(files, mutual=["married"]))
     assert "did you mean 'married'" in str(error.value)
 
@@ -293,8 +293,8 @@ def suspected(graph: PeopleGraph) -> list[str]:
     from kgreason.people.reading import Remarks
 
     remarks, told = Remarks(), Notes()
-    remarks.suspect(graph)
-    remarks.tell(told)  # type: ignore[arg-type]
+    remarks.check(graph)
+    remarks.report(told)  # type: ignore[arg-type]
     return told.notes
 
 
@@ -305,7 +305,7 @@ def test_relations_that_seem_mutual_are_noted() -> None:
     assert noted(r=pairs[:4] + back[:4]) == []  # too few to tell
     assert noted(r=pairs + back[:2]) == []
     assert noted(r=pairs + back[:5]) == [
-        "67 % of the links of r have their reverse: if r is mutual, say so in [kinds], or added links can be told"
+        "67 % of the links of r have their reverse: if r is mutual, say so in [kinds], or added links are recognizable"
     ]
     graph = PeopleGraph.from_triples(
         "abcdefgh", [], [(u, "r", v) for u, v in combinations("abcdefgh", 2)], mutual=["r"]
@@ -318,7 +318,7 @@ def test_relations_that_run_against_others_are_noted() -> None:
     back = [(v, u) for u, v in pairs]
     said = (
         "links of {} mostly run against links of {} ({} %): if the one follows from the other, leave one out, or added "
-        "links can be told"
+        "links are recognizable"
     )
     assert said.format("child", "parent", 100) in noted(child=pairs[:10], parent=back)
     assert said.format("parent", "child", 50) in noted(child=pairs[:10], parent=back)

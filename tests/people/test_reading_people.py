@@ -29,7 +29,7 @@ from kgreason.people.anonymity_levels import (
 from kgreason.people.file_schema import read_schema, schema_of_options
 from kgreason.people.model import PeopleGraph, attribute
 from kgreason.people.reading import read as read_people
-from kgreason.people.writing import SCHEMA, TABLES, opaque, write_people
+from kgreason.people.release_tables import SCHEMA, TABLES, opaque, write_people
 from tests.examples import inputs
 from tests.folders import ROOT
 
@@ -300,7 +300,7 @@ ERRORS = {
     ),
     "unsaid": (
         {"people_toml": SMALL, "facts_csv": "a,age,1\na,jop,cook\na,pet,cat\n"},
-        "facts.csv:2: it is not said what 'jop', 'pet' are",
+        "facts.csv:2: no kind is given for 'jop', 'pet'",
         "did you mean 'job'? name them under [kinds]",
     ),
     "misspelt": (

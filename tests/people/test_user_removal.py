@@ -15,11 +15,11 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.cli import app
 from kgreason.people import anonymize as anonymize_people
 from kgreason.people.anonymizers import degree_clusters
-from kgreason.people.anonymizers.cluster_columns import Columns
-from kgreason.people.anonymizers.local_search import Search, nearest, refine
-from kgreason.people.anonymizers.losses import AnonymizationDistance, AttributeDegreeLoss
+from kgreason.people.anonymizers.cluster_loss import Columns, Search
+from kgreason.people.anonymizers.local_search import nearest, refine, weigh
+from kgreason.people.anonymizers.losses import AttributeDegreeLoss
 from kgreason.people.anonymizers.methods import release_of
-from kgreason.people.anonymizers.user_removal import weigh
+from kgreason.people.anonymizers.user_distances import AnonymizationDistance
 from kgreason.people.anonymizers.valid_clusters import between_medoids, members, merge_split, vac
 from kgreason.people.model import PeopleGraph
 from kgreason.people.settings import CLUSTERINGS, Settings

@@ -19,9 +19,9 @@ from kgreason.base.errors import AnonymizationError, ReleaseError
 from kgreason.cli import app
 from kgreason.people import verify as verify_people
 from kgreason.people.model import Attribute, Links, PeopleGraph
+from kgreason.people.release_tables import write_people
 from kgreason.people.verification.information import degrees, history, information, sizes
 from kgreason.people.verification.verdict import Published, Rows
-from kgreason.people.writing import write_people
 from tests.examples import inputs
 from tests.people_definition import (
     People,

@@ -22,7 +22,7 @@ from kgreason.data.targets import FORMATS
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.folder import claim_of, form
 from kgreason.language.check.program_checker import load_text
-from kgreason.people.claim import Claim
+from kgreason.people.result import Claim
 from kgreason.release.digests import account, not_of_account
 from kgreason.release.folder_contents import Contents, _same_duckdb, files
 from kgreason.release.publication import Folders

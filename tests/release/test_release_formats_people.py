@@ -17,7 +17,7 @@ from kgreason.cli import app
 from kgreason.links.folder import contents_of, form, read_released, write_links
 from kgreason.links.model import LinkGraph, Released, observations
 from kgreason.people.folder import read_published
-from kgreason.people.table_rows import labels_of, read_rows
+from kgreason.people.release_tables import labels_of, read_rows
 from kgreason.release.plain_tables import FORMATS, read_table, write_table
 from kgreason.release.publication import Folders
 from kgreason.release.read_back import UNCHANGED

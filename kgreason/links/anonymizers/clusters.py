@@ -14,7 +14,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.links.anonymizers.strategies import Clusters
 from kgreason.links.model import LinkGraph
-from kgreason.people.anonymity_levels import read_beside
+from kgreason.people.anonymity_levels import read_user_table
 from kgreason.people.anonymizers.methods import Clustering
 from kgreason.people.anonymizers.valid_clusters import numbered
 from kgreason.people.model import Links, PeopleGraph, completed, distinct_links
@@ -86,7 +86,7 @@ def _like(
     work = Clustering(people, np.full(graph.n, k, dtype=np.int64), settings, rng, progress)
     found = work.valid(work.first())
     if clustering != "degrees":  # degree clusters are already optimized for links
-        found = work.bettered(found)
+        found = work.refined(found)
     if (found < 0).any():  # unclustered entities were joined to a cluster if there is one
         others = ", ".join((RANDOM, *CLUSTERINGS))
         raise AnonymizationError(
@@ -131,7 +131,7 @@ def read_clusters(given: Path | str, graph: LinkGraph) -> Clusters:
     DataError
         If the table names an unknown entity, repeats or lacks an entity, or leaves a cluster name empty.
     """
-    table = read_beside(given, "cluster", graph.labels)
+    table = read_user_table(given, "cluster", graph.labels)
     clusters = np.full(graph.n, -1, dtype=np.int64)
     code: dict[str, int] = {}
     for row, entity in enumerate(table.numbers(graph.labels), table.first):

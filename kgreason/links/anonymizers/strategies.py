@@ -20,7 +20,7 @@ from kgreason.base.errors import AnonymizationError
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.model import LinkGraph, Observations, Released, observations
 from kgreason.links.settings import CLUSTERED, Strategy
-from kgreason.people.anonymizers.attribute_values import collected, united
+from kgreason.people.anonymizers.generalization import collected, united
 from kgreason.people.model import Counts
 from kgreason.release.opaque_labels import fresh_labels, permutation
 

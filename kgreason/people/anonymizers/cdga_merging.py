@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.cores import cores, each
 from kgreason.base.errors import AnonymizationError
@@ -14,22 +13,14 @@ from kgreason.base.jit import DoubleRows, Doubles, Ints, kernel
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.anonymizers.user_distances import Clusters
 from kgreason.people.anonymizers.valid_clusters import invalid_removal
-from kgreason.people.model import Counts
+from kgreason.people.model import Counts, Numbers
 
 
 @kernel
 def _nearest_clusters(
-    wanted: Ints,
-    first: int,
-    stop: int,
-    alive: Ints,
-    size: Ints,
-    most: int,
-    low: DoubleRows,
-    high: DoubleRows,
-    near: Ints,
-    far: Doubles,
-) -> None:
+    wanted: Ints, first: int, stop: int, alive: Ints, size: Ints, most: int, low: DoubleRows, high: DoubleRows,
+    near: Ints, far: Doubles,
+) -> None:  # fmt: skip
     """Find the nearest cluster of each of wanted[first:stop] by complete linkage, up to `most` users together."""
     # The distance of two users is the largest difference of their coordinates, so that of two clusters is the
     # largest difference between a maximum of one and a minimum of the other (`low`, `high`: shape
@@ -59,57 +50,32 @@ _PAIRS = 1 << 20  # pairs of clusters from which threads pay off
 
 
 def merge(
-    out_degree: Counts,
-    in_degree: Counts,
-    k: int,
-    tau: float,
-    omega: float,
-    epsilon: int,
-    alpha: float,
-    rng: np.random.Generator,
+    outs: Counts, ins: Counts, k: int, tau: float, omega: float, epsilon: int, rng: np.random.Generator
 ) -> Clusters:
     """Merge clusters, initially single users, until all have k users or none can be merged.
 
     Each round draws a share of the clusters below k, and merges the nearest pair of a drawn cluster and any other one.
     If no drawn cluster can be merged, all clusters below k are tried, where the published algorithm stops. The nearest
-    neighbour of a cluster only changes when that neighbour is merged, so it is only then computed again.
+    neighbour of a cluster only changes when that neighbour is merged, so it is only then computed again. Users of
+    clusters that remain below k are in none (-1).
 
     Parameters
     ----------
-    out_degree, in_degree
-        Degrees of users, int64, shape (n,) or, for several relations, (n, relations).
+    outs, ins
+        Degrees of users, int64, shape (n, relations).
     tau
         Largest distance DM of merged clusters, from 0 to 1.
     omega
         Share of the clusters below k to draw, above 0 and up to 1; rounded up.
     epsilon
         Most users of a merged cluster.
-    alpha
-        Weight of out-degrees; that of in-degrees is 1 - alpha.
-
-    Returns
-    -------
-    Clusters
-        Cluster of each user; -1 for users of clusters below k.
-
-    Raises
-    ------
-    AnonymizationError
-        If a parameter is out of its range, or if there are more than 4 relations.
 
     References
     ----------
-    THESIS, section 3.3, Definition 5, equation 3.1 and Algorithm 1.
-
-    Examples
-    --------
-    >>> degrees = np.array([0, 0, 3, 3, 9])
-    >>> merge(degrees, degrees, 2, 0.1, 1.0, 4, 0.5, np.random.default_rng(1)).tolist()
-    [0, 0, 1, 1, -1]
+    THESIS, section 3.3, Definition 5, equation 3.1 (alpha = 0.5) and Algorithm 1.
     """
-    outs, ins = (d.reshape(len(d), -1) for d in (out_degree, in_degree))
-    _check(k, tau, omega, epsilon, alpha, outs.shape[1])
-    merging = _Merging(_rotated(outs, ins, alpha), epsilon)
+    _check(k, tau, omega, epsilon, outs.shape[1])
+    merging = _Merging(_rotated(outs, ins), epsilon)
     while len(invalid := merging.below(k)):
         share = math.ceil(omega * len(invalid))
         drawn = np.sort(rng.choice(invalid, share, replace=False)) if share < len(invalid) else invalid
@@ -121,7 +87,7 @@ def merge(
 class _Merging:
     """Clusters, the ranges of their coordinates, and their cached nearest neighbours."""
 
-    def __init__(self, coordinates: npt.NDArray[np.float64], most: int) -> None:
+    def __init__(self, coordinates: Numbers, most: int) -> None:
         n = len(coordinates)
         self.cluster: Clusters = np.arange(n)
         self._alive = np.arange(n)
@@ -141,27 +107,19 @@ class _Merging:
         wanted = clusters[~self._known[clusters]]
         shares = cores() if len(wanted) * len(self._alive) > _PAIRS else 1
         ends = np.linspace(0, len(wanted), shares + 1).astype(np.int64).tolist()
-        each(lambda i: self._look(wanted, ends[i], ends[i + 1]), range(shares))
+
+        def search(ends: tuple[int, int]) -> None:
+            _nearest_clusters(
+                wanted, *ends, self._alive, self._size, self._most, self._low, self._high, self._near, self._far
+            )  # fmt: skip
+
+        each(search, pairwise(ends))
         self._known[wanted] = True
         best = int(clusters[self._far[clusters].argmin()])
         if not self._far[best] <= tau or self._near[best] < 0:
             return False
         self._merge(*sorted((best, int(self._near[best]))))
         return True
-
-    def _look(self, wanted: Vertices, first: int, stop: int) -> None:
-        _nearest_clusters(
-            wanted,
-            first,
-            stop,
-            self._alive,
-            self._size,
-            self._most,
-            self._low,
-            self._high,
-            self._near,
-            self._far,
-        )
 
     def _merge(self, one: int, other: int) -> None:
         self._users[one] += self._users[other]
@@ -175,22 +133,20 @@ class _Merging:
         self._known[one] = False
 
 
-def _rotated(outs: Counts, ins: Counts, alpha: float) -> npt.NDArray[np.float64]:
+def _rotated(outs: Counts, ins: Counts) -> Numbers:
     """Coordinates with DM as Chebyshev distance: signed sums of weighted degrees, up to a global sign."""
     n, relations = outs.shape
-    unit = 1 / (2 * max(n, 1) * max(relations, 1))
-    degrees = np.concatenate([outs * (alpha * unit), ins * ((1 - alpha) * unit)], axis=1)
+    degrees = np.concatenate([outs, ins], axis=1) * (0.5 / (2 * max(n, 1) * max(relations, 1)))
     signs = np.array(list(product((1.0, -1.0), repeat=2 * relations)))[: 1 << max(2 * relations - 1, 0)]
     return np.ascontiguousarray(degrees @ signs.T)
 
 
-def _check(k: int, tau: float, omega: float, epsilon: int, alpha: float, relations: int) -> None:
+def _check(k: int, tau: float, omega: float, epsilon: int, relations: int) -> None:
     ranges = [
         ("k", k >= 1, k, "at least 1"),
         ("tau", 0 <= tau <= 1, tau, "between 0 and 1"),
         ("omega", 0 < omega <= 1, omega, "above 0 and at most 1"),
         ("epsilon", epsilon >= k, epsilon, f"at least k = {k}"),
-        ("alpha", 0 <= alpha <= 1, alpha, "between 0 and 1"),
     ]
     for name, fits, value, wanted in ranges:
         if not fits:

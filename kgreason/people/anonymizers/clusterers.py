@@ -26,7 +26,8 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.people.anonymizers.user_distances import Among, Clusters, Distance, Distances, Levels, rows_of
-from kgreason.people.anonymizers.valid_clusters import Points, numbered
+from kgreason.people.anonymizers.valid_clusters import numbered
+from kgreason.people.model import Numbers
 from kgreason.people.settings import CLUSTERINGS
 
 MATRIX_USERS = 20_000
@@ -35,13 +36,6 @@ MATRIX_USERS = 20_000
 
 def k_medoids(distance: Distance, count: int, rng: np.random.Generator) -> Clusters:
     """Cluster users around medoids by FasterPAM.
-
-    Raises
-    ------
-    AnonymizationError
-        If `count` is not between 1 and the number of users.
-    TooLargeError
-        If there are more users than `MATRIX_USERS`.
 
     References
     ----------
@@ -56,13 +50,7 @@ def k_medoids(distance: Distance, count: int, rng: np.random.Generator) -> Clust
 
 
 def hdbscan(distance: Distance, size: int) -> Clusters:
-    """Cluster users by density, in clusters of at least `size` users; outliers get -1.
-
-    Raises
-    ------
-    TooLargeError
-        If there are more users than `MATRIX_USERS`.
-    """
+    """Cluster users by density, in clusters of at least `size` users; outliers get -1."""
     from sklearn.cluster import HDBSCAN
 
     if distance.n < max(size, 2):
@@ -82,94 +70,40 @@ def hdb_star(distance: Distance, levels: Levels) -> Clusters:
     return numbered(found)
 
 
-def k_means(points: Points, count: int, rng: np.random.Generator) -> Clusters:
-    """Cluster points, float64 of shape (n, d), by k-means.
-
-    Raises
-    ------
-    AnonymizationError
-        If `count` is not between 1 and the number of users.
-    """
+def k_means(points: Numbers, count: int, rng: np.random.Generator) -> Clusters:
+    """Cluster points, shape (n, d), by k-means."""
     _check_count(count, len(points))
     return scikit("KMeans", points, {"n_clusters": count, "n_init": 1}, rng)
 
 
-def scikit(
-    estimator: str | Any,
-    data: Points | Distance,
-    parameters: Mapping[str, Any] | None = None,
-    rng: np.random.Generator | None = None,
-) -> Clusters:
-    """Cluster users by an estimator of scikit-learn, or one with its interface.
+def scikit(name: str, points: Numbers, parameters: Mapping[str, Any], rng: np.random.Generator) -> Clusters:
+    """Cluster points, shape (n, d), by a class of ``sklearn.cluster``, or another one by its full name.
 
-    Parameters
-    ----------
-    estimator
-        A name, like ``"Birch"`` (of ``sklearn.cluster``) or ``"sklearn.mixture.GaussianMixture"``, or an estimator.
-    data
-        Points, float64 of shape (n, d), or a distance for estimators with ``metric="precomputed"``, which is set.
-    parameters
-        Parameters of the estimator.
-    rng
-        Seeds estimators with a ``random_state``.
+    Parameters that it does not have are left out.
 
     Raises
     ------
     AnonymizationError
-        If the estimator or a parameter does not exist, or the estimator fails on the data.
-    TooLargeError
-        For a distance, if there are more users than `MATRIX_USERS`.
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [1], [8], [9]])
-    >>> scikit("AgglomerativeClustering", points, {"n_clusters": 2, "linkage": "average"}).tolist()
-    [0, 0, 1, 1]
+        If there is no such class, or it fails on the data.
     """
-    model = _model(estimator, parameters or {}) if isinstance(estimator, str) else estimator
-    name = type(model).__name__
-    known = model.get_params()
-    if rng is not None and "random_state" in known:
-        model.set_params(random_state=int(rng.integers(2**31)))
-    if isinstance(data, np.ndarray):
-        values: Any = data
-    elif "metric" in known:
-        model.set_params(metric="precomputed")
-        values = matrix(data, name).astype(np.float64)
-    else:
-        raise AnonymizationError(
-            f"{name} takes points, not distances", hint="give it the points of the users"
-        )
+    model = _model(name)
+    seeded = {**parameters, "random_state": None}
+    chosen = {key: value for key, value in seeded.items() if key in model.get_params()}
+    if "random_state" in chosen:
+        chosen["random_state"] = int(rng.integers(2**31))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # for instance fewer distinct points than clusters
-            return _clusters(model.fit_predict(values))
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-    ) as error:  # errors of scikit-learn for unsuitable parameters
+            return _clusters(model.set_params(**chosen).fit_predict(points))
+    except (ValueError, TypeError, AttributeError) as error:  # of scikit-learn for unsuitable parameters
         raise AnonymizationError(
-            f"{name} cannot cluster these users: {error}",
+            f"{type(model).__name__} cannot cluster these users: {error}",
             hint="choose another --clustering, for instance vac",
         ) from error
 
 
-def sized(name: str, count: int, size: int) -> dict[str, int]:
-    """Parameters of an estimator for the number of clusters and their least size, as far as it has them.
-
-    Examples
-    --------
-    >>> sized("AgglomerativeClustering", 20, 3), sized("HDBSCAN", 20, 3), sized("DBSCAN", 20, 3)
-    ({'n_clusters': 20}, {'min_cluster_size': 3}, {})
-    """
-    known = _model(name, {}).get_params()
-    asked = {"n_clusters": count, "n_components": count, "min_cluster_size": size}
-    return {key: value for key, value in asked.items() if key in known}
-
-
 def matrix(distance: Distance, name: str) -> Distances:
-    """Distances of all pairs, float32, shape (n, n), with exact symmetry and zeros on the diagonal."""
+    """Distances of all pairs, float32, shape (n, n), exactly symmetric; `TooLargeError` above `MATRIX_USERS`."""
     if distance.n > MATRIX_USERS:
         raise TooLargeError(
             f"{name} needs the distances of all pairs of {distance.n:,} users; {MATRIX_USERS:,} are possible",
@@ -181,7 +115,7 @@ def matrix(distance: Distance, name: str) -> Distances:
     return full
 
 
-def _model(name: str, parameters: Mapping[str, Any]) -> Any:
+def _model(name: str) -> Any:
     module, _, short = name.rpartition(".")
     module = module or "sklearn.cluster"
     found = None
@@ -195,10 +129,7 @@ def _model(name: str, parameters: Mapping[str, Any]) -> Any:
             f"there is no clustering {name}",
             hint=f"choose {', '.join(CLUSTERINGS)}, or a class of sklearn.cluster, such as AgglomerativeClustering",
         )
-    known = inspect.signature(found).parameters
-    if unknown := [p for p in parameters if p not in known]:
-        raise AnonymizationError(f"{short} has no parameter {unknown[0]}", hint=f"it has {', '.join(known)}")
-    return found(**parameters)
+    return found()
 
 
 def _check_count(count: int, n: int) -> None:
@@ -217,36 +148,8 @@ _LANDMARK_STEPS, _STEPS = 150, 60
 _NEAR = 1e-14  # least squared distance, relative to a mean of 1; below it is rounding error
 
 
-def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Points:
-    """Embed users as points whose Euclidean distances approximate their distance.
-
-    Parameters
-    ----------
-    distance
-        Distance of n users.
-    dimensions
-        Number d of coordinates, at least 1; 50 is usual.
-    rng
-        Draws the landmarks, and random starting coordinates.
-
-    Returns
-    -------
-    Points
-        float64, shape (n, d).
-
-    Raises
-    ------
-    AnonymizationError
-        If `dimensions` is less than 1.
-
-    Examples
-    --------
-    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
-    >>> line = MatrixDistance([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
-    >>> found = points(line, 1, np.random.default_rng(0))
-    >>> [round(abs(float(found[a, 0] - found[b, 0])), 3) for a, b in ((0, 1), (1, 2), (0, 2))]
-    [1.0, 2.0, 3.0]
-    """
+def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Numbers:
+    """Embed users as points, float64, shape (n, dimensions): their Euclidean distances approximate the distance."""
     if dimensions < 1:
         raise AnonymizationError(f"points need at least 1 dimension, not {dimensions}", hint="50 is usual")
     landmarks = rng.permutation(distance.n)[:_LANDMARKS]
@@ -269,7 +172,7 @@ def points(distance: Distance, dimensions: int, rng: np.random.Generator) -> Poi
     return placed * scale
 
 
-def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tuple[Points, Points]:
+def _classical(wanted: Numbers, dimensions: int, rng: np.random.Generator) -> tuple[Numbers, Numbers]:
     """Classical scaling of landmarks: their points, and the linear map from squared distances to points."""
     # Dimensions without Euclidean distance start with a little noise.
     from scipy.linalg import eigh
@@ -288,7 +191,7 @@ def _classical(wanted: Points, dimensions: int, rng: np.random.Generator) -> tup
     return start, back
 
 
-def _placed(beside: Points, wanted: Points, fixed: Points, start: Points, back: Points) -> Points:
+def _placed(beside: Numbers, wanted: Numbers, fixed: Numbers, start: Numbers, back: Numbers) -> Numbers:
     """Points of some users, from their distances to the landmarks."""
     first = -0.5 * (beside**2 - (wanted**2).mean(axis=0)) @ back
     near = np.argmin(beside, axis=1)
@@ -298,33 +201,33 @@ def _placed(beside: Points, wanted: Points, fixed: Points, start: Points, back: 
     return _least(first, lambda x: _stress_beside(x, fixed, beside), _STEPS)
 
 
-def _least(start: Points, stress: Callable[[Points], tuple[float, Points]], steps: int) -> Points:
+def _least(start: Numbers, stress: Callable[[Numbers], tuple[float, Numbers]], steps: int) -> Numbers:
     from scipy.optimize import minimize
 
-    def flat(x: Points) -> tuple[float, Points]:
+    def flat(x: Numbers) -> tuple[float, Numbers]:
         value, slope = stress(x.reshape(start.shape))
         return value, slope.ravel()
 
     found = minimize(
         flat, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 20}
     )
-    placed: Points = found.x.reshape(start.shape)
+    placed: Numbers = found.x.reshape(start.shape)
     return placed
 
 
-def _stress_among(x: Points, wanted: Points) -> tuple[float, Points]:
+def _stress_among(x: Numbers, wanted: Numbers) -> tuple[float, Numbers]:
     """Raw stress of points divided by their number, and its gradient."""
     value, pull = _pull(x, x, wanted)
     return value, 4 * (x * pull.sum(axis=1)[:, None] - pull @ x) / len(x)
 
 
-def _stress_beside(x: Points, fixed: Points, wanted: Points) -> tuple[float, Points]:
+def _stress_beside(x: Numbers, fixed: Numbers, wanted: Numbers) -> tuple[float, Numbers]:
     """Raw stress of points relative to fixed points divided by the number of these, and its gradient."""
     value, pull = _pull(x, fixed, wanted)
     return value, 2 * (x * pull.sum(axis=1)[:, None] - pull @ fixed) / len(fixed)
 
 
-def _pull(x: Points, y: Points, wanted: Points) -> tuple[float, Points]:
+def _pull(x: Numbers, y: Numbers, wanted: Numbers) -> tuple[float, Numbers]:
     """Raw stress divided by the number of points y, and the relative error of each distance."""
     apart = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :] - 2 * (x @ y.T)
     apart = np.sqrt(np.maximum(apart, _NEAR, out=apart), out=apart)

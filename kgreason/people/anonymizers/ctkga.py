@@ -54,14 +54,14 @@ def _turnover(history: History, originals: Texts, rng: np.random.Generator, left
     count = n
     for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         here, free = user[members][user[members] >= 0], members[fake[members]]
-        seen, helpers = shown(len(here), len(members) - len(here) - len(free), len(free), k)
-        if seen < len(here):
+        released, fakes_shown = shown(len(here), len(members) - len(here) - len(free), len(free), k)
+        if released < len(here):
             here = rng.permutation(here)
-            missed.append(here[seen:])
-        if seen:
-            groups.append((here[:seen], np.arange(count, count + helpers)))
-            fakes.append(free[:helpers])
-            count += helpers
+            missed.append(here[released:])
+        if released:
+            groups.append((here[:released], np.arange(count, count + fakes_shown)))
+            fakes.append(free[:fakes_shown])
+            count += fakes_shown
     withheld = sum(map(len, missed))
     new = np.flatnonzero(row < 0)
     lacking = max(0, k - len(new)) if len(new) else 0
@@ -75,14 +75,8 @@ def shown(present: int, absent: int, fakes: int, k: int) -> tuple[int, int]:
     """Number of present users and of fakes to show of at least k users with the same series.
 
     Of those shown, and of those not shown, there are 0 or at least k. As many present users as possible are shown, with
-    as few fakes as possible; fakes are not shown without users.
-
-    Parameters
-    ----------
-    present, absent
-        Users with this series who are in the original graph now, and who are not.
-    fakes
-        Fakes with this series, which may be shown or not.
+    as few fakes as possible; fakes are not shown without users. `absent` users are not in the original graph now, and
+    `fakes` may be shown or not.
 
     Examples
     --------
@@ -107,14 +101,12 @@ def shown(present: int, absent: int, fakes: int, k: int) -> tuple[int, int]:
     return (everyone - k, 0) if present >= k and everyone >= 2 * k else (0, 0)
 
 
-Clustering = Callable[[Distance, int, np.random.Generator], Clusters]
-"""Clusters of the users of a distance, for a k, of any sizes."""
-Partition = Callable[[Distance, Clusters, int, np.random.Generator], Clusters]
-"""Clusters of at least k users, everyone in one, made from clusters of any sizes."""
-
-
+# clusters of the users of a distance, for a k, of any sizes
+Clustering = Callable[[Among, int, np.random.Generator], Clusters]
+# clusters of at least k users, everyone in one, made from clusters of any sizes
+Partition = Callable[[Among, Clusters, int, np.random.Generator], Clusters]
+# makes users of a cluster alike; values that nobody has any more must not be in a domain
 Generalization = Callable[[PeopleGraph, Clusters, np.random.Generator], Generalized]
-"""Makes users of a cluster alike; values that nobody has any more must not be in a domain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +118,7 @@ class NextRelease:
     graph
         The graph to publish; labels are pseudonyms, in ascending order.
     mapping
-        Released user of each original user, int64, shape (n,); -1: not released.
+        Released user of each original user, -1: not released.
     history
         Private history for the next release, to be kept if and only if the graph is published.
     figures
@@ -162,9 +154,9 @@ def next_release(
     Users keep their pseudonym while the window reaches their last appearance; after that they count as new and get
     another one. With a window of 1 no pseudonym is kept: the guarantee covers single releases, which are not linked.
 
-    Correctness: in any `window` consecutive releases, each shown user shares the series of values and degrees with
-    k - 1 others. The proof is by induction. A user shown in one of the last window - 1 releases has the same series in
-    them as k - 1 others, because that holds in the longer window that ends with them. `_turnover` shows 0 or at least k
+    Correctness: in any `window` consecutive releases, each shown user shares the series of values and degrees with k -
+    1 others. The proof is by induction. A user shown in one of the last window - 1 releases has the same series in them
+    as k - 1 others, because that holds in the longer window that ends with them. `_turnover` shows 0 or at least k
     users of such a group, and leaves out 0 or at least k. Those left out share one more absence. Those shown are split
     into clusters of at least k, whose users are alike in the new release. Users in none of the last window - 1 releases
     share their absence, and are shown in clusters of at least k as well. Attributes and relations may change between
@@ -184,21 +176,15 @@ def next_release(
         History returned by the last release of the series; `None` for the first one.
     k, window
         Guarantee of the series; equal to or weaker than that of earlier releases.
-    rng
-        Generator of all random choices but pseudonyms.
-    distance
-        Distance of the n users.
     cluster, partition
         Clustering of users with the same series, of any sizes (`None`: one cluster), and its partition into sizes >= k.
     generalize
         Makes the users of a cluster alike in values and degrees. It receives the graph with fakes appended, as users
         without values and links, and `Clusters` with -1 for users not to be released.
     left_out
-        Treatment of present users when fewer than k users with the same series leave, or fewer than k stay.
-
-        - ``"withhold"``: some or all are not released until they can be, or until the window has passed since they
-          were last shown, as in the thesis.
-        - ``"replace"``: they stay; as many fakes as needed take the pseudonyms of those who left.
+        Treatment of present users when fewer than k users with the same series leave, or fewer than k stay: they are
+        not released (``"withhold"``) until they can be, or until the window has passed since they were last shown, as
+        in the thesis; or they stay (``"replace"``), and fakes take the pseudonyms of those who left.
     secret
         Generator of pseudonyms, for experiments; `None`: the source of the operating system.
 
@@ -206,20 +192,6 @@ def next_release(
     ------
     AnonymizationError
         If k or the window is invalid, or a given function leaves fewer than k users alike.
-
-    Examples
-    --------
-    >>> from kgreason.people.anonymizers.losses import AttributeDegreeLoss
-    >>> jobs = [("Ken", "job", "Student"), ("Mary", "job", "Student"), ("Jane", "job", "Cook")]
-    >>> graph = PeopleGraph.from_triples(["Ken", "Mary"], jobs[:2])
-    >>> rng = np.random.default_rng(0)
-    >>> first = next_release(graph, None, 2, 3, rng, distance=AttributeDegreeLoss(graph))
-    >>> later = PeopleGraph.from_triples(["Ken", "Mary", "Jane"], jobs)
-    >>> second = next_release(later, first.history, 2, 3, rng, distance=AttributeDegreeLoss(later))
-    >>> second.graph  # nobody can tell Jane, the only new user, from the fake beside her
-    <PeopleGraph with 4 users; attributes: job 4>
-    >>> bool((second.graph.labels[second.mapping[:2]] == first.graph.labels[first.mapping]).all())
-    True
     """
     history = History.start(k, window) if history is None else history.agreed(k, window)
     plan = _turnover(history, graph.labels, rng, left_out)

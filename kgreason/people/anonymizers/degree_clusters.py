@@ -31,14 +31,8 @@ from kgreason.people.model import Counts
 def price(degrees: Rows, members: Rows, size: Ints, c: int, excess: float, target: Ints, top: Ints) -> float:
     """Cost of the cheapest target degrees of a cluster (see degree_targets.py), in half edges.
 
-    Parameters
-    ----------
-    excess
-        Cost of a degree one unit too large, where one unit too small costs 1.
-    target
-        Output: the target degrees, shape (columns,).
-    top
-        Scratch, shape (largest cluster,).
+    `excess` is the cost of a degree one unit too large, where one unit too small costs 1. The output `target` holds the
+    target degrees, shape (columns,); `top` is scratch, shape (largest cluster,).
     """
     s = size[c]
     above = max(math.ceil(s / (1.0 + excess)) - 1, 0)
@@ -93,14 +87,8 @@ def change(
 ) -> float:  # fmt: skip
     """Change of the total cost by a changed cluster, without the cost of uneven sums; updates the sums.
 
-    Parameters
-    ----------
-    uneven
-        Sum of out-degrees minus sum of in-degrees, by relation.
-    was
-        Number of users before the change, with the old `target`; now there are `size[c]`, with `targets`.
-    made
-        Whether to store the new cost and targets.
+    `uneven` holds the sum of out-degrees minus the sum of in-degrees, by relation. The cluster had `was` users, with
+    the old `target`; now there are ``size[c]``, with `targets`. The new cost and targets are stored if `made`.
     """
     half = len(uneven)
     for r in range(half):
@@ -208,19 +196,13 @@ def degree_clusters(
     out, into
         Degrees by relation, int64, shape (n, relations).
     levels
-        Least cluster size of each user, shape (n,). Users whose level cannot be satisfied are in no cluster (-1).
+        Least cluster size of each user. Users whose level cannot be satisfied are in no cluster (-1).
     removal
         Cost of a removed edge, where an added one costs 1; pass the same to `generalize`.
     attempts
         Number of attempted changes; `None`: 2,000 per user, at least 4,000,000 (about 7,000,000 run in a second).
     runs
         Number of independent runs, on all cores; the best result is returned.
-
-    Examples
-    --------
-    >>> out, into = np.array([[1], [1], [5], [4]]), np.array([[2], [2], [4], [3]])
-    >>> degree_clusters(out, into, np.full(4, 2), np.random.default_rng(0), attempts=100).tolist()
-    [0, 0, 1, 1]
     """
     degrees = np.ascontiguousarray(np.concatenate([out, into], axis=1))
     clusters = np.full(len(degrees), -1, dtype=np.int64)

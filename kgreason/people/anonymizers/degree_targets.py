@@ -52,27 +52,27 @@ def excess(removal: float) -> float:
 
 
 class Targets:
-    """Targets of the clusters 0 .. c-1, initially of least cost.
+    """Targets of the clusters 0 .. c-1, initially of least cost; out-degrees, then in-degrees.
 
     Attributes
     ----------
     value
-        Out-degree of each cluster, then in-degree of each; int64, shape (2c,).
+        Degree of each target, int64, shape (2c,).
     size
-        Number of users of the cluster of each target, shape (2c,).
+        Number of users of the cluster of each target.
     sign
-        1 for out-degrees, -1 for in-degrees; shape (2c,).
+        1 for out-degrees, -1 for in-degrees.
+    caps
+        Upper bound of each target.
 
     Parameters
     ----------
     out, into
-        Degrees of users, int64, shape (n,).
+        Degrees of users, shape (n,).
     clusters
-        Cluster of each user, shape (n,); each of 0 .. c-1 occurs.
+        Cluster of each user; each of 0 .. c-1 occurs.
     removal
         Cost of a removed edge, where an added one costs 1.
-    caps
-        Upper bound of each target, shape (2c,).
     """
 
     def __init__(self, out: Counts, into: Counts, clusters: Vertices, removal: float, caps: Counts) -> None:
@@ -109,12 +109,7 @@ class Targets:
     def steps(self, of: npt.NDArray[np.int64], direction: int) -> Iterator[Step]:
         """Unit changes that raise the imbalance (or lower it, if `direction` is -1), least cost per user first.
 
-        Ties: targets changed least so far come first, then large targets.
-
-        Parameters
-        ----------
-        of
-            The targets that may change.
+        Only the targets `of` change. Ties: targets changed least so far come first, then large targets.
         """
         by = (self.sign * direction).tolist()
         size = self.size.tolist()

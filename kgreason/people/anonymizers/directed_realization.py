@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.k_degree.degree_construction import joined
+from kgreason.people.anonymizers.undirected_realization import joined
 from kgreason.people.model import Counts, Links, distinct_links
 
 _ROUNDS = 16  # rounds of exchanges, each over all added edges
@@ -43,21 +43,7 @@ class Unrealizable:
 def realize(links: Links, out: Counts, into: Counts, rng: np.random.Generator) -> Links | Unrealizable:
     """Find a graph with given degrees that keeps as many of the edges as possible, at random among such graphs.
 
-    Parameters
-    ----------
-    links
-        The original edges.
-    out, into
-        Wanted out- and in-degree of each user, int64, shape (n,), with equal sums.
-    rng
-        Random choice among the optimal graphs.
-
-    Examples
-    --------
-    >>> path = Links(np.array([0, 1]), np.array([1, 2]))
-    >>> circle = realize(path, np.array([1, 1, 1]), np.array([1, 1, 1]), np.random.default_rng(0))
-    >>> circle.source.tolist(), circle.target.tolist()
-    ([0, 1, 2], [1, 2, 0])
+    `out` and `into` are the wanted out- and in-degree of each user, with equal sums.
     """
     users = (out > 0) | (into > 0)
     users[links.source] = users[links.target] = True
@@ -120,9 +106,9 @@ def _added(edges: Links, lack: Counts, rng: np.random.Generator) -> Vertices:
     """Pairs that are no original edges, in order of the missing out-edges, with the users missing most in-edges."""
     n = len(lack) // 2
     users = np.arange(n)
-    barred = np.stack([np.append(edges.source, users), n + np.append(edges.target, users)], axis=1)
+    excluded = np.stack([np.append(edges.source, users), n + np.append(edges.target, users)], axis=1)
     first = np.argsort(-lack[:n], kind="stable")[: np.count_nonzero(lack[:n])]
-    made, _ = joined(barred, lack, first, rng, others=n + np.flatnonzero(lack[n:]))
+    made, _ = joined(excluded, lack, first, rng, others=n + np.flatnonzero(lack[n:]))
     return made[:, 0] * n + made[:, 1] - n
 
 
@@ -139,7 +125,7 @@ def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices |
     lost = np.ones(len(original), dtype=np.bool_)
     lost[place[kept]] = False
     lost_source, lost_target = np.divmod(original[lost], n)
-    barred, at = np.append(source, users), np.append(target, users)  # chosen pairs, and loops
+    excluded, at = np.append(source, users), np.append(target, users)  # chosen pairs, and loops
     many = np.bincount(at, minlength=n)
     begin = np.cumsum(many) - many
     far = np.where(lack[:n] > 0, 0.0, np.inf), np.full(n, np.inf)
@@ -159,7 +145,7 @@ def _augmented(chosen: Vertices, original: Vertices, lack: Counts) -> Vertices |
         nearest = np.argsort(far[0], kind="stable")
         rank = np.empty(n, dtype=np.int64)
         rank[nearest] = users
-        end, ranks = np.divmod(np.sort(at * n + rank[barred]), n)
+        end, ranks = np.divmod(np.sort(at * n + rank[excluded]), n)
         number = np.arange(len(ranks)) - begin[end]
         free, apart = many.copy(), ranks != number
         np.minimum.at(free, end[apart], number[apart])

@@ -16,53 +16,59 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kgreason.base import cores
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.attribute_values import united
 from kgreason.people.anonymizers.degree_targets import KEEP, Targets, balance
 from kgreason.people.anonymizers.directed_realization import Unrealizable, realize
 from kgreason.people.anonymizers.history import History
-from kgreason.people.anonymizers.k_degree.degree_construction import obstacle
-from kgreason.people.anonymizers.k_degree.undirected_realization import relaxed
+from kgreason.people.anonymizers.undirected_realization import obstacle, relaxed
 from kgreason.people.anonymizers.user_distances import Clusters
-from kgreason.people.model import Counts, Links, PeopleGraph, completed
-from kgreason.people.writing import opaque
+from kgreason.people.model import Attribute, Counts, Links, PeopleGraph, completed
+from kgreason.people.release_tables import opaque
+
+
+def united(attribute: Attribute, clusters: Clusters) -> Attribute:
+    """Give each user the values of all users of the same cluster; the domain then has the used values only."""
+    of = collected(attribute, clusters)
+    count = np.bincount(of.user, minlength=int(clusters.max(initial=-1)) + 1)
+    first = np.cumsum(count) - count
+    each = count[clusters]
+    user = np.repeat(np.arange(len(clusters)), each)
+    entry = np.arange(len(user)) - np.repeat(np.cumsum(each) - each - first[clusters], each)
+    return replace(of, user=user, value=of.value[entry])
+
+
+def collected(attribute: Attribute, clusters: Clusters) -> Attribute:
+    """Give each cluster, 0 .. c-1, the values of all its users; the users of the result are the clusters.
+
+    The domain of the result has the used values only.
+
+    Examples
+    --------
+    >>> ages = Attribute("numeric", np.array(["18", "19"]), np.array([0, 1, 2]), np.array([0, 1, 1]))
+    >>> both = collected(ages, np.array([0, 0, 1]))
+    >>> both.user.tolist(), both.value.tolist()
+    ([0, 0, 1], [0, 1, 1])
+    """
+    width = max(len(attribute.domain), 1)
+    pairs = np.unique(clusters[attribute.user] * width + attribute.value)
+    known, value = np.unique(pairs % width, return_inverse=True)
+    domain = attribute.domain[known]
+    return replace(attribute, domain=domain, user=pairs // width, value=value.astype(np.int64))
 
 
 def mutually_alike(
     links: Links, clusters: Clusters, rng: np.random.Generator, removal: float
 ) -> tuple[Links, int]:
-    """Make the degrees of a mutual relation equal in each cluster.
+    """Make the degrees of a mutual relation equal in each cluster, 0 .. c-1.
 
-    Parameters
-    ----------
-    links
-        The original links, in both directions.
-    clusters
-        Cluster of each user, 0 .. c-1, int64, shape (n,).
-    rng
-        Random choice, among optimal ones, of the links to remove and add.
-    removal
-        Cost of a removed link, where an added one costs 1.
-
-    Returns
-    -------
-    Links
-        The new links, in both directions.
-    int
-        Number of times a target was lowered.
-
-    Examples
-    --------
-    >>> path = Links(np.array([0, 1, 1, 2]), np.array([1, 0, 2, 1]), mutual=True)
-    >>> made, lowered = mutually_alike(path, np.zeros(4, dtype=np.int64), np.random.default_rng(0), 1e6)
-    >>> np.bincount(made.source).tolist(), lowered
-    ([2, 2, 2, 2], 0)
+    Returns also the number of times a target was lowered; `removal` is the cost of a removed link, where an added one
+    costs 1.
     """
     n = len(clusters)
     degree = np.bincount(links.source, minlength=n)
@@ -99,15 +105,7 @@ def _even(targets: Targets, count: int) -> None:
 
 
 def mutual_links(links: Links, target: Counts, rng: np.random.Generator) -> Links:
-    """Build a mutual relation with given degrees, keeping as many links as possible.
-
-    Parameters
-    ----------
-    links
-        The original links, in both directions.
-    target
-        Wanted degree of each user, realizable by a graph; int64, shape (n,).
-    """
+    """Build a mutual relation with given degrees, which a graph must have, keeping as many links as possible."""
     n = len(target)
     active = target > 0
     active[links.source] = True
@@ -155,8 +153,6 @@ class Figures:
         Users in the release, and users in no cluster.
     values, values_gone
         Values added to users, by attribute, and values of removed users.
-    links
-        Changes to each relation.
     """
 
     users: int
@@ -169,26 +165,6 @@ class Figures:
         """Plain data for JSON."""
         return dataclasses.asdict(self)
 
-    @property
-    def added_values(self) -> int:
-        """Number of values added to users."""
-        return sum(self.values.values())
-
-    @property
-    def gone(self) -> int:
-        """Number of edges of removed users."""
-        return sum(f.gone for f in self.links.values())
-
-    @property
-    def kept(self) -> int:
-        """Number of edges kept."""
-        return sum(f.kept for f in self.links.values())
-
-    @property
-    def added(self) -> int:
-        """Number of synthetic edges."""
-        return sum(f.added for f in self.links.values())
-
 
 @dataclass(frozen=True, eq=False)
 class Generalized:
@@ -199,11 +175,9 @@ class Generalized:
     graph
         The users in clusters, by ascending number.
     users
-        Number of each released user in the original graph, int64.
+        Number of each released user in the original graph.
     clusters
-        Cluster of each released user, 0 .. c-1, int64.
-    figures
-        Changes by the generalization.
+        Cluster of each released user, 0 .. c-1.
     """
 
     graph: PeopleGraph
@@ -226,19 +200,6 @@ def generalize(
     removal
         Cost of a removed edge, where an added one costs 1. With `KEEP`, the degrees of a cluster become its largest
         ones, as in the papers, and edges are removed only if necessary; with 1, the fewest edges change.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(
-    ...     "abcd", [("a", "age", "30"), ("b", "age", "31")], [("a", "knows", "b"), ("b", "knows", "c")]
-    ... )
-    >>> made = generalize(graph, np.array([0, 0, 1, 1]), np.random.default_rng(0))
-    >>> made.graph
-    <PeopleGraph with 4 users; attributes: age 4; relations: knows 4>
-    >>> made.graph.out_degrees().T.tolist(), made.graph.in_degrees().T.tolist()
-    ([[2, 2, 0, 0]], [[1, 1, 1, 1]])
-    >>> made.figures.added_values, made.figures.kept, made.figures.added
-    (2, 2, 2)
     """
     users = np.flatnonzero(clusters >= 0)
     kept = graph.of(users)
@@ -296,20 +257,16 @@ def _lower(targets: Targets, clusters: Clusters, missing: Unrealizable) -> None:
 
 def _figures(original: Links, before: Links, after: Links, lowered: int, n: int) -> LinkFigures:
     kept = int(np.isin(after.source * n + after.target, before.source * n + before.target).sum())
-    sides = [(b.source, a.source) for a, b in [(after, before)]] + [(before.target, after.target)]
-    least = max(_surplus(np.bincount(b, minlength=n), np.bincount(a, minlength=n)) for b, a in sides)
+    ends = (before.source, after.source), (before.target, after.target)
+    losses = [np.bincount(b, minlength=n) - np.bincount(a, minlength=n) for b, a in ends]
     return LinkFigures(
         gone=len(original) - len(before),
         kept=kept,
         removed=len(before) - kept,
         added=len(after) - kept,
-        least_removed=least,
+        least_removed=max(int(np.maximum(loss, 0).sum()) for loss in losses),
         lowered=lowered,
     )
-
-
-def _surplus(before: Counts, after: Counts) -> int:
-    return int(np.maximum(before - after, 0).sum())
 
 
 @dataclass(frozen=True)
@@ -334,36 +291,17 @@ class PeopleRelease:
     history: History | None = None
 
 
-def publish(made: Generalized, original: PeopleGraph, rng: np.random.Generator | None) -> PeopleRelease:
-    """Give the users of a generalized graph random numbers and labels.
-
-    Parameters
-    ----------
-    original
-        The original graph, whose labels are avoided.
-    rng
-        Generator, for experiments; `None`: the source of the operating system, as labels are published.
-    """
-    return relabelled(made.graph, made.users, made.figures.as_dict(), original, rng)
-
-
-def relabelled(
+def publish(
     made: PeopleGraph,
     users: Vertices,
     figures: Mapping[str, object],
     original: PeopleGraph,
     rng: np.random.Generator | None,
 ) -> PeopleRelease:
-    """Give users random numbers and labels.
+    """Give the users of a graph random numbers and labels, none of them of the original.
 
-    Parameters
-    ----------
-    made
-        The graph to publish, with any labels.
-    users
-        Number of each user in the original, int64, shape (n,).
-    figures, original, rng
-        As for `PeopleRelease` and `publish`.
+    `users` holds the number of each user in the original. `rng` is for experiments; `None`: the source of the operating
+    system, as labels are published.
     """
     graph, number = opaque(made, rng, original.labels.tolist())
     mapping = np.full(original.n, -1, dtype=np.int64)

@@ -1,9 +1,8 @@
-"""The ADS-table: equality of values and degrees of users in earlier releases, and its private file.
+"""The history of a series of releases: equality of values and degrees of users in earlier ones, and its private file.
 
 Attribute values and degrees are reduced to equivalence classes: which users were alike in which release. That suffices
-to compare series, and anything not stored cannot leak.
-
-The table links pseudonyms to users. It belongs to the private folder, as the mapping does.
+to compare series, and anything not stored cannot leak. The table links pseudonyms to users. It belongs to the private
+folder, as the mapping does.
 
 References
 ----------
@@ -15,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ import numpy as np
 from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import AnonymizationError, DataError
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.anonymizers.losses import all_values
 from kgreason.people.model import Counts, PeopleGraph, Texts
 
-ABSENT = -1
-"""Class of a user in a release that he is not in."""
+ABSENT = -1  # class of a user in a release without that user
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +61,7 @@ class History:
 
     @classmethod
     def start(cls, k: int, window: int) -> History:
-        """The empty history before the first release.
-
-        Raises
-        ------
-        AnonymizationError
-            If k is below 2 or the window below 1.
-        """
+        """The empty history before the first release; an `AnonymizationError` if k is below 2 or the window below 1."""
         if k < 2:
             raise AnonymizationError(f"k must be at least 2, not {k}", hint="k = 3 is usual")
         if window < 1:
@@ -79,13 +73,7 @@ class History:
         return cls(k, window, 0, nobody, nobody, np.empty((0, 0), dtype=np.int64), ())
 
     def agreed(self, k: int, window: int) -> History:
-        """The history for an equal or weaker guarantee from now on.
-
-        Raises
-        ------
-        AnonymizationError
-            If k or the window is larger than that of earlier releases.
-        """
+        """The history for an equal or weaker guarantee from now on; an `AnonymizationError` if it is stronger."""
         asked = History.start(k, window)
         for name, now, before in (("k", k, self.k), ("the window", window, self.window)):
             if now > before:
@@ -97,25 +85,21 @@ class History:
         return replace(self, k=asked.k, window=asked.window)._trimmed()
 
     def groups(self) -> Vertices:
-        """Group of each user: users are in the same one if their series are equal; int64, shape (m,)."""
-        return _groups(self.series)
+        """Group of each user: users are in the same one if their series are equal."""
+        if not len(self.series):
+            return np.empty(0, dtype=np.int64)
+        return np.unique(self.series, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
     def rows(self, originals: Texts) -> Vertices:
-        """Row of each original user, int64; -1: in no release of the window, so the user counts as new."""
+        """Row of each original user; -1: in no release of the window, so the user counts as new."""
         row = {name: i for i, name in enumerate(self.originals) if name is not None}
         return np.array([row.get(name, -1) for name in originals], dtype=np.int64)
 
     def after(self, release: PeopleGraph, originals: Texts) -> History:
-        """The history with one more release.
+        """The history with one more release, whose labels are pseudonyms.
 
-        The old pseudonym of an original user who returns under a new one becomes that of a fake.
-
-        Parameters
-        ----------
-        release
-            The released graph; its labels are pseudonyms.
-        originals
-            Original name of each released user, `None` for fakes; objects, shape (n,).
+        The old pseudonym of an original user who returns under a new one becomes that of a fake; the original name of a
+        fake is `None`.
 
         Raises
         ------
@@ -133,13 +117,18 @@ class History:
         series = np.full((len(place), self.series.shape[1] + 1), ABSENT, dtype=np.int64)
         series[:known, :-1] = self.series
         series[row, -1] = classes(release)
-        _check(series, self.k)
         marks = (*self.fingerprints, fingerprint(release))
         names = np.array([*place, None], dtype=object)[:-1]
-        return History(self.k, self.window, self.releases + 1, names, owners, series, marks)._trimmed()
+        whole = History(self.k, self.window, self.releases + 1, names, owners, series, marks)
+        fewest = int(np.bincount(whole.groups()).min(initial=self.k))
+        if fewest < self.k:
+            raise AnonymizationError(
+                f"only {fewest} users have the same series, not {self.k}: this release would break its promise",
+                hint="the functions that cluster and generalize must make at least k users alike",
+            )
+        return whole._trimmed()
 
     def _trimmed(self) -> History:
-        """Drop releases and users beyond the window."""
         series = self.series[:, max(0, self.series.shape[1] - (self.window - 1)) :]
         kept = (series != ABSENT).any(axis=1)
         return replace(self, names=self.names[kept], originals=self.originals[kept], series=series[kept])
@@ -148,43 +137,17 @@ class History:
 def classes(graph: PeopleGraph) -> Vertices:
     """Equivalence classes of users by their information I(u): equal values and equal degrees.
 
-    Parameters
-    ----------
-    graph
-        n users.
-
-    Returns
-    -------
-    int64, shape (n,)
-
     References
     ----------
     THESIS, section 5.2: I(u) is the set of attribute values, out- and in-degrees.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(
-    ...     ["a", "b", "c"], [(u, "age", "18") for u in "abc"], [("a", "knows", "b"), ("b", "knows", "a")]
-    ... )
-    >>> classes(graph).tolist()
-    [0, 0, 1]
     """
     degrees = np.hstack([graph.out_degrees(), graph.in_degrees()])
-    user, value, values = [], [], 0
-    for a in graph.attributes.values():
-        user.append(a.user)
-        value.append(a.value + values)
-        values += len(a.domain)
-    users = np.concatenate([np.empty(0, dtype=np.int64), *user])
-    order = np.argsort(users, kind="stable")  # within a user by attribute, then value
-    entries = np.concatenate([np.empty(0, dtype=np.int64), *value])[order]
-    ends = np.cumsum(np.bincount(users, minlength=graph.n)).tolist()
+    values = all_values(graph)
     number: dict[bytes, int] = {}
-    start, found = 0, np.empty(graph.n, dtype=np.int64)
-    for i, end in enumerate(ends):
+    found = np.empty(graph.n, dtype=np.int64)
+    for i, (start, end) in enumerate(pairwise(values.owner_start.tolist())):
         # the number of degrees is constant, so the bytes are unambiguous
-        found[i] = number.setdefault(degrees[i].tobytes() + entries[start:end].tobytes(), len(number))
-        start = end
+        found[i] = number.setdefault(degrees[i].tobytes() + values.owned[start:end].tobytes(), len(number))
     return found
 
 
@@ -192,12 +155,6 @@ def fingerprint(graph: PeopleGraph) -> str:
     """SHA-256 of a graph, independent of the order of its users, values, attributes and relations.
 
     Attributes and relations without entries are ignored, as files do not show them.
-
-    Examples
-    --------
-    >>> one = PeopleGraph.from_triples(["a", "b"], [("a", "age", "18")], [("a", "knows", "b")])
-    >>> fingerprint(one) == fingerprint(one.of(np.array([1, 0]))) != fingerprint(one.of(np.array([0])))
-    True
     """
     digest = hashlib.sha256()
     rank, texts = _ranked(graph.labels)
@@ -222,21 +179,6 @@ def _ranked(texts: Texts) -> tuple[Vertices, list[str]]:
     return rank, texts[order].tolist()
 
 
-def _groups(series: Counts) -> Vertices:
-    if not len(series):
-        return np.empty(0, dtype=np.int64)
-    return np.unique(series, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
-def _check(series: Counts, k: int) -> None:
-    fewest = int(np.bincount(_groups(series)).min(initial=k))
-    if fewest < k:
-        raise AnonymizationError(
-            f"only {fewest} users have the same series, not {k}: this release would break its promise",
-            hint="the functions that cluster and generalize must make at least k users alike",
-        )
-
-
 FORMAT = "kgreason history of releases"
 VERSION = 1
 _MEND = (
@@ -246,13 +188,7 @@ _MEND = (
 
 
 def write_history(path: Path, history: History) -> None:
-    """Write a history atomically, readable by its owner only.
-
-    Raises
-    ------
-    ReleaseError
-        If the file cannot be written.
-    """
+    """Write a history atomically, readable by its owner only."""
     body = {
         "k": history.k,
         "window": history.window,

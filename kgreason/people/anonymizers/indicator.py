@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from kgreason.base.errors import AnonymizationError, TooLargeError
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.attribute_values import all_values
+from kgreason.people.anonymizers.losses import all_values
 from kgreason.people.model import PeopleGraph
 
 Reals = npt.NDArray[np.float32]
@@ -99,12 +99,7 @@ class Bilinear:
     def learn(self, truth: Truth, rng: np.random.Generator) -> None:
         """Minimise the mean cross entropy with Adam; each step covers all pairs of a sample of values with all values.
 
-        Parameters
-        ----------
-        truth
-            The truthful ordered pairs, shape (p, p).
-        rng
-            Draws the values of each step.
+        `truth` holds the truthful ordered pairs, shape (p, p).
         """
         adam = _Adam(self.parameters)
         p = len(self.name)
@@ -186,27 +181,8 @@ _MOST = 30_000  # values; all pairs are held in memory
 def learn(graph: PeopleGraph, dimensions: int, rng: np.random.Generator) -> Truth:
     """Learn the indicator R of truthful associations on all ordered pairs of attribute values of a graph.
 
-    Parameters
-    ----------
-    graph
-        The original graph.
-    dimensions
-        Length d1 of the vectors of attributes and values, at least 1; 50 is usual.
-    rng
-        Draws the initial parameters and the values of each step.
-
-    Returns
-    -------
-    ndarray
-        Ordered pairs of values predicted as truthful, bool, shape (p, p). Values are numbered through all attributes,
-        in the order of the graph.
-
-    Raises
-    ------
-    AnonymizationError
-        If `dimensions` is less than 1.
-    TooLargeError
-        If there are more than 30,000 values, as all pairs are held in memory.
+    Values are numbered through all attributes, in the order of the graph; the result has the shape (p, p). `dimensions`
+    is the length d1 of the vectors of attributes and values; 50 is usual.
     """
     if dimensions < 1:
         raise AnonymizationError(

@@ -1,17 +1,18 @@
-"""Local search that lowers the anonymization loss of clusters by moves and swaps of users.
-
-The loss of a cluster is a sum over columns: the cluster's amount times the sum of its users' weights, minus a constant.
-The first columns count values, one for each categorical attribute: the amount is the size of the union. For all other
-columns it is the maximum of the users' numbers. The last column is the level, with weight 0.
+"""Local search that lowers the anonymization loss of clusters: moves and swaps of users, and their removal.
 
 Clusterings see distances of pairs, but the cost of a cluster depends on all its users at once. So users move to another
 cluster, or are swapped with a user of another cluster, as long as the loss of AIL falls (PCKGA, section 6.3). Each
 round evaluates all users in parallel, for the clusters of users near them, and then applies the best proposals first,
 one at a time, each if it still lowers the loss. The result is deterministic and independent of the number of cores.
+
+AIL counts a loss from 0 to 1 for each released user, and 1 for a removed one. Removal lowers the sum of the losses of
+released users and of a price for each removed one; at the price 1 it is AIL times the number of users. Each step lowers
+this sum, so no user is removed without gain.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,170 +21,26 @@ import numpy as np
 from kgreason.base.cores import cores, each
 from kgreason.base.jit import DoubleRows, Doubles, Ints, Rows, kernel
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.cluster_columns import Columns, Table, count_down, count_up, slot
+from kgreason.people.anonymizers.cluster_loss import (
+    AFTER,
+    FIRST,
+    OF,
+    SIZE,
+    Columns,
+    Search,
+    State,
+    changes,
+    enter,
+    leave,
+    may_leave,
+)
 from kgreason.people.anonymizers.user_distances import Clusters, Distance, neighbours
-from kgreason.people.anonymizers.valid_clusters import numbered
+from kgreason.people.anonymizers.valid_clusters import Pull, members, numbered, split
+from kgreason.people.model import Numbers
 
-OF, AFTER, BEFORE = 0, 1, 2
-FIRST, SIZE = 0, 1
-
-
-class State(NamedTuple):
-    """Clusters and their amounts in each column.
-
-    Attributes
-    ----------
-    start, value, column
-        Values of user u: ``value[start[u]:start[u + 1]]``, ascending; the column of each value.
-    counted
-        Number of columns that count values; they come first.
-    user
-        Amounts of each user in each column, then the user's weights; shape (n, 2 · columns).
-    member
-        Cluster of each user, next and previous user in it; shape (n, 3), -1: none.
-    cluster
-        First user of each cluster, and its size; shape (clusters, 2).
-    tally
-        Counts of each value in each cluster: `cluster_columns`.
-    sums
-        Amounts of each cluster, sums of weights, and second largest numbers; shape (clusters, 3 · columns).
-    """
-
-    start: Ints
-    value: Ints
-    column: Ints
-    counted: int
-    user: DoubleRows
-    member: Rows
-    cluster: Rows
-    tally: Rows
-    sums: DoubleRows
-
-
-@kernel
-def enter(of: State, u: int, c: int) -> None:
-    """Add an unassigned user to a cluster."""
-    columns = of.user.shape[1] >> 1
-    head = of.cluster[c, FIRST]
-    of.member[u, OF], of.member[u, AFTER], of.member[u, BEFORE] = c, head, -1
-    if head >= 0:
-        of.member[head, BEFORE] = u
-    of.cluster[c, FIRST] = u
-    of.cluster[c, SIZE] += 1
-    for e in range(of.start[u], of.start[u + 1]):
-        if count_up(of.tally, c * len(of.column) + of.value[e]) == 1:
-            of.sums[c, of.column[of.value[e]]] += 1.0
-    for j in range(columns):
-        of.sums[c, columns + j] += of.user[u, columns + j]
-    for j in range(of.counted, columns):
-        x = of.user[u, j]
-        of.sums[c, 2 * columns + j] = max(of.sums[c, 2 * columns + j], min(x, of.sums[c, j]))
-        of.sums[c, j] = max(of.sums[c, j], x)
-
-
-@kernel
-def leave(of: State, u: int) -> None:
-    """Remove a user from its cluster."""
-    columns = of.user.shape[1] >> 1
-    c, after, before = of.member[u, OF], of.member[u, AFTER], of.member[u, BEFORE]
-    of.member[u, OF] = -1
-    of.cluster[c, SIZE] -= 1
-    if before >= 0:
-        of.member[before, AFTER] = after
-    else:
-        of.cluster[c, FIRST] = after
-    if after >= 0:
-        of.member[after, BEFORE] = before
-    for e in range(of.start[u], of.start[u + 1]):
-        if count_down(of.tally, c * len(of.column) + of.value[e]) == 0:
-            of.sums[c, of.column[of.value[e]]] -= 1.0
-    for j in range(columns):
-        of.sums[c, columns + j] -= of.user[u, columns + j]
-    for j in range(of.counted, columns):
-        if of.user[u, j] < of.sums[c, 2 * columns + j]:
-            continue
-        most, second = 0.0, 0.0
-        v = of.cluster[c, FIRST]
-        while v >= 0:
-            second = max(second, min(of.user[v, j], most))
-            most = max(most, of.user[v, j])
-            v = of.member[v, AFTER]
-        of.sums[c, j], of.sums[c, 2 * columns + j] = most, second
-
-
-@kernel
-def changes(of: State, c: int, u: int, v: int, more: Doubles) -> float:
-    """Change of the loss of cluster c if u enters and v leaves (-1: nobody).
-
-    Output `more`: increase of the cluster's amounts, shape (columns,).
-    """
-    columns = of.user.shape[1] >> 1
-    for j in range(len(more)):
-        more[j] = 0.0
-    e, e_end, f, f_end = 0, 0, 0, 0
-    if u >= 0:
-        e, e_end = of.start[u], of.start[u + 1]
-    if v >= 0:
-        f, f_end = of.start[v], of.start[v + 1]
-    while e < e_end or f < f_end:
-        if f == f_end or (e < e_end and of.value[e] < of.value[f]):
-            t = of.value[e]
-            if of.tally[slot(of.tally, c * len(of.column) + t), 0] < 0:
-                more[of.column[t]] += 1.0
-            e += 1
-        elif e == e_end or of.value[f] < of.value[e]:
-            t = of.value[f]
-            if of.tally[slot(of.tally, c * len(of.column) + t), 1] == 1:
-                more[of.column[t]] -= 1.0
-            f += 1
-        else:
-            e += 1
-            f += 1
-    for j in range(of.counted, columns):
-        rest = of.sums[c, j]
-        if v >= 0 and of.user[v, j] >= rest:
-            rest = of.sums[c, 2 * columns + j]
-        if u >= 0:
-            rest = max(rest, of.user[u, j])
-        more[j] = rest - of.sums[c, j]
-    total = 0.0
-    for j in range(columns):
-        heavier = 0.0
-        if u >= 0:
-            heavier += of.user[u, columns + j]
-        if v >= 0:
-            heavier -= of.user[v, columns + j]
-        total += more[j] * (of.sums[c, columns + j] + heavier) + of.sums[c, j] * heavier
-    return total
-
-
-@kernel
-def may_leave(of: State, u: int) -> bool:
-    """Whether the cluster of a user stays valid, or becomes empty, without that user."""
-    c, columns = of.member[u, OF], of.user.shape[1] >> 1
-    highest = of.sums[c, columns - 1]
-    if of.user[u, columns - 1] >= highest:
-        highest = of.sums[c, 3 * columns - 1]
-    return bool(of.cluster[c, SIZE] - 1 >= highest)
-
-
-@kernel
-def cheapest(of: State, u: int, more: Doubles) -> int:
-    """Cheapest cluster for an unassigned user that is valid with that user; -1: none.
-
-    `more` is scratch, shape (columns,).
-    """
-    level = of.user[u, len(more) - 1]
-    best, least = -1, 0.0
-    for c in range(len(of.cluster)):
-        if of.cluster[c, SIZE] > 0 and level <= of.cluster[c, SIZE] + 1:
-            cost = changes(of, c, u, -1, more)
-            if best < 0 or cost < least:
-                best, least = c, cost
-    return best
-
-
-_LEAST = 1e-12  # smaller gains are rounding errors
+# smaller gains are rounding errors
+_LEAST = 1e-12
+_LEAST_SAVING = 1e-9
 
 
 class Round(NamedTuple):
@@ -191,7 +48,7 @@ class Round(NamedTuple):
 
     Attributes
     ----------
-    looked, changed
+    evaluated, changed
         Round in which each user was last evaluated, and each cluster last changed.
     gain, goal
         Decrease of the loss; target cluster and user to swap with (-1: none), shape (n, 2).
@@ -200,7 +57,7 @@ class Round(NamedTuple):
         (n, columns + 1).
     """
 
-    looked: Ints
+    evaluated: Ints
     changed: Ints
     gain: Doubles
     goal: Rows
@@ -220,10 +77,10 @@ def survey(of: State, by: Round, first: int, stop: int, more: Doubles) -> None:
 
 @kernel
 def _propose(
-    of: State, by: Round, first: int, stop: int, near: Rows, now: int, seen: Ints, more: Doubles, other: Doubles
+    of: State, by: Round, first: int, stop: int, near: Rows, now: int, tried: Ints, more: Doubles, other: Doubles
 ) -> None:  # fmt: skip
     """Find the best move or swap of users first .. stop-1 among clusters of `near` users, shape (n, candidates)."""
-    # Scratch: `seen`, the user who last tried a cluster; `more` and `other`, shape (columns,).
+    # Scratch: `tried`, the user who last tried a cluster; `more` and `other`, shape (columns,).
     columns = len(more)
     for u in range(first, stop):
         by.gain[u] = _LEAST
@@ -231,16 +88,16 @@ def _propose(
         c = of.member[u, OF]
         if c < 0:
             continue
-        seen[c] = u
+        tried[c] = u
         level = of.user[u, columns - 1]
         leaving = by.parting[u, columns]
         free = may_leave(of, u)
         for i in range(near.shape[1]):
             d = of.member[near[u, i], OF]
-            if d < 0 or seen[d] == u or level > of.cluster[d, SIZE] + 1:
+            if d < 0 or tried[d] == u or level > of.cluster[d, SIZE] + 1:
                 continue
-            seen[d] = u
-            if by.changed[c] < by.looked[u] and by.changed[d] < by.looked[u]:
+            tried[d] = u
+            if by.changed[c] < by.evaluated[u] and by.changed[d] < by.evaluated[u]:
                 continue
             entering = changes(of, d, u, -1, more)
             if free and -leaving - entering > by.gain[u]:
@@ -260,7 +117,7 @@ def _propose(
                             by.gain[u] = best
                             by.goal[u, 0], by.goal[u, 1] = d, v
                 v = of.member[v, AFTER]
-        by.looked[u] = now
+        by.evaluated[u] = now
 
 
 @kernel
@@ -272,7 +129,7 @@ def carry_out(of: State, by: Round, order: Ints, now: int, more: Doubles) -> int
         u = order[i]
         c, d, v = of.member[u, OF], by.goal[u, 0], by.goal[u, 1]
         if by.changed[c] == now or by.changed[d] == now:
-            by.looked[u] = -1
+            by.evaluated[u] = -1
             if c == d or (v >= 0 and of.member[v, OF] != d):
                 continue
             if v >= 0:
@@ -295,34 +152,43 @@ def carry_out(of: State, by: Round, order: Ints, now: int, more: Doubles) -> int
 def refine(
     columns: Columns, clusters: Clusters, near: Vertices, rounds: int = 60, least: float = 0.002
 ) -> Clusters:
-    """Lower the loss of clusters by moves and swaps of users; clusters stay valid, and removed users removed.
+    """Lower the loss of valid clusters by moves and swaps of users; removed users stay removed.
 
-    Parameters
-    ----------
-    columns
-        Columns of the graph, with the level of each user.
-    clusters
-        Valid clusters; int64, shape (n,), -1 for removed users.
-    near
-        Users near each user, shape (n, candidates): their clusters are candidates for moves.
-    rounds
-        Most rounds.
-    least
-        Relative decrease of the loss in a round below which the search ends.
-
-    Returns
-    -------
-    Clusters
-        Clusters, numbered from 0 by first user.
+    The clusters of `near` users, shape (n, candidates), are candidates. The search ends after some rounds, or if a
+    round lowers the loss by less than the share `least`. The result is numbered from 0 by first user.
     """
     search = Search(columns, clusters)
+    n, width = columns.own.shape
+    state = Round(
+        np.full(n, -1, dtype=np.int64),
+        np.zeros(len(search.sizes), dtype=np.int64),
+        np.zeros(n),
+        np.zeros((n, 2), dtype=np.int64),
+        np.zeros((n, width + 1)),
+    )
     last = search.loss()
     for now in range(1, rounds + 1):
-        done = search.improve(near, now)
+        done = _improve(search.state, state, near, now)
         last, before = search.loss(), last
         if not done or before - last < least * before:
             break
     return numbered(search.clusters)
+
+
+def _improve(of: State, by: Round, near: Vertices, now: int) -> int:
+    """Run one round of proposals; returns how many were applied."""
+    n, width = len(by.gain), by.parting.shape[1] - 1
+
+    def propose(first: int, stop: int) -> None:
+        tried = np.full(len(of.cluster), -1, dtype=np.int64)
+        _propose(of, by, first, stop, near, now, tried, np.empty(width), np.empty(width))
+
+    ends = np.linspace(0, n, 4 * cores() + 1).astype(np.int64).tolist()
+    each(lambda share: survey(of, by, *share, np.empty(width)), pairwise(ends))
+    each(lambda share: propose(*share), pairwise(ends))
+    order = np.argsort(-by.gain, kind="stable")
+    order = order[by.goal[order, 0] >= 0]
+    return carry_out(of, by, order, now, np.empty(width))
 
 
 def nearest(distance: Distance, candidates: int = 20) -> Vertices:
@@ -331,95 +197,112 @@ def nearest(distance: Distance, candidates: int = 20) -> Vertices:
     return neighbours(distance, counts).user.reshape(distance.n, -1)
 
 
-class Search:
-    """Clusters and their amounts in each column."""
+def weigh(columns: Columns, clusters: Clusters, price: float, pull: Callable[[Vertices], Pull]) -> Clusters:
+    """Remove users, or return removed ones, where that lowers the sum of losses and of a price for each removed user.
 
-    def __init__(self, columns: Columns, clusters: Clusters) -> None:
-        n, width = columns.own.shape
-        count = int(clusters.max(initial=-1)) + 1
-        self.columns = columns
-        self.state = State(
-            columns.start,
-            columns.value,
-            columns.column,
-            columns.counted,
-            columns.user,
-            np.full((n, 3), -1, dtype=np.int64),
-            np.tile(np.array([-1, 0]), (count, 1)),
-            np.full((1 << (2 * len(columns.value) + 1).bit_length(), 2), -1, dtype=np.int64),
-            np.zeros((count, 3 * width)),
-        )
-        self._scratch = np.empty(width)
-        # constant that the kernels do not subtract from the loss of a cluster
-        self._constant = (columns.own * columns.weight).sum(axis=1)
-        for u in np.flatnonzero(clusters >= 0).tolist():
-            self.enter(u, int(clusters[u]))
-        self._round = Round(
-            np.full(n, -1, dtype=np.int64),
-            np.zeros(count, dtype=np.int64),
-            np.zeros(n),
-            np.zeros((n, 2), dtype=np.int64),
-            np.zeros((n, width + 1)),
-        )
+    Takes and returns valid clusters, with -1 for removed users; `pull` is the centre function of `split`.
+    """
+    found = _without_the_highest(columns, clusters, price, pull)
+    alone = np.flatnonzero((found < 0) & (columns.levels <= 1))  # users of level 1 cost nothing alone
+    found[alone] = found.max(initial=-1) + 1 + np.arange(len(alone))
+    search = Search(columns, found)
+    costs = _costs(search.clusters, search.losses())
+    for c in np.argsort(-costs, kind="stable")[: np.count_nonzero(costs > price)].tolist():
+        _thin_out(search, c, price)
+        _dissolve(search, c, price)
+    for u in np.flatnonzero(search.clusters < 0).tolist():
+        if _placed(search, u, price) == price:
+            _gather(search, u, price)
+    return numbered(search.clusters)
 
-    @property
-    def clusters(self) -> Clusters:
-        """Cluster of each user, -1: none; a view."""
-        return self.state.member[:, OF]
 
-    @property
-    def sizes(self) -> Vertices:
-        """Users of each cluster, int64, shape (clusters,); a view."""
-        return self.state.cluster[:, SIZE]
+def _without_the_highest(
+    columns: Columns, clusters: Clusters, price: float, pull: Callable[[Vertices], Pull]
+) -> Clusters:
+    """Remove the users of highest level of a cluster and split the rest, where that lowers the cost."""
+    levels = columns.levels
+    found = numbered(clusters)
+    count = int(found.max(initial=-1)) + 1
+    costs = _costs(found, Search(columns, found).losses())
+    for users, cost in zip(members(found), costs.tolist(), strict=True):
+        best = cost - _LEAST_SAVING
+        for level in np.unique(levels[users])[::-1] if cost > price else ():
+            stay = users[levels[users] <= level]
+            removal = (len(users) - len(stay)) * price
+            if removal >= best:
+                break
+            if len(stay) < level:
+                continue
+            trial = np.full(len(found), -1, dtype=np.int64)
+            trial[stay] = 0
+            trial = split(trial, levels, pull)
+            now = Search(columns, trial).loss() + removal
+            if now < best:
+                best = now
+                found[users] = np.where(trial[users] < 0, -1, trial[users] + count)
+        count += len(users)
+    return numbered(found)
 
-    def loss(self) -> float:
-        """Summed loss of all users in clusters."""
-        return float(self.losses().sum())
 
-    def losses(self) -> Table:
-        """Loss of each user, 0 for users in no cluster; float64, shape (n,)."""
-        found = np.zeros(len(self.clusters))
-        inside = np.flatnonzero(self.clusters >= 0)
-        own, weight = self.columns.own, self.columns.weight
-        more = self.state.sums[self.clusters[inside], : own.shape[1]] - own[inside]
-        found[inside] = (more * weight[inside]).sum(axis=1)
-        return found
+def _thin_out(search: Search, c: int, price: float) -> None:
+    """Remove users of a cluster one by one, while it stays valid and each saves more than the price."""
+    for u in np.flatnonzero(search.clusters == c).tolist():
+        if search.may_leave(u) and search.leaving(u) + price < -_LEAST_SAVING:
+            search.leave(u)
 
-    def joining(self, u: int, c: int) -> float:
-        """Change of the loss if an unassigned user enters a cluster."""
-        return changes(self.state, c, u, -1, self._scratch) - float(self._constant[u])
 
-    def leaving(self, u: int) -> float:
-        """Change of the loss if a user leaves its cluster."""
-        return changes(self.state, int(self.clusters[u]), -1, u, self._scratch) + float(self._constant[u])
+def _dissolve(search: Search, c: int, price: float) -> None:
+    """Move each user of a cluster to another one, or remove it, if that lowers the total cost."""
+    users = np.flatnonzero(search.clusters == c).tolist()
+    change = 0.0
+    for u in users:
+        change += search.leaving(u)
+        search.leave(u)
+    change += sum(_placed(search, u, price) for u in users)
+    if change >= -_LEAST_SAVING:
+        _back(search, users, [c] * len(users))
 
-    def enter(self, u: int, c: int) -> None:
-        """Add an unassigned user to a cluster."""
-        enter(self.state, u, c)
 
-    def leave(self, u: int) -> None:
-        """Remove a user from its cluster."""
-        leave(self.state, u)
+def _gather(search: Search, u: int, price: float) -> None:
+    """Return a removed user into a union of the cheapest clusters, as large as its level, if that lowers the cost."""
+    sizes = search.sizes
+    level = int(search.columns.levels[u])
+    if not sizes.any() or level > sizes.sum() + 1:
+        return
+    costs = np.array([search.joining(u, c) if sizes[c] else np.inf for c in range(len(sizes))])
+    order = np.argsort(costs, kind="stable")
+    joined = order[: 1 + int(np.searchsorted(np.cumsum(sizes[order]), level - 1))]
+    moved = [v for c in joined[1:].tolist() for v in np.flatnonzero(search.clusters == c).tolist()]
+    before = search.clusters[moved].tolist()
+    change = 0.0
+    for v in moved:
+        change += search.leaving(v)
+        search.leave(v)
+        change += search.joining(v, int(joined[0]))
+        search.enter(v, int(joined[0]))
+    if change + search.joining(u, int(joined[0])) < price - _LEAST_SAVING:
+        search.enter(u, int(joined[0]))
+    else:
+        _back(search, moved, before)
 
-    def may_leave(self, u: int) -> bool:
-        """Whether the cluster of a user stays valid, or becomes empty, without that user."""
-        return may_leave(self.state, u)
 
-    def cheapest(self, u: int) -> int:
-        """Cheapest cluster for an unassigned user that is valid with that user; -1: none."""
-        return cheapest(self.state, u, self._scratch)
+def _placed(search: Search, u: int, price: float) -> float:
+    """Put a user into its cheapest cluster if that costs less than the price; returns the cost."""
+    c = search.cheapest(u)
+    cost = search.joining(u, c) if c >= 0 else price
+    if cost >= price - _LEAST_SAVING:
+        return price
+    search.enter(u, c)
+    return cost
 
-    def improve(self, near: Vertices, now: int) -> int:
-        """Run one round of proposals; returns how many were applied."""
-        width = len(self._scratch)
 
-        def proposed(first: int, stop: int) -> None:
-            seen = np.full(len(self.sizes), -1, dtype=np.int64)
-            _propose(self.state, self._round, first, stop, near, now, seen, np.empty(width), np.empty(width))
+def _back(search: Search, users: list[int], clusters: list[int]) -> None:
+    for u, c in zip(users, clusters, strict=True):
+        if search.clusters[u] >= 0:
+            search.leave(u)
+        search.enter(u, c)
 
-        ends = np.linspace(0, len(self.clusters), 4 * cores() + 1).astype(np.int64).tolist()
-        each(lambda share: survey(self.state, self._round, *share, np.empty(width)), pairwise(ends))
-        each(lambda share: proposed(*share), pairwise(ends))
-        order = np.argsort(-self._round.gain, kind="stable")
-        order = order[self._round.goal[order, 0] >= 0]
-        return carry_out(self.state, self._round, order, now, self._scratch)
+
+def _costs(clusters: Clusters, losses: Numbers) -> Numbers:
+    inside = clusters >= 0
+    return np.bincount(clusters[inside], weights=losses[inside]).astype(np.float64)

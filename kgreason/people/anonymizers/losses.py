@@ -13,27 +13,89 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from kgreason.base.cores import cores, each
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import DoubleRows, Doubles, Ints, SingleRows, kernel
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.attribute_values import Values, all_values
-from kgreason.people.anonymizers.user_distances import (
-    Clusters,
-    Distance,
-    Distances,
-    Levels,
-    Neighbours,
-    neighbours,
-)
-from kgreason.people.model import Attribute, PeopleGraph
+from kgreason.people.anonymizers.user_distances import Clusters, Distances
+from kgreason.people.model import Attribute, Numbers, PeopleGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Users and their values 0 .. p-1, numbered attribute by attribute.
+
+    Attributes
+    ----------
+    attribute
+        Attribute of each value, by index; int64, shape (p,).
+    owner_start, owned
+        Values of user u, ascending: ``owned[owner_start[u]:owner_start[u + 1]]``; int64, shapes (n + 1,) and (m,).
+    value_start, holder
+        Users of value t, ascending: ``holder[value_start[t]:value_start[t + 1]]``; int64, shapes (p + 1,) and (m,).
+    """
+
+    attribute: Vertices
+    owner_start: Vertices
+    owned: Vertices
+    value_start: Vertices
+    holder: Vertices
+
+    @classmethod
+    def of(cls, n: int, attributes: list[Attribute]) -> Values:
+        """Number the values of some attributes of n users."""
+        sizes = np.array([len(a.domain) for a in attributes], dtype=np.int64)
+        offsets = np.cumsum(sizes) - sizes
+        empty = np.empty(0, dtype=np.int64)
+        user = np.concatenate([empty, *(a.user for a in attributes)])
+        value = np.concatenate([empty, *(a.value + o for a, o in zip(attributes, offsets, strict=True))])
+        by_user, by_value = np.lexsort((value, user)), np.lexsort((user, value))
+        p = int(sizes.sum())
+        return cls(
+            np.repeat(np.arange(len(sizes)), sizes),
+            _starts(user, n),
+            value[by_user],
+            _starts(value, p),
+            user[by_value],
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return len(self.owner_start) - 1
+
+    def __len__(self) -> int:
+        return len(self.attribute)
+
+    def matrix(self) -> csr_array:
+        """User-value incidence: a sparse matrix of ones, float64, shape (n, p)."""
+        return csr_array((np.ones(len(self.owned)), self.owned, self.owner_start), shape=(self.n, len(self)))
+
+    def together(self) -> npt.NDArray[np.bool_]:
+        """Whether any user has both values, true on the diagonal; shape (p, p)."""
+        has = self.matrix()
+        found = np.eye(len(self), dtype=np.bool_)
+        pairs = (has.T @ has).tocoo()
+        found[pairs.row, pairs.col] = True
+        return found
+
+
+def all_values(graph: PeopleGraph) -> Values:
+    """Values of all attributes of a graph, in the order of its attributes."""
+    return Values.of(graph.n, list(graph.attributes.values()))
+
+
+def _starts(of: Vertices, size: int) -> Vertices:
+    """Start of each of `size` groups when the entries are sorted by group."""
+    return np.concatenate([[0], np.cumsum(np.bincount(of, minlength=size))]).astype(np.int64)
 
 
 class Users(NamedTuple):
@@ -143,7 +205,6 @@ def _adm_rows(
             out[i, v] = np.float32(by_attributes * total[v] + by_degrees * apart[v])
 
 
-Table = npt.NDArray[np.float64]
 _LIGHT = 1 << 18  # pairs of users below which another thread does not pay off
 
 
@@ -199,31 +260,9 @@ class AttributeDegreeLoss(_Loss):
     Losses are symmetric, never negative, and exactly 0 for users with the same values and degrees. A graph without
     attributes, or without relations, has no loss of that kind.
 
-    Parameters
-    ----------
-    graph
-        The users.
-    alpha
-        Weight of AM, between 0 and 1: 1 is AM alone, 0 is DM alone.
-
-    Raises
-    ------
-    AnonymizationError
-        If alpha is not between 0 and 1.
-
     References
     ----------
     THESIS, Definitions 10-15; PCKGA, Definitions 4-6.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(
-    ...     ["Ken", "Mary"],
-    ...     [("Ken", "job", "Student"), ("Mary", "job", "Teacher")],
-    ...     [("Ken", "follows", "Mary")],
-    ... )
-    >>> AttributeDegreeLoss(graph).between(np.array([0])).tolist()
-    [[0.0, 0.375]]
     """
 
     def __init__(self, graph: PeopleGraph, alpha: float = 0.5) -> None:
@@ -282,21 +321,8 @@ class TruthDegreeLoss(_Loss):
     """ATDM = alpha · ATM + (1 - alpha) · DM: untruthful associations in the united values of two users.
 
     ATM is the share of untruthful associations among all ordered pairs of the united values. Values of one user of the
-    graph are truthful associations by definition, whatever the indicator, and users with the same values have no loss.
-
-    Parameters
-    ----------
-    graph
-        The users.
-    truth
-        Truthful ordered pairs of values of this graph, bool, shape (p, p): the indicator.
-    alpha
-        Weight of ATM, between 0 and 1.
-
-    Raises
-    ------
-    AnonymizationError
-        If alpha is not between 0 and 1, or the shape of `truth` does not match the values of the graph.
+    graph are truthful associations by definition, whatever the indicator (`truth`, bool, shape (p, p): the truthful
+    ordered pairs of values), and users with the same values have no loss.
 
     References
     ----------
@@ -350,85 +376,20 @@ class TruthDegreeLoss(_Loss):
         return fill
 
 
-def _unit(count: Table, weight: Table) -> float:
+def _unit(count: Numbers, weight: Numbers) -> float:
     """Largest power of two by which weights can be scaled so that all their sums are exact in doubles."""
     most = 2 * float(np.sum(count.max(axis=1, initial=0) * weight.max(axis=1, initial=0)))
     return math.ldexp(1.0, 52 - math.ceil(math.log2(max(most, 1))))
 
 
-def _ranges(n: int, attributes: list[Attribute]) -> tuple[Table, Table, Table, Table]:
+def _ranges(n: int, attributes: list[Attribute]) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """Range of each user in each numeric attribute, weight of its changes, and width of each domain."""
-    low, high = np.full((len(attributes), n), np.inf), np.full((len(attributes), n), -np.inf)
+    low, high = np.empty((2, len(attributes), n))
     least, most = np.zeros((len(attributes), 1)), np.zeros((len(attributes), 1))
     for a, attribute in enumerate(attributes):
         numbers = attribute.numbers
-        np.minimum.at(low[a], attribute.user, numbers[attribute.value])
-        np.maximum.at(high[a], attribute.user, numbers[attribute.value])
+        low[a], high[a] = attribute.bounds(n)
         if len(numbers):
             least[a], most[a] = numbers.min(), numbers.max()
     weight = 1 / (np.abs(low - least) + np.abs(most - high) + 1)  # 0 without a value
     return low, high, weight, (most - least)[:, 0]
-
-
-class AnonymizationDistance:
-    """Anonymization distance d^a(u, v): maximum of both core distances and d(u, v), times the higher level.
-
-    Parameters
-    ----------
-    distance
-        The distance d.
-    levels
-        int64, shape (n,).
-
-    References
-    ----------
-    PCKGA, Definitions 7 and 8.
-
-    Examples
-    --------
-    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
-    >>> line = MatrixDistance([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
-    >>> far = AnonymizationDistance(line, np.array([2, 2, 3]))
-    >>> far.core.tolist(), far.costs.tolist()
-    ([1.0, 1.0, 3.0], [2.0, 2.0, 9.0])
-    """
-
-    def __init__(self, distance: Distance, levels: Levels) -> None:
-        self.distance = distance
-        self.levels = levels
-
-    @property
-    def n(self) -> int:
-        """Number of users."""
-        return self.distance.n
-
-    @cached_property
-    def near(self) -> Neighbours:
-        """N(u): the k_u - 1 nearest other users of each user, or all others if they are fewer."""
-        return neighbours(self.distance, self.levels - 1)
-
-    @cached_property
-    def core(self) -> Distances:
-        """Core distance of each user: distance to the farthest of N(u); float32, shape (n,)."""
-        ends = self.near.start[1:]
-        core = np.zeros(self.n, dtype=np.float32)
-        some = np.diff(self.near.start) > 0
-        core[some] = self.near.distance[ends[some] - 1]
-        return core
-
-    @cached_property
-    def costs(self) -> npt.NDArray[np.float64]:
-        """Anonymization cost of each user: the largest d^a to a user of N(u); float64, shape (n,)."""
-        user, other = np.repeat(np.arange(self.n), np.diff(self.near.start)), self.near.user
-        far = np.maximum(np.maximum(self.core[user], self.core[other]), self.near.distance)
-        costs = np.zeros(self.n)
-        np.maximum.at(costs, user, far.astype(np.float64) * np.maximum(self.levels[user], self.levels[other]))
-        return costs
-
-    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """See `Distance.between`; the distance of a user to itself is not 0."""
-        to: Vertices | slice = slice(None) if columns is None else columns
-        far = self.distance.between(rows, columns)
-        far = np.maximum(np.maximum(far, self.core[rows][:, None]), self.core[to])
-        far *= np.maximum(self.levels[rows][:, None], self.levels[to])
-        return far

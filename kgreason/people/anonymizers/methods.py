@@ -12,25 +12,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from kgreason.base.cores import cores
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.progress import SILENT, Progress
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.cluster_columns import Columns
+from kgreason.people.anonymizers import clusterers, valid_clusters
+from kgreason.people.anonymizers.cdga_merging import merge
+from kgreason.people.anonymizers.cluster_loss import Columns, Search
 from kgreason.people.anonymizers.ctkga import next_release
+from kgreason.people.anonymizers.degree_clusters import degree_clusters
 from kgreason.people.anonymizers.generalization import Generalized, PeopleRelease, generalize, publish
 from kgreason.people.anonymizers.history import History
-from kgreason.people.anonymizers.losses import AnonymizationDistance
-from kgreason.people.anonymizers.user_distances import Among, Clusters, Distance, Levels
-from kgreason.people.model import PeopleGraph
+from kgreason.people.anonymizers.indicator import learn
+from kgreason.people.anonymizers.k_degree import k_degree_release
+from kgreason.people.anonymizers.local_search import nearest, refine, weigh
+from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss
+from kgreason.people.anonymizers.user_distances import (
+    Among,
+    AnonymizationDistance,
+    Clusters,
+    Distance,
+    Levels,
+)
+from kgreason.people.model import Numbers, PeopleGraph
 from kgreason.people.settings import Settings
 
-Points = npt.NDArray[np.float64]
 _SMALL = 1_000  # most users for which all starts are refined; in larger graphs only the best, for time
 _TAUS = (1.0, 0.5, 0.0)  # values of tau tried with the published order
 _WEIGHED = 5  # most rounds of user removal, each with a local search
@@ -52,25 +61,18 @@ def release_of(
     Parameters
     ----------
     levels
-        The k of each user, shape (n,).
+        The k of each user.
     history
         For ``"ctkga"``: history of the earlier releases; `None` before the first.
     k
         The k of a graph without users.
     seeded
         Whether `rng` also draws labels, for experiments; otherwise the source of the operating system does.
-
-    Raises
-    ------
-    AnonymizationError
-        If the method does not fit the graph, or no user could be released.
     """
     settings = settings.filled()
     _check(graph, levels, settings)
     secret = rng if seeded else None
     if settings.method == "k-degree":
-        from kgreason.people.anonymizers.k_degree.k_degree import k_degree_release
-
         return k_degree_release(graph, int(levels.max()), settings, rng, progress, secret)
     if settings.method == "ctkga":
         work = Clustering(graph, levels, settings, rng, progress)
@@ -78,7 +80,8 @@ def release_of(
     # random order: ties between users are broken by number, which depends on the input file
     order = rng.permutation(graph.n)
     shuffled = graph.of(order)
-    release = publish(Clustering(shuffled, levels[order], settings, rng, progress).best(), shuffled, secret)
+    made = Clustering(shuffled, levels[order], settings, rng, progress).best()
+    release = publish(made.graph, made.users, made.figures.as_dict(), shuffled, secret)
     mapping = np.empty(graph.n, dtype=np.int64)
     mapping[order] = release.mapping
     return replace(release, mapping=mapping)
@@ -141,31 +144,22 @@ class Clustering:
     ) -> None:
         self.graph, self.levels, self.settings = graph, levels, settings
         self.rng, self.progress = rng, progress
+        self.most = int(levels.max(initial=2))
 
     @cached_property
     def distance(self) -> Distance:
         """Loss of making two users alike."""
-        from kgreason.people.anonymizers.indicator import learn
-        from kgreason.people.anonymizers.losses import AttributeDegreeLoss, TruthDegreeLoss
-
         if self.settings.loss == "adm" or not self.graph.attributes:
             return AttributeDegreeLoss(self.graph, self.settings.alpha)
         self.progress.step("Learning which pairs of values are truthful")
         truth = learn(self.graph, self.settings.dimensions, self.rng)
         return TruthDegreeLoss(self.graph, truth, self.settings.alpha)
 
-    @property
-    def most(self) -> int:
-        """The largest k."""
-        return int(self.levels.max(initial=2))
-
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> Numbers:
         """Embedding of the users: Euclidean distances approximate the losses."""
-        from kgreason.people.anonymizers.clusterers import points
-
         self.progress.step("Placing users as points")
-        return points(self.distance, self.settings.dimensions, self.rng)
+        return clusterers.points(self.distance, self.settings.dimensions, self.rng)
 
     @cached_property
     def far(self) -> AnonymizationDistance:
@@ -176,12 +170,7 @@ class Clustering:
         """Generalization with least loss among all clusters that the method finds.
 
         The loss of values and removed users follows from the clusters; that of degrees is known after the
-        generalization.
-
-        Raises
-        ------
-        AnonymizationError
-            If no user is left.
+        generalization. An `AnonymizationError` if no user is left.
         """
         found = list(self.candidates())
         self.progress.step("Making users alike")
@@ -217,9 +206,6 @@ class Clustering:
 
     def certain(self, clusters: Clusters) -> float:
         """Loss by removed users and by values (or their untruthfulness), without that of degrees."""
-        from kgreason.people.anonymizers.local_search import Search
-        from kgreason.people.anonymizers.losses import TruthDegreeLoss
-
         removed = np.count_nonzero(clusters < 0) * self.settings.removal_price
         if isinstance(self.distance, TruthDegreeLoss):
             users = np.arange(self.graph.n)
@@ -249,27 +235,21 @@ class Clustering:
             if published or (settings.method, settings.clustering) == ("cdga", "degrees"):
                 continue
             if i == 0 or small:
-                yield self.bettered(start)
+                yield self.refined(start)
 
     def first(self, literal: bool = False) -> Clusters:
         """Clusters of similar users, of any sizes."""
         self.progress.step(f"Clustering ({self.settings.clustering}{', as published' * literal})")
         if self.settings.clustering == "vac":
-            from kgreason.people.anonymizers.valid_clusters import vac
-
-            return vac(self.far, literal)
+            return valid_clusters.vac(self.far, literal)
         return self.clustered(np.arange(self.graph.n), self.levels, self.rng)
 
-    def bettered(self, found: Clusters) -> Clusters:
+    def refined(self, found: Clusters) -> Clusters:
         """Clusters refined by local search; if removal is weighed, also by removing and returning users."""
-        from kgreason.people.anonymizers.local_search import refine
-        from kgreason.people.anonymizers.user_removal import weigh
-        from kgreason.people.anonymizers.valid_clusters import between_medoids
-
-        self.progress.step("Bettering clusters")
+        self.progress.step("Refining clusters")
         found = refine(self.columns, found, self.near)
         for _ in range(_WEIGHED if self.settings.weighs else 0):
-            pull = between_medoids(self.far, self.rng)
+            pull = valid_clusters.between_medoids(self.far, self.rng)
             weighed = weigh(self.columns, found, self.settings.removal_price, pull)
             if np.array_equal(weighed, found):
                 break
@@ -289,21 +269,14 @@ class Clustering:
     @cached_property
     def near(self) -> Vertices:
         """The nearest users of each user."""
-        from kgreason.people.anonymizers.local_search import nearest
-
         return nearest(self.distance)
 
-    def alike(self, part: Distance, k: int, rng: np.random.Generator) -> Clusters:
+    def alike(self, part: Among, k: int, rng: np.random.Generator) -> Clusters:
         """Clusters of similar users with the same history, of any sizes."""
-        return self.clustered(cast(Among, part).users, np.full(part.n, k, dtype=np.int64), rng)
+        return self.clustered(part.users, np.full(part.n, k, dtype=np.int64), rng)
 
     def clustered(self, users: Vertices, levels: Levels, rng: np.random.Generator) -> Clusters:
         """Clusters of similar users among `users`, by the clustering of the settings."""
-        from kgreason.people.anonymizers import clusterers
-        from kgreason.people.anonymizers.cdga_merging import merge
-        from kgreason.people.anonymizers.degree_clusters import degree_clusters
-        from kgreason.people.anonymizers.valid_clusters import vac
-
         settings, most = self.settings, int(levels.max(initial=1))
         count = max(len(users) // most, 1)
         degrees = self.graph.out_degrees()[users], self.graph.in_degrees()[users]
@@ -313,12 +286,14 @@ class Clustering:
 
         match settings.clustering:
             case "vac":
-                return vac(AnonymizationDistance(part(), levels), literal=settings.mode == "published")
+                return valid_clusters.vac(
+                    AnonymizationDistance(part(), levels), literal=settings.mode == "published"
+                )
             case "degrees":
                 return degree_clusters(*degrees, levels, rng, runs=cores())
             case "merging":
                 largest = settings.epsilon or 2 * most
-                return merge(*degrees, most, settings.tau, settings.omega, largest, 0.5, rng)
+                return merge(*degrees, most, settings.tau, settings.omega, largest, rng)
             case "k-means":
                 return clusterers.k_means(self.points[users], count, rng)
             case "k-medoids":
@@ -328,36 +303,26 @@ class Clustering:
             case "hdb-star":
                 return clusterers.hdb_star(part(), levels)
             case name:
-                asked = clusterers.sized(str(name), count, most)
+                asked = {"n_clusters": count, "n_components": count, "min_cluster_size": most}
                 return clusterers.scikit(str(name), self.points[users], asked, rng)
 
     def valid(self, found: Clusters, tau: float = 1.0) -> Clusters:
         """Valid clusters, large ones split, by the partition of the settings."""
-        from kgreason.people.anonymizers import valid_clusters
-        from kgreason.people.anonymizers.valid_clusters import invalid_removal, merge_split
-
         match self.settings.partition:
             case "merge-split":
-                return merge_split(self.far, found, tau, self.rng)
+                return valid_clusters.merge_split(self.far, found, tau, self.rng)
             case "k-means":
                 return valid_clusters.k_means_partition(self.points, found, self.most, tau)
             case "k-medoids":
                 return valid_clusters.k_medoids_partition(self.distance, found, self.most, self.rng)
             case _:
-                return invalid_removal(found, self.levels)
+                return valid_clusters.invalid_removal(found, self.levels)
 
-    def parted(self, part: Distance, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
-        """Valid clusters of users with the same history, refined in exact mode."""
-        from kgreason.people.anonymizers.valid_clusters import k_medoids_partition
-
-        valid = k_medoids_partition(part, found, k, rng)
-        return valid if self.settings.mode == "published" else self.better(valid, cast(Among, part), k)
-
-    def better(self, found: Clusters, part: Among, k: int) -> Clusters:
-        """Clusters refined by values and degrees; unchanged if truthfulness counts and would decrease."""
-        from kgreason.people.anonymizers.local_search import nearest, refine
-        from kgreason.people.anonymizers.losses import TruthDegreeLoss
-
+    def parted(self, part: Among, found: Clusters, k: int, rng: np.random.Generator) -> Clusters:
+        """Valid clusters of users with the same history; in exact mode refined, unless truthfulness would decrease."""
+        found = valid_clusters.k_medoids_partition(part, found, k, rng)
+        if self.settings.mode == "published":
+            return found
         levels = np.full(part.n, k, dtype=np.int64)
         columns = Columns.of(self.graph.of(part.users), levels, self.settings.alpha)
         made = refine(columns, found, nearest(part))

@@ -1,4 +1,4 @@
-"""Distances between users by rows, without an n x n matrix, and nearest neighbours.
+"""Distances between users by rows, without an n x n matrix; nearest neighbours; the anonymization distance of PCKGA.
 
 A distance is the information loss of making two users alike. Clusterings request the rows they need; only those of
 other libraries, which need the whole matrix, request all.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -16,12 +17,11 @@ import numpy.typing as npt
 from kgreason.base.cores import cores, each
 from kgreason.base.jit import Ints, SingleRows, Singles, kernel
 from kgreason.graph.knowledge_graph import Vertices
+from kgreason.people.model import Numbers
 
 Distances = npt.NDArray[np.float32]
-Clusters = Vertices
-"""Cluster of each user, int64, shape (n,); -1: in none, so the user will be removed."""
-Levels = npt.NDArray[np.int64]
-"""Anonymity level k of each user, shape (n,)."""
+Clusters = Vertices  # cluster of each user, shape (n,); -1: in none, so the user will be removed
+Levels = npt.NDArray[np.int64]  # anonymity level k of each user, shape (n,)
 
 
 class Distance(Protocol):
@@ -33,28 +33,6 @@ class Distance(Protocol):
 
     def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
         """Distances from some users to others (`None`: to all), float32, shape (rows, columns)."""
-
-
-class MatrixDistance:
-    """A distance given by a matrix.
-
-    Examples
-    --------
-    >>> MatrixDistance(np.array([[0, 2], [2, 0]])).between(np.array([1])).tolist()
-    [[2.0, 0.0]]
-    """
-
-    def __init__(self, matrix: npt.ArrayLike) -> None:
-        self.matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-
-    @property
-    def n(self) -> int:
-        """Number of users."""
-        return len(self.matrix)
-
-    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
-        """See `Distance.between`."""
-        return self.matrix[rows] if columns is None else self.matrix[np.ix_(rows, columns)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,20 +99,7 @@ class Neighbours:
 
 
 def neighbours(distance: Distance, counts: Vertices) -> Neighbours:
-    """Find the nearest other users of each user.
-
-    Parameters
-    ----------
-    counts
-        Number of neighbours of each user; int64, shape (n,). At most n - 1 are returned.
-
-    Examples
-    --------
-    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
-    >>> line = MatrixDistance([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
-    >>> neighbours(line, np.array([1, 1, 2])).user.tolist()
-    [1, 0, 1, 0]
-    """
+    """Find the nearest other users of each user: `counts` of them, int64, shape (n,), but at most n - 1."""
     start = np.zeros(distance.n + 1, dtype=np.int64)
     np.cumsum(np.minimum(counts, distance.n - 1), out=start[1:])
     found = Neighbours(start, np.zeros(start[-1], dtype=np.int64), np.zeros(start[-1], dtype=np.float32))
@@ -157,3 +122,52 @@ def blocks(users: Vertices, columns: int) -> Iterator[Vertices]:
     """Blocks of users whose distances to `columns` others fit in memory on each core."""
     size = max(1, _BLOCK // max(columns, 1))
     return (users[i : i + size] for i in range(0, len(users), size))
+
+
+class AnonymizationDistance:
+    """Anonymization distance d^a(u, v): maximum of both core distances and d(u, v), times the higher level.
+
+    References
+    ----------
+    PCKGA, Definitions 7 and 8.
+    """
+
+    def __init__(self, distance: Distance, levels: Levels) -> None:
+        self.distance = distance
+        self.levels = levels
+
+    @property
+    def n(self) -> int:
+        """Number of users."""
+        return self.distance.n
+
+    @cached_property
+    def near(self) -> Neighbours:
+        """N(u): the k_u - 1 nearest other users of each user, or all others if they are fewer."""
+        return neighbours(self.distance, self.levels - 1)
+
+    @cached_property
+    def core(self) -> Distances:
+        """Core distance of each user: distance to the farthest of N(u); float32, shape (n,)."""
+        ends = self.near.start[1:]
+        core = np.zeros(self.n, dtype=np.float32)
+        some = np.diff(self.near.start) > 0
+        core[some] = self.near.distance[ends[some] - 1]
+        return core
+
+    @cached_property
+    def costs(self) -> Numbers:
+        """Anonymization cost of each user: the largest d^a to a user of N(u); float64, shape (n,)."""
+        user, other = np.repeat(np.arange(self.n), np.diff(self.near.start)), self.near.user
+        far = np.maximum(np.maximum(self.core[user], self.core[other]), self.near.distance)
+        costs = np.zeros(self.n)
+        np.maximum.at(costs, user, far.astype(np.float64) * np.maximum(self.levels[user], self.levels[other]))
+        return costs
+
+    def between(self, rows: Vertices, columns: Vertices | None = None) -> Distances:
+        """See `Distance.between`; the distance of a user to itself is not 0."""
+        to: Vertices | slice = slice(None) if columns is None else columns
+        far = self.distance.between(rows, columns)
+        far = np.maximum(np.maximum(far, self.core[rows][:, None]), self.core[to])
+        far *= np.maximum(self.levels[rows][:, None], self.levels[to])
+        return far

@@ -16,12 +16,20 @@ from kgreason.base.cores import cores, each
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Doubles, Flags, Ints, SingleRows, kernel
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.anonymizers.losses import AnonymizationDistance
-from kgreason.people.anonymizers.user_distances import Clusters, Distance, Distances, Levels, blocks, rows_of
+from kgreason.people.anonymizers.user_distances import (
+    AnonymizationDistance,
+    Clusters,
+    Distance,
+    Distances,
+    Levels,
+    blocks,
+    rows_of,
+)
+from kgreason.people.model import Numbers
 
 
 def sizes(clusters: Clusters) -> Vertices:
-    """Users of each cluster, int64, shape (clusters,)."""
+    """Users of each cluster."""
     return np.bincount(clusters[clusters >= 0]).astype(np.int64)
 
 
@@ -34,13 +42,7 @@ def _highest_levels(clusters: Clusters, levels: Levels) -> Levels:
 
 
 def invalid_removal(clusters: Clusters, levels: Levels) -> Clusters:
-    """Remove the users of invalid clusters (THESIS, section 4.4.2); the others are renumbered from 0.
-
-    Examples
-    --------
-    >>> invalid_removal(np.array([0, 1, 1, 2, -1]), np.array([1, 2, 2, 2, 1])).tolist()
-    [0, 1, 1, -1, -1]
-    """
+    """Remove the users of invalid clusters (THESIS, section 4.4.2); the others are renumbered from 0."""
     valid = sizes(clusters) >= _highest_levels(clusters, levels)
     inside = clusters >= 0
     inside[inside] = valid[clusters[inside]]
@@ -78,16 +80,8 @@ def adopt(
 ) -> int:
     """Let users, one after another, join the valid cluster whose farthest user is nearest; returns how many do.
 
-    Parameters
-    ----------
-    users, rows
-        Unclustered users, and their distances to all users.
-    limit
-        Largest distance to a user of the joined cluster.
-    cluster, size, highest
-        Modified: cluster of each user, size and highest level of each cluster.
-    widest
-        Scratch, shape (clusters,).
+    `rows` are the distances of the unclustered `users` to all, `limit` the largest distance to a user of the joined
+    cluster. `cluster`, `size` and `highest` level of each cluster are modified; `widest` is scratch, shape (clusters,).
     """
     joined = 0
     for i in range(len(users)):
@@ -118,17 +112,8 @@ def adopted(distance: Distance, clusters: Clusters, levels: Levels, tau: float) 
     """Let each user of an invalid cluster join the valid one whose farthest user is nearest.
 
     A user joins only if the cluster stays valid, with the user's level included. Growing clusters admit higher levels,
-    so the remaining users are tried again until none joins. If no cluster is valid, all users are removed.
-
-    Parameters
-    ----------
-    tau
-        Bound on the distance to the farthest user, from 0 (the least) to 1 (the largest distance of two users).
-
-    Raises
-    ------
-    AnonymizationError
-        If `tau` is not between 0 and 1.
+    so the remaining users are tried again until none joins. If no cluster is valid, all users are removed. `tau` bounds
+    the distance to the farthest user, from 0 (the least) to 1 (the largest distance of two users).
 
     References
     ----------
@@ -171,25 +156,18 @@ def _limit(distance: Distance, tau: float) -> float:
     return float(tau * (most.max() - least.min()) + least.min())
 
 
-Points = npt.NDArray[np.float64]
-Pull = Callable[[Vertices, Vertices], npt.NDArray[np.float64]]
-"""Of all users of a part, how much farther the centre of some of them is than the centre of the others."""
+# of all users of a part, how much farther the centre of some of them is than the centre of the others
+Pull = Callable[[Vertices, Vertices], Numbers]
 
 _ROUNDS = 20
 _CANDIDATES = 256  # most medoid candidates of a half
 
 
 def split(clusters: Clusters, levels: Levels, pull: Callable[[Vertices], Pull]) -> Clusters:
-    """Split clusters into as many parts as their levels allow: no part has twice its level.
+    """Split valid clusters into as many parts as their levels allow: no part has twice its level.
 
-    A part has the highest level of its own users, so it may be split further than its cluster could.
-
-    Parameters
-    ----------
-    clusters
-        Valid clusters.
-    pull
-        Centre function: returns the `Pull` of the users of a part.
+    A part has the highest level of its own users, so it may be split further than its cluster could. `pull` is the
+    centre function: it returns the `Pull` of the users of a part.
     """
     found = np.full(len(clusters), -1, dtype=np.int64)
     parts = [users for users in members(clusters) if len(users)]
@@ -223,7 +201,7 @@ def _halved(n: int, k: int, pull: Pull) -> npt.NDArray[np.bool_]:
     return first
 
 
-def _between_means(points: Points) -> Callable[[Vertices], Pull]:
+def _between_means(points: Numbers) -> Callable[[Vertices], Pull]:
     """Mean centres with squared Euclidean distance, as in k-means."""
 
     def of(users: Vertices) -> Pull:
@@ -232,7 +210,7 @@ def _between_means(points: Points) -> Callable[[Vertices], Pull]:
         apart = place[_farthest(place, place.mean(axis=0))]
         seeds = [apart, place[_farthest(place, apart)]]
 
-        def pull(first: Vertices, others: Vertices) -> npt.NDArray[np.float64]:
+        def pull(first: Vertices, others: Vertices) -> Numbers:
             one, other = seeds or (place[first].mean(axis=0), place[others].mean(axis=0))
             seeds.clear()
             return _squared(place, one) - _squared(place, other)
@@ -256,7 +234,7 @@ def between_medoids(distance: Distance, rng: np.random.Generator) -> Callable[[V
             rows = distance.between(users[drawn], users[half])
             return int(drawn[rows.sum(axis=1, dtype=np.float64).argmin()])
 
-        def pull(first: Vertices, others: Vertices) -> npt.NDArray[np.float64]:
+        def pull(first: Vertices, others: Vertices) -> Numbers:
             centres = seeds.copy() if seeds else [medoid(first), medoid(others)]
             seeds.clear()
             one, other = distance.between(users[centres], users).astype(np.float64)
@@ -267,45 +245,24 @@ def between_medoids(distance: Distance, rng: np.random.Generator) -> Callable[[V
     return of
 
 
-def _squared(place: Points, centre: Points) -> npt.NDArray[np.float64]:
-    found: npt.NDArray[np.float64] = ((place - centre) ** 2).sum(axis=1)
+def _squared(place: Numbers, centre: Numbers) -> Numbers:
+    found: Numbers = ((place - centre) ** 2).sum(axis=1)
     return found
 
 
-def _farthest(place: Points, centre: Points) -> int:
+def _farthest(place: Numbers, centre: Numbers) -> int:
     return int(_squared(place, centre).argmax())
 
 
-def k_means_partition(points: Points, clusters: Clusters, k: int, tau: float = 1.0) -> Clusters:
+def k_means_partition(points: Numbers, clusters: Clusters, k: int, tau: float = 1.0) -> Clusters:
     """Let users of clusters below k join the nearest others, and split clusters of 2k users by balanced k-means.
 
-    Parameters
-    ----------
-    points
-        A point of each user; float64, shape (n, d).
-    tau
-        From 0 to 1: bound on the distance to the farthest user of the joined cluster, see `adopted`; other users are
-        removed.
-
-    Returns
-    -------
-    Clusters
-        Clusters of k to 2k - 1 users; all -1 if no given cluster has k users.
-
-    Raises
-    ------
-    AnonymizationError
-        If `tau` is not between 0 and 1.
+    `points` has the shape (n, d), `tau` is that of `adopted`. Clusters have k to 2k - 1 users; all are -1 if no given
+    cluster has k users.
 
     References
     ----------
     THESIS, section 4.4.2, Algorithm 3.
-
-    Examples
-    --------
-    >>> points = np.array([[0.0], [1], [5], [6], [9]])
-    >>> k_means_partition(points, np.array([0, 0, 0, 0, 1]), 2).tolist()
-    [0, 0, 1, 1, 1]
     """
     levels = np.full(len(clusters), k, dtype=np.int64)
     return split(adopted(_PointDistance(points), clusters, levels, tau), levels, _between_means(points))
@@ -323,7 +280,7 @@ def k_medoids_partition(distance: Distance, clusters: Clusters, k: int, rng: np.
 
 
 class _PointDistance:
-    def __init__(self, points: Points) -> None:
+    def __init__(self, points: Numbers) -> None:
         self.points = points
 
     @property
@@ -342,40 +299,14 @@ def merge_split(
 ) -> Clusters:
     """Make clusters valid, and split those of at least twice their level.
 
-    Users of invalid clusters join the valid ones that are nearest by the anonymization distance. Clusters are split
-    into balanced parts until none has twice its level; in the published algorithm all parts keep the level of the
-    cluster, and the last of them may be as large as before.
-
-    Parameters
-    ----------
-    far
-        The anonymization distance, which holds the levels.
-    clusters
-        Clusters of any algorithm; -1 for users in none.
-    tau
-        From 0 to 1: users farther than this share between the least and the largest distance are removed.
-
-    Returns
-    -------
-    Clusters
-        -1 for removed users: too far ones, those whose level no cluster reaches, and all if no cluster is valid.
-
-    Raises
-    ------
-    AnonymizationError
-        If `tau` is not between 0 and 1.
+    Users of invalid clusters join the valid ones that are nearest by the anonymization distance, unless they are
+    farther than `tau` admits (`adopted`); -1 marks removed users. Clusters are split into balanced parts until none has
+    twice its level; in the published algorithm all parts keep the level of the cluster, and the last of them may be as
+    large as before.
 
     References
     ----------
     PCKGA, section 4.3, Algorithm 3.
-
-    Examples
-    --------
-    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
-    >>> at = np.array([0, 1, 5, 6, 9])
-    >>> far = AnonymizationDistance(MatrixDistance(abs(np.subtract.outer(at, at))), np.full(5, 2))
-    >>> merge_split(far, np.array([0, 0, 0, 0, 1]), 1.0, np.random.default_rng(1)).tolist()
-    [0, 0, 1, 1, 1]
     """
     return split(adopted(far, clusters, far.levels, tau), far.levels, between_medoids(far, rng))
 
@@ -393,18 +324,9 @@ def grow(
 ) -> None:
     """Grow clusters around seeds that are still free, one after another.
 
-    Parameters
-    ----------
-    seeds, rows
-        Users, and their distances to all users; ties by number.
-    literal
-        Whether to follow Algorithm 2 of PCKGA literally.
-    ranked
-        All users by descending level.
-    free
-        Modified: users in no cluster yet.
-    state
-        Modified: number of free users, number of clusters, first of `ranked` that may be free, 1 at the end.
+    `rows` are the distances of the seeds to all users, ties by number; `literal` follows Algorithm 2 of PCKGA; `ranked`
+    are all users by descending level. Modified: `free`, users in no cluster yet, and `state`: number of free users,
+    number of clusters, first of `ranked` that may be free, 1 at the end.
     """
     n = len(level)
     for i in range(len(seeds)):
@@ -442,35 +364,15 @@ _SEEDS = 64  # seeds with distances computed at a time
 def vac(far: AnonymizationDistance, literal: bool = False) -> Clusters:
     """Cluster users around seeds, each cluster as large as the levels in it demand.
 
-    The published algorithm starts with users of low anonymization cost. Expensive ones, far from others or of a high
-    level, have to take the remaining users, and the last ones find too few and are removed. Here the most expensive
-    user chooses first, and distances take levels into account: a user of half the level counts as twice as far, as it
-    would be in a cluster twice as large as it needs. If too few users were left for their highest level, they join the
-    last cluster. So all clusters are valid, and every user whose level is at most n is in one.
-
-    Parameters
-    ----------
-    far
-        The anonymization distance, which holds the levels.
-    literal
-        Follow the paper: ascending costs, nearest users by anonymization distance, possibly an invalid last cluster and
-        leftover users.
-
-    Returns
-    -------
-    Clusters
-        -1 for users whose level exceeds n; with `literal`, also for leftover users.
+    The published algorithm (`literal`) starts with users of low anonymization cost. Expensive ones, far from others or
+    of a high level, have to take the remaining users, and the last ones find too few and are removed (-1). Here the
+    most expensive user chooses first, and distances take levels into account: a user of half the level counts as twice
+    as far, as it would be in a cluster twice as large as it needs. If too few users were left for their highest level,
+    they join the last cluster. So all clusters are valid, and every user whose level is at most n is in one.
 
     References
     ----------
     PCKGA, section 4.2, Algorithm 2.
-
-    Examples
-    --------
-    >>> from kgreason.people.anonymizers.user_distances import MatrixDistance
-    >>> line = MatrixDistance(abs(np.subtract.outer([0, 1, 5, 6, 8], [0, 1, 5, 6, 8])))
-    >>> vac(AnonymizationDistance(line, np.array([2, 2, 2, 3, 2]))).tolist()
-    [1, 1, 0, 0, 0]
     """
     n, levels = far.n, far.levels
     order = np.argsort(far.costs if literal else -far.costs, kind="stable")

@@ -18,18 +18,15 @@ import numpy as np
 from kgreason.base.errors import AnonymizationError
 from kgreason.graph import measures
 from kgreason.graph.measures import keys, pairs
-from kgreason.people.model import Counts, PeopleGraph
+from kgreason.people.model import Counts, PeopleGraph, links_of
 from kgreason.people.settings import PeopleModel
-from kgreason.people.utility.undirected_structure import NONE, linked
+from kgreason.people.utility import linked
 from kgreason.people.verification import conditions
 from kgreason.people.verification.information import degrees, history, information, shared, shared_by_anyone
 from kgreason.people.verification.verdict import PeopleVerdict, Published, Source
 from kgreason.release.verdicts import SHOWN, Item, judged, listing, no_label_kept
 
-DEGREES = "degrees"
 INFORMATION = "values and degrees"
-SERIES = "the series of values and degrees"
-
 NEEDED = (
     "mapping: whether each user has a released user of his own",
     "users: whether each user is released or said to be removed",
@@ -49,15 +46,7 @@ NEEDED_OVER = "names: whether users keep their released names"
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """The k of each user.
-
-    Attributes
-    ----------
-    levels
-        int64, at least 1, shape (n,).
-    original
-        Whether the levels are those of the original users; else of the released ones.
-    """
+    """The k of each user, at least 1: of the original users, or else of the released ones."""
 
     levels: Counts
     original: bool = True
@@ -166,9 +155,9 @@ def _alike(release: Published, model: PeopleModel, k: int) -> PeopleVerdict:
         return _k_degree(release, k)
     graph = release.graph
     alone = model == "paired-k-degree"
-    found, what = (degrees(graph), DEGREES) if alone else (information(graph), INFORMATION)
+    found, what = (degrees(graph), "degrees") if alone else (information(graph), INFORMATION)
     item, figures = shared(found, graph.labels, np.full(graph.n, k), what)
-    notes = (_values_told(graph),) if alone and graph.attributes else ()
+    notes = (_unprotected_values(graph),) if alone and graph.attributes else ()
     return PeopleVerdict(model, k, 1, (item,), figures, notes=notes)
 
 
@@ -190,7 +179,9 @@ def _series(releases: Sequence[Published], k: int) -> PeopleVerdict:
     """Whether users share the series over the releases, and the information of each single release."""
     # Definition 22 demands both. The second follows from the first, but is reported as well.
     over = history([release.graph for release in releases])
-    item, figures = shared(over.classes, over.labels, np.full(len(over.labels), k), SERIES)
+    item, figures = shared(
+        over.classes, over.labels, np.full(len(over.labels), k), f"the series of {INFORMATION}"
+    )
     alone = [
         shared(information(graph), graph.labels, np.full(graph.n, k), INFORMATION, "each release")[0]
         for graph in (release.graph for release in releases)
@@ -255,7 +246,7 @@ def _levels(levels: Counts, graph: PeopleGraph) -> Item:
     return Item("levels", True, f"each of {graph.n:,} released users has his k: {between}")
 
 
-def _values_told(graph: PeopleGraph) -> str:
+def _unprotected_values(graph: PeopleGraph) -> str:
     many = len(graph.attributes)
     return (
         f"the release tells values of {many:,} attribute{'s' * (many > 1)}, which paired-k-degree does not protect, "
@@ -338,7 +329,7 @@ def _edges(graph: PeopleGraph, source: Source) -> Item:
     """Condition: all original edges are released, in their relation and in either direction."""
     original, lost, total, missing = source.graph, list[str](), 0, 0
     for name, links in sorted(original.relations.items()):
-        theirs = graph.relations.get(name, NONE)
+        theirs = links_of(graph, name)
         ends = pairs(original.n, links.source, links.target)
         images = source.mapping[ends]
         there = np.isin(keys(graph.n, *images), keys(graph.n, theirs.source, theirs.target))

@@ -160,7 +160,6 @@ def _keys(attribute: Attribute, user: Vertices, value: Vertices) -> Vertices:
 
 
 def _repeated(graph: PeopleGraph) -> list[str]:
-    """Repeated triples and user names of a graph, in words."""
     columns = [(name, a.user, a.value) for name, a in graph.attributes.items()]
     columns += [(name, links.source, links.target) for name, links in graph.relations.items()]
     words = []

@@ -19,8 +19,9 @@ from kgreason.people.model import Counts, PeopleGraph
 from kgreason.people.verification.verdict import Figures
 from kgreason.release.verdicts import SHOWN, Item, listing
 
-Classes = npt.NDArray[np.int64]
-"""Class of each user, shape (n,): equal just if what can be extracted of them is."""
+Classes = npt.NDArray[
+    np.int64
+]  # of each user, shape (n,), at least 0: equal just if the information on them is
 
 
 def information(graph: PeopleGraph) -> Classes:
@@ -28,38 +29,20 @@ def information(graph: PeopleGraph) -> Classes:
 
     Values are equal if their attribute and text are, also for numeric attributes.
 
-    Returns
-    -------
-    Classes
-        int64, shape (n,), at least 0.
-
     References
     ----------
     THESIS, definition 6; PCKGA, definition 1.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(
-    ...     ["a", "b", "c"], [("a", "job", "x"), ("b", "job", "x")], [("a", "r", "c"), ("b", "r", "c")]
-    ... )
-    >>> information(graph).tolist()
-    [1, 1, 0]
     """
     return paired(values(graph), degrees(graph))
 
 
 def values(graph: PeopleGraph) -> Classes:
-    """Classes of users with the same set of values of all attributes, int64, shape (n,)."""
+    """Classes of users with the same set of values of all attributes."""
     return multisets(*_entries(graph), graph.n)
 
 
 def degrees(graph: PeopleGraph) -> Classes:
-    """Classes of users with the same out-degree and in-degree in each relation, int64, shape (n,).
-
-    References
-    ----------
-    THESIS, definition 1, and example 7 for more than one relation.
-    """
+    """Classes of users with the same out-degree and in-degree in each relation (THESIS, definition 1 and example 7)."""
     columns = np.concatenate([graph.out_degrees(), graph.in_degrees()], axis=1).T
     return reduce(paired, columns, np.zeros(graph.n, dtype=np.int64))
 
@@ -73,7 +56,7 @@ class History:
     labels
         Names of all users, by first appearance; shape (n,).
     classes
-        Class of each user: equal if and only if the series of information are, int64, shape (n,).
+        Class of each user: equal if and only if the series of information are.
     present
         Presence of each user in each release, bool, shape (n, releases).
     """
@@ -93,13 +76,6 @@ def history(graphs: Sequence[PeopleGraph]) -> History:
     References
     ----------
     THESIS, definitions 18 and 19, example 17; section 5.1 on the knowledge of attackers.
-
-    Examples
-    --------
-    >>> first = PeopleGraph.from_triples(["a", "b"], [])
-    >>> found = history([first, PeopleGraph.from_triples(["b", "c"], [])])
-    >>> found.labels.tolist(), found.classes.tolist()
-    (['a', 'b', 'c'], [1, 2, 0])
     """
     names = list(dict.fromkeys(label for graph in graphs for label in graph.labels.tolist()))
     number = {label: i for i, label in enumerate(names)}
@@ -107,32 +83,20 @@ def history(graphs: Sequence[PeopleGraph]) -> History:
     present = np.zeros((len(names), len(graphs)), dtype=bool)
     for column, graph in enumerate(graphs):
         here = np.array([number[label] for label in graph.labels.tolist()], dtype=np.int64)
-        seen = np.zeros(len(names), dtype=np.int64)
-        seen[here] = information(graph) + 1
+        own = np.zeros(len(names), dtype=np.int64)
+        own[here] = information(graph) + 1
         present[here, column] = True
-        classes = paired(classes, seen)
+        classes = paired(classes, own)
     return History(np.array(names, dtype=object), classes, present)
 
 
 def sizes(classes: Classes) -> Counts:
-    """Size of the class of each user, int64, shape (n,).
-
-    Examples
-    --------
-    >>> sizes(np.array([4, 0, 4])).tolist()
-    [2, 1, 2]
-    """
+    """Size of the class of each user."""
     return np.bincount(classes)[classes].astype(np.int64)
 
 
 def distinct(numbers: Classes) -> Classes:
-    """Distinct numbers in ascending order; for many numbers far faster than `numpy.unique`, which hashes.
-
-    Examples
-    --------
-    >>> distinct(np.array([3, 1, 3])).tolist()
-    [1, 3]
-    """
+    """Distinct numbers in ascending order; for many numbers far faster than `numpy.unique`, which hashes."""
     ordered = np.sort(numbers)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
@@ -151,18 +115,7 @@ def _entries(graph: PeopleGraph) -> tuple[Classes, Classes]:
 def shared(
     classes: Classes, labels: npt.NDArray[np.object_], levels: Counts, what: str, name: str = "classes"
 ) -> tuple[Item, Figures]:
-    """Condition: the class of each user has at least as many users as the user's k.
-
-    Parameters
-    ----------
-    classes
-        Class of each user, int64, shape (n,).
-    labels
-        Names of the users, shape (n,).
-    levels
-        The k of each user, int64, shape (n,).
-    what
-        What users of a class share, in words.
+    """Condition: the class of each user has at least as many users as the user's k; `what` they share, in words.
 
     References
     ----------
@@ -193,12 +146,7 @@ def shared_by_anyone(classes: Classes, levels: Counts, what: str) -> tuple[Item,
     """Decide `shared` as far as possible if it is unknown which user has which k.
 
     It holds if all classes have as many users as the highest k. It fails if no injective assignment of these k to the
-    users satisfies it. Users beyond the number of k have none.
-
-    Parameters
-    ----------
-    levels
-        The k of the users of the original, int64, in any order.
+    users satisfies it. Users beyond the number of k have none. `levels` are those of the original, in any order.
     """
     n = len(classes)
     size = np.sort(sizes(classes)) if n else np.zeros(0, dtype=np.int64)

@@ -16,12 +16,7 @@ from kgreason.release.verdicts import Examined, Item
 class Source:
     """The original of a release and the mapping.
 
-    Attributes
-    ----------
-    graph
-        The original.
-    mapping
-        Original user u is released user ``mapping[u]``, `REMOVED` or `UNLISTED`; int64, shape (n,).
+    Original user u is released user ``mapping[u]``, `REMOVED` or `UNLISTED`; int64, shape (n,).
     """
 
     graph: PeopleGraph
@@ -32,12 +27,7 @@ class Source:
 class Rows:
     """Defects of the rows of a written release, which the graph, a set of triples, does not show.
 
-    Attributes
-    ----------
-    repeated, loops
-        Number of repeated rows, and of loops.
-    examples
-        Some of them, in words.
+    Numbers of repeated rows and of loops, and some of them in words.
     """
 
     repeated: int = 0

@@ -1,8 +1,7 @@
 """k-degree anonymity of an undirected simple graph: every degree is that of at least k vertices.
 
 1. The degrees are made k-anonymous at least cost (degree_sequence.py).
-2. A graph with these degrees is built that keeps all edges, as many as possible, or any (undirected_realization.py,
-   degree_construction.py).
+2. A graph with these degrees is built that keeps all edges, as many as possible, or any (undirected_realization.py).
 3. If there is none, noise is added to the original degrees, and both steps are repeated (Probing). The largest degrees
    demand more edge ends than available, so the lowest degrees are raised by one; if degrees may fall, lowering the
    largest is tried as well. Each try adds half of what was missing in the try before: the missing amount then falls to
@@ -17,17 +16,22 @@ Liu and Terzi, "Towards identity anonymization on graphs", SIGMOD 2008, sections
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from kgreason.base.errors import AnonymizationError, NotRealizable
 from kgreason.base.progress import SILENT, Progress
-from kgreason.people.anonymizers.generalization import PeopleRelease, relabelled
-from kgreason.people.anonymizers.k_degree.degree_construction import Obstacle, obstacle
-from kgreason.people.anonymizers.k_degree.degree_sequence import anonymous_degrees
-from kgreason.people.anonymizers.k_degree.undirected_realization import Edges, construct, relaxed, supergraph
+from kgreason.people.anonymizers.degree_sequence import anonymous_degrees
+from kgreason.people.anonymizers.generalization import PeopleRelease, publish
+from kgreason.people.anonymizers.undirected_realization import (
+    Edges,
+    Obstacle,
+    construct,
+    obstacle,
+    relaxed,
+    supergraph,
+)
 from kgreason.people.model import Counts, Links, PeopleGraph, completed
 from kgreason.people.settings import Construction, Sequence, Settings
 
@@ -36,11 +40,6 @@ def raised(degrees: Counts, amount: int, rng: np.random.Generator) -> Counts:
     """Add one to the `amount` lowest degrees; to all degrees repeatedly if `amount` exceeds their number.
 
     Low degrees have most effect, and a random choice would raise some of them repeatedly.
-
-    Examples
-    --------
-    >>> raised(np.array([3, 0, 2, 3, 1]), 2, np.random.default_rng(0)).tolist()
-    [3, 1, 2, 3, 2]
     """
     n = len(degrees)
     rounds, rest = divmod(amount, max(n, 1))
@@ -52,13 +51,7 @@ def raised(degrees: Counts, amount: int, rng: np.random.Generator) -> Counts:
 
 
 def lowered(degrees: Counts, amount: int, largest: int, rng: np.random.Generator) -> Counts:
-    """Subtract `amount` in all from the `largest` largest degrees, evenly.
-
-    Examples
-    --------
-    >>> lowered(np.array([3, 0, 2, 4, 1]), 5, 2, np.random.default_rng(0)).tolist()
-    [1, 0, 2, 1, 1]
-    """
+    """Subtract `amount` in all from the `largest` largest degrees, evenly."""
     top = np.lexsort((rng.random(len(degrees)), -degrees))[:largest]
     rounds, rest = divmod(amount, max(len(top), 1))
     noisy = degrees.copy()
@@ -95,22 +88,10 @@ class Figures:
     removed: int
     kept: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A k-degree anonymous graph.
-
-    Attributes
-    ----------
-    edges
-        int64, shape (m, 2), rows u < v.
-    degrees
-        Degree of each vertex, int64, shape (n,).
-    """
+    """A k-degree anonymous graph: its edges, and the degree of each vertex."""
 
     edges: Edges
     degrees: Counts
@@ -132,12 +113,6 @@ def anonymize_degrees(
 
     Parameters
     ----------
-    edges
-        int64, shape (m, 2), rows u < v, unique.
-    n
-        Number of vertices.
-    k
-        Least number of vertices with each degree that occurs.
     sequence
         Method of the degree sequence: ``"dp"`` for least cost, or ``"greedy"``.
     construction
@@ -145,23 +120,12 @@ def anonymize_degrees(
     tries
         Most degree sequences computed; ``"relaxed"`` computes two per try after the first.
 
-    Returns
-    -------
-    Made
-
     Raises
     ------
     NotRealizable
         If no simple graph has the degrees of the last try.
     AnonymizationError
         If the last try got stuck, there are fewer than k vertices, or a parameter is too small.
-
-    Examples
-    --------
-    >>> star = np.array([[0, 1], [0, 2], [0, 3]])
-    >>> made = anonymize_degrees(star, 4, 2, construction="supergraph", rng=np.random.default_rng(0))
-    >>> len(np.unique(made.degrees)) <= 2, made.figures.removed
-    (True, 0)
     """
     if tries < 1:
         raise AnonymizationError(f"at least 1 try is needed, not {tries}", hint="the default is 100")
@@ -253,11 +217,6 @@ def k_degree_release(
 ) -> PeopleRelease:
     """Anonymize the degrees of an undirected graph; all users are released.
 
-    Parameters
-    ----------
-    secret
-        Generator of labels; `None`: the source of the operating system.
-
     Raises
     ------
     AnonymizationError
@@ -275,27 +234,20 @@ def k_degree_release(
         progress=progress,
     )
     both = completed(graph.n, Links(made.edges[:, 0], made.edges[:, 1]))
-    users = np.arange(graph.n)
     # changes of edges and degrees are measured on the release itself
-    figures = {name: f for name, f in made.figures.as_dict().items() if name in ("cheapest", "tries")}
-    return relabelled(PeopleGraph(graph.labels, {}, {name: both}), users, figures, graph, secret)
+    figures = {"tries": made.figures.tries, "cheapest": made.figures.cheapest}
+    relations = {name: both}
+    return publish(PeopleGraph(graph.labels, {}, relations), np.arange(graph.n), figures, graph, secret)
 
 
 def edges_of(n: int, links: Links) -> Edges:
-    """Linked pairs of n users, each once; int64, shape (m, 2), the smaller number first, in order.
-
-    Examples
-    --------
-    >>> edges_of(3, Links(np.array([0, 1, 1, 2]), np.array([1, 0, 2, 1]), mutual=True)).tolist()
-    [[0, 1], [1, 2]]
-    """
+    """Linked pairs of n users, each once, the smaller number first, in order."""
     both = completed(n, links)
     up = both.source < both.target
     return np.stack([both.source[up], both.target[up]], axis=1)
 
 
 def _relation(graph: PeopleGraph, k: int) -> tuple[str, Links]:
-    """The only relation of an undirected graph."""
     if len(graph.relations) != 1:
         raise AnonymizationError(
             f"k-degree is of graphs with one relation, and this one has {len(graph.relations)} "

@@ -10,12 +10,11 @@ import numpy as np
 
 from kgreason.base.printable import Displayed
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.people.model import Attribute, Counts, Links, PeopleGraph, attribute, distinct_links
+from kgreason.people.model import EMPTY, Counts, PeopleGraph, attribute, distinct_links, links_of
 from kgreason.people.verification.information import degrees, information, values
 from kgreason.release.report.candidate_tables import Seen, as_shown, by_classes
 
-STANDS = ", as they stand"
-"""What kinds of knowledge end with that are of what a graph shows, be it true or not."""
+STANDS = ", as they stand"  # end of the kinds of knowledge of what a graph shows, be it true or not
 
 
 def candidates_of_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices) -> Iterator[Seen]:
@@ -34,14 +33,7 @@ def candidates_of_users(original: PeopleGraph, released: PeopleGraph, mapping: V
 
 
 def beside(one: PeopleGraph, other: PeopleGraph) -> PeopleGraph:
-    """Disjoint union of two graphs; users of the second follow those of the first.
-
-    Examples
-    --------
-    >>> graph = PeopleGraph.from_triples(["Ken"], [("Ken", "age", "18")], numeric=["age"])
-    >>> beside(graph, graph).attributes["age"].user.tolist()
-    [0, 1]
-    """
+    """Disjoint union of two graphs; users of the second follow those of the first."""
     n = one.n + other.n
     labels = np.arange(n).astype(str).astype(object)
     attributes, relations = {}, {}
@@ -112,19 +104,18 @@ class UserAttacks(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {"format": 1, "holds": self.holds, "attacks": [self._told(one) for one in self.seen]}
+        return {"format": 1, "holds": self.holds, "attacks": [self._as_dict(one) for one in self.seen]}
 
-    def _told(self, seen: Seen) -> dict[str, Any]:
-        sides = {"before": seen.before, "after": seen.after}
+    def _as_dict(self, seen: Seen) -> dict[str, Any]:
         figures = ("fewest", "median", "unique", "highest", "average", "misled")
         return {
             "knowledge": seen.knowledge,
             "promised": seen in self.promised,
             "fewer_than_k": self.short(seen),
             **{
-                side: {name: getattr(sight, name) for name in figures}
-                for side, sight in sides.items()
-                if sight is not None
+                side: {name: getattr(candidates, name) for name in figures}
+                for side, candidates in (("before", seen.before), ("after", seen.after))
+                if candidates is not None
             },
         }
 
@@ -163,28 +154,4 @@ LEGEND = (
     "risk, average     probability to pick the right candidate, at most and on average",
     "misled            users who are not among the candidates in the release",
     "as they stand     the attacker knows what the release shows of a user, which is the worst case",
-)
-
-
-def attack_users(original: PeopleGraph, released: PeopleGraph, mapping: Vertices, k: Counts) -> UserAttacks:
-    """Find the candidates of each user by values and degrees: the true ones, and those that the release shows.
-
-    Parameters
-    ----------
-    mapping
-        Released user of each original user, int64, shape (n,), -1: removed.
-    k
-        Least number of candidates of each user, int64, shape (n,).
-    """
-    return UserAttacks(tuple(candidates_of_users(original, released, mapping)), k)
-
-
-def links_of(graph: PeopleGraph, name: str) -> Links:
-    """Links of a relation, empty if the graph lacks it."""
-    none = np.empty(0, dtype=np.int64)
-    return graph.relations.get(name, Links(none, none))
-
-
-EMPTY = Attribute(
-    "categorical", np.empty(0, dtype=object), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
 )

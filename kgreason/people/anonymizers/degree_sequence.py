@@ -29,7 +29,7 @@ import numpy as np
 
 from kgreason.base.errors import AnonymizationError
 from kgreason.base.jit import Ints, Rows, kernel
-from kgreason.people.anonymizers.k_degree.degree_construction import obstacle
+from kgreason.people.anonymizers.undirected_realization import obstacle
 from kgreason.people.model import Counts
 from kgreason.people.settings import Sequence
 
@@ -47,12 +47,9 @@ def price(falling: Ints, sums: Ints, a: int, b: int, lowering: bool) -> tuple[in
 
 @kernel
 def turn(falling: Ints, first: Ints, end: Ints, a: int, b: int, lowering: bool, most: int) -> tuple[int, int]:
-    """Find the cheapest degree of an odd group adjacent to that of `price`.
+    """Cost and change, +1 or -1, for the cheapest degree of an odd group adjacent to that of `price`.
 
-    Returns
-    -------
-    more, by
-        Cost beyond `price`, and +1 or -1, or 0 if there is no such degree within 0 .. `most`.
+    The change is 0 if there is no such degree within 0 .. `most`.
     """
     size = b - a
     if not lowering:
@@ -79,16 +76,9 @@ def fill(
     Ties: the larger last group is taken. Then more vertices get a low degree and fewer a high one, which more often
     gives a realizable sequence.
 
-    Parameters
-    ----------
-    even
-        Whether to distinguish even and odd sums.
-    best
-        Output: the costs, shape (n + 1, 2), for an even and for an odd sum of the new degrees. Without `even` the first
-        column holds the cost of any sum.
-    back
-        Output: the choices, shape (n + 1, 2): twice the size of the last group, plus the column of the degrees before
-        it.
+    The output has the shape (n + 1, 2). The columns of `best`, the costs, are for an even and for an odd sum of the new
+    degrees; without `even` the first column holds the cost of any sum. `back` holds the choices: twice the size of the
+    last group, plus the column of the degrees before it.
     """
     n = len(falling)
     columns = 2 if even else 1
@@ -121,18 +111,9 @@ def trace(
     falling: Ints, sums: Ints, first: Ints, end: Ints, lowering: bool, even: bool, back: Rows,
     starts: Ints, made: Ints,
 ) -> int:  # fmt: skip
-    """Reconstruct groups and degrees from the choices of `fill`.
+    """Reconstruct groups and degrees from the choices of `fill`; returns the number of groups.
 
-    Parameters
-    ----------
-    starts
-        Output: the first index of each group, at its end, shape (n,).
-    made
-        Output: the new degrees, shape (n,).
-
-    Returns
-    -------
-    groups
+    The output, shape (n,), is `starts`, the first index of each group, at its end, and `made`, the new degrees.
     """
     i, column, groups = len(falling), 0, 0
     while i > 0:
@@ -151,19 +132,10 @@ def trace(
 
 @kernel
 def deal(falling: Ints, sums: Ints, k: int, lowering: bool, starts: Ints) -> int:
-    """Cut greedily: a degree joins the current group unless a new group is cheaper.
+    """Cut greedily: a degree joins the current group unless a new group is cheaper; returns the number of groups.
 
     If joining would leave fewer than k degrees, which cannot form a group, they join as well; the last fewer than k
-    degrees always join.
-
-    Parameters
-    ----------
-    starts
-        Output: the first index of each group, shape (n,).
-
-    Returns
-    -------
-    groups
+    degrees always join. The output `starts`, shape (n,), holds the first index of each group.
     """
     n = len(falling)
     starts[0] = 0
@@ -214,18 +186,6 @@ def level(
         made[j] += by
 
 
-def anonymous(degrees: Counts, k: int) -> bool:
-    """Whether each degree that occurs is that of at least k vertices; degrees int64, shape (n,).
-
-    Examples
-    --------
-    >>> anonymous(np.array([5, 5, 3, 3, 2, 2, 2]), 2), anonymous(np.array([5, 5, 3, 3, 2, 2, 2]), 3)
-    (True, False)
-    """
-    _, count = np.unique(degrees, return_counts=True)
-    return bool((count >= k).all())
-
-
 def anonymous_degrees(
     degrees: Counts,
     k: int,
@@ -235,45 +195,21 @@ def anonymous_degrees(
     lowering: bool = False,
     even: bool = False,
 ) -> Counts:
-    """Find k-anonymous degrees near given ones.
+    """Make a degree sequence k-anonymous at least cost (``"dp"``) or greedily.
 
     Parameters
     ----------
-    degrees
-        Degree of each vertex, int64, shape (n,), not negative.
-    k
-        Least number of vertices with each degree.
-    rng
-        Assigns vertices of equal degree to groups at random, independent of their order in `degrees`.
-    method
-        ``"dp"`` minimizes the sum of changes by dynamic programming in O(nk), ``"greedy"`` approximates it in O(n)
-        after sorting.
     lowering
-        Whether degrees may also fall: then a group gets a median of its degrees, else the largest.
+        Whether degrees may also fall.
     even
         Whether the sum must be even and no degree above n - 1, as in every simple graph. Then degrees that may fall are
         also balanced: among the medians of a group, which cost the same, those are chosen that bring the sum near the
         old one, so that few edges are removed; unless only the lowest medians are realizable.
 
-    Returns
-    -------
-    Counts
-        New degree of each vertex, int64, shape (n,).
-
     Raises
     ------
     AnonymizationError
         If the number of vertices is below k but not 0, or k is below 1, or degrees are not those of any graph.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> anonymous_degrees(np.array([1, 5, 4, 3, 1]), 2, rng=rng).tolist()
-    [1, 5, 5, 5, 1]
-    >>> anonymous_degrees(np.array([1, 5, 4, 3, 1]), 2, rng=rng, lowering=True).tolist()
-    [1, 4, 4, 4, 1]
-    >>> anonymous_degrees(np.array([1, 4, 4, 3, 1]), 2, rng=rng, even=True).tolist()
-    [1, 4, 4, 4, 1]
     """
     degrees = np.asarray(degrees, dtype=np.int64)
     _check(degrees, k, even)

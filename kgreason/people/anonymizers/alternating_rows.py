@@ -54,8 +54,8 @@ class Search(NamedTuple):
 
     Attributes
     ----------
-    before, seen, queue
-        By state, shape (2n(top + 1),); `seen` holds the stamp of the last search that visited it, or DEAD.
+    before, visited, queue
+        By state, shape (2n(top + 1),); `visited` holds the stamp of the last search that visited it, or DEAD.
     left, taken
         Shapes (top + 1, n + 1) and (n,).
     path
@@ -65,7 +65,7 @@ class Search(NamedTuple):
     """
 
     before: Ints
-    seen: Ints
+    visited: Ints
     queue: Ints
     left: Rows
     taken: Ints
@@ -84,7 +84,7 @@ def home(table: Ints, a: int, b: int) -> int:
 
 
 @kernel
-def spot(g: Graph, a: int, b: int) -> int:
+def slot_of(g: Graph, a: int, b: int) -> int:
     """Slot of a pair, or the free one where it would be inserted."""
     low, high = min(a, b), max(a, b)
     at = home(g.table, low, high)
@@ -125,7 +125,7 @@ def put(g: Graph, a: int, b: int) -> int:
     """Add an edge between two vertices that are not adjacent; returns the number of the pair."""
     g.lack[a] -= 1
     g.lack[b] -= 1
-    at = spot(g, a, b)
+    at = slot_of(g, a, b)
     pair = int(g.table[at])
     if pair >= 0:
         unlink(g, pair)
@@ -160,7 +160,7 @@ def take(g: Graph, pair: int) -> None:
 def forget(g: Graph, pair: int) -> None:
     """Delete a pair from the hash table."""
     mask = len(g.table) - 1
-    gap = spot(g, g.ends[pair, 0], g.ends[pair, 1])
+    gap = slot_of(g, g.ends[pair, 0], g.ends[pair, 1])
     at = (gap + 1) & mask
     while g.table[at] >= 0:
         wanted = home(g.table, g.ends[g.table[at], 0], g.ends[g.table[at], 1])
@@ -175,7 +175,7 @@ def forget(g: Graph, pair: int) -> None:
 def enter(g: Graph, count: int) -> None:
     """Insert the first `count` pairs, whose ends and kinds are set, into the lists and the table."""
     for pair in range(count):
-        g.table[spot(g, g.ends[pair, 0], g.ends[pair, 1])] = pair
+        g.table[slot_of(g, g.ends[pair, 0], g.ends[pair, 1])] = pair
         link(g, pair, g.kind[pair])
 
 
@@ -219,18 +219,14 @@ def _unwind(before: Ints, path: Ints, n: int, node: int) -> int:
 def reach(g: Graph, s: Search, stamp: int, most: int, node: int, v: int, adds: int, cost: int) -> int:
     """Visit a state unless it is known; returns the length of a row that ends there, or 0.
 
-    Parameters
-    ----------
-    node
-        The current state; the first state of the search is at the head of the queue.
-    v, adds, cost
-        The new state: vertex; 0 if it then misses an edge, 1 if it has one too many; cost so far.
+    `node` is the current state; the first state of the search is at the head of the queue. The new state is the vertex
+    v, `adds` (0: it then misses an edge, 1: it has one too many), and the cost so far.
     """
     n = len(g.lack)
     found = (2 * cost + adds) * n + v
-    if s.seen[found] == stamp or s.seen[found] == DEAD:
+    if s.visited[found] == stamp or s.visited[found] == DEAD:
         return 0
-    s.seen[found], s.before[found] = stamp, node
+    s.visited[found], s.before[found] = stamp, node
     s.queue[s.size[0]] = found
     s.size[0] += 1
     if cost > most:
@@ -283,25 +279,14 @@ def venture(g: Graph, s: Search, stamp: int, most: int, node: int, cost: int) ->
 
 @kernel
 def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> int:
-    """Find a row from u, which has a deficit or an excess, to another such vertex.
+    """Find a row from u, which has a deficit or an excess, to another such vertex; returns its length, or 0.
 
-    Parameters
-    ----------
-    stamp
-        Number that no earlier search used.
-    top, most
-        Bounds on the cost of the row at each step, and at its end.
-    fresh
-        Whether edges may be added between vertices that are not adjacent in the original graph.
-
-    Returns
-    -------
-    length
-        Number of vertices of the row, 0 if none was found.
+    No earlier search used the number `stamp`. `top` and `most` bound the cost of the row at each step, and at its end.
+    `fresh`: edges may be added between vertices that are not adjacent in the original graph.
     """
     n = len(g.lack)
     root = u if g.lack[u] > 0 else n + u
-    s.seen[root], s.before[root], s.queue[0], s.size[0] = stamp, -1, root, 1
+    s.visited[root], s.before[root], s.queue[0], s.size[0] = stamp, -1, root, 1
     if fresh:
         for v in range(n):
             s.taken[v] = -1
@@ -328,36 +313,28 @@ def search(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: 
 
 @kernel
 def mend(g: Graph, s: Search, stamp: int, u: int, top: int, most: int, fresh: bool) -> bool:
-    """Find and apply a row from u (see `search`); returns whether there is one.
-
-    If there is none, all visited states become DEAD.
-    """
+    """Find and apply a row from u (see `search`); if there is none, returns False, and visited states become DEAD."""
     adds = g.lack[u] > 0
     length = search(g, s, stamp, u, top, most, fresh)
     if length == 0:
         for i in range(s.size[0]):
-            s.seen[s.queue[i]] = DEAD
+            s.visited[s.queue[i]] = DEAD
         return False
     for i in range(length - 1, 0, -1):
         if adds:
             put(g, s.path[i], s.path[i - 1])
         else:
-            take(g, g.table[spot(g, s.path[i], s.path[i - 1])])
+            take(g, g.table[slot_of(g, s.path[i], s.path[i - 1])])
         adds = not adds
     return True
 
 
 @kernel
 def mend_all(g: Graph, s: Search, turns: Ints, stamp: int, top: int, most: int, fresh: bool) -> None:
-    """Apply rows from the vertices of `turns`, in order, as long as any is found.
+    """Apply rows from the vertices of `turns`, in order, as long as any is found; `stamp` exceeds all of `visited`.
 
     An applied row may open a way from a state marked DEAD by an earlier search. Such states stay DEAD until the scratch
     memory is renewed, so rows may be missed: this keeps repeated unsuccessful searches cheap.
-
-    Parameters
-    ----------
-    stamp
-        Greater than all entries of `seen`.
     """
     for u in turns:
         going = True
@@ -374,7 +351,7 @@ def mix(g: Graph, one: Ints, other: Ints, turn: Flags) -> None:
         c, d = g.ends[other[i], 1 if turn[i] else 0], g.ends[other[i], 0 if turn[i] else 1]
         if a == c or b == d or a == d or b == c:  # noqa: SIM109
             continue
-        if g.table[spot(g, a, c)] < 0 and g.table[spot(g, b, d)] < 0:
+        if g.table[slot_of(g, a, c)] < 0 and g.table[slot_of(g, b, d)] < 0:
             take(g, one[i])
             take(g, other[i])
             put(g, a, c)

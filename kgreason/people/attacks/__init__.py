@@ -1,1 +1,0 @@
-"""Attacks on releases of graphs of people."""

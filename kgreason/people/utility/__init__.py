@@ -1,1 +1,0 @@
-"""Utility of releases of graphs of people."""
