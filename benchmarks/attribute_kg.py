@@ -12,33 +12,26 @@ from __future__ import annotations
 
 import csv
 import gzip
-import numpy as np
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+
+import numpy as np
+
 from kgreason.isomorphism.settings import Mode
 from kgreason.people import anonymize as anonymize_people
 from kgreason.people import read as read_people
 from kgreason.people import verify as verify_people
-from kgreason.people.anonymizers.generalization import generalize
-from kgreason.people.anonymizers.generalization import publish
+from kgreason.people.anonymizers.generalization import generalize, publish
 from kgreason.people.anonymizers.losses import AttributeDegreeLoss
-from kgreason.people.anonymizers.user_distances import AnonymizationDistance
-from kgreason.people.anonymizers.user_distances import Clusters
-from kgreason.people.anonymizers.user_distances import Levels
-from kgreason.people.anonymizers.valid_clusters import invalid_removal
-from kgreason.people.anonymizers.valid_clusters import merge_split
-from kgreason.people.anonymizers.valid_clusters import vac
+from kgreason.people.anonymizers.user_distances import AnonymizationDistance, Clusters, Levels
+from kgreason.people.anonymizers.valid_clusters import invalid_removal, merge_split, vac
 from kgreason.people.model import PeopleGraph
-from kgreason.people.utility import Utility
-from kgreason.people.utility import measure
-from pathlib import Path
-from resource import RUSAGE_SELF
-from resource import getrusage
-
+from kgreason.people.utility import Utility, measure
 
 RELATIONS = {"freebase": ["9", "10", "11"], "yago": ["11", "14", "15", "23"]}
 SETTINGS = ("te_2-5-1", "te_5-50-5", "zipf_2-5-1-2", "zipf_5-50-5-2")

@@ -16,38 +16,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from inspect import Parameter
-from inspect import signature
-from kgreason.base.errors import CallError
-from kgreason.base.progress import Progress
-from kgreason.base.progress import SILENT
-from kgreason.isomorphism.settings import KIso as KIsoSettings
-from kgreason.isomorphism.settings import Kguard
-from kgreason.isomorphism.settings import Klone
-from kgreason.links.settings import Settings as LinksSettings
-from kgreason.people.settings import Cdga
-from kgreason.people.settings import Ckga
-from kgreason.people.settings import Ctkga
-from kgreason.people.settings import KDegree as KDegreeSettings
-from kgreason.people.settings import Pckga
+from inspect import Parameter, signature
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-from typing import ClassVar
-from typing import Generic
-from typing import Self
-from typing import TYPE_CHECKING
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+from kgreason.base.errors import CallError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.isomorphism.settings import Kguard, Klone
+from kgreason.isomorphism.settings import KIso as KIsoSettings
+from kgreason.links.settings import Settings as LinksSettings
+from kgreason.people.settings import Cdga, Ckga, Ctkga, Pckga
+from kgreason.people.settings import KDegree as KDegreeSettings
 
 if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
     from kgreason.graph.knowledge_graph import KnowledgeGraph
     from kgreason.isomorphism.graph_input import GraphData
-    from kgreason.isomorphism.result import Anonymization
-    from kgreason.isomorphism.result import Score
+    from kgreason.isomorphism.result import Anonymization, Score
     from kgreason.isomorphism.verification.verdict import Verdict
-    from kgreason.links.model import Original
-    from kgreason.links.model import Released
+    from kgreason.links.model import Original, Released
     from kgreason.links.result import LinksAnonymization
     from kgreason.links.verification.verdict import LinksVerdict
     from kgreason.people.file_schema import Schema
@@ -58,7 +48,6 @@ if TYPE_CHECKING:
     from kgreason.reasoning.api import Rules
     from kgreason.release.report.report_data import Report
     from kgreason.release.verdicts import Examined
-    from sklearn.utils import Tags
 
 
 __all__ = ["CDGA", "CKGA", "CTKGA", "KGUARD", "KLONE", "PCKGA", "Estimator", "KDegree", "KIso", "Links"]

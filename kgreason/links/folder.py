@@ -8,65 +8,45 @@ the links match the strategy is decided by the checker.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 import re
 import tomllib
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn, get_args
+
+import numpy as np
+import numpy.typing as npt
+
 from kgreason.base.errors import DataError
 from kgreason.base.setting_fields import parse_toml
 from kgreason.data.raw_table import Raw
 from kgreason.graph.knowledge_graph import Vertices
-from kgreason.links.model import LinkGraph
-from kgreason.links.model import Observations
-from kgreason.links.model import Released
-from kgreason.links.model import observations
+from kgreason.links.model import LinkGraph, Observations, Released, observations
 from kgreason.links.report import public_report
-from kgreason.links.settings import CLUSTERED
-from kgreason.links.settings import DONE
-from kgreason.links.settings import Strategy
-from kgreason.links.verification.checker import clusters
-from kgreason.links.verification.checker import shows_clusters
-from kgreason.people.model import Attribute
-from kgreason.people.model import Counts
-from kgreason.people.model import Kind
-from kgreason.people.model import Texts
-from kgreason.people.model import attribute
-from kgreason.people.release_tables import Columns
-from kgreason.people.release_tables import check_names
-from kgreason.people.release_tables import coded
-from kgreason.people.release_tables import in_order
-from kgreason.people.release_tables import indices_of
-from kgreason.people.release_tables import labels_of
-from kgreason.people.release_tables import listed
-from kgreason.people.release_tables import ranks
-from kgreason.people.release_tables import read_rows
-from kgreason.people.release_tables import repeats
-from kgreason.people.release_tables import value_rows
-from kgreason.people.release_tables import write_folder
+from kgreason.links.settings import CLUSTERED, DONE, Strategy
+from kgreason.links.verification.checker import clusters, shows_clusters
+from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
+from kgreason.people.release_tables import (
+    Columns,
+    check_names,
+    coded,
+    in_order,
+    indices_of,
+    labels_of,
+    listed,
+    ranks,
+    read_rows,
+    repeats,
+    value_rows,
+    write_folder,
+)
 from kgreason.people.statements import texts
-from kgreason.release.folder_contents import Contents
-from kgreason.release.folder_contents import README
-from kgreason.release.folder_contents import UNVERIFIED
-from kgreason.release.folder_contents import files
-from kgreason.release.folder_contents import not_drawn
-from kgreason.release.folder_contents import said
-from kgreason.release.plain_tables import cell
-from kgreason.release.plain_tables import found_format
-from kgreason.release.plain_tables import indented
-from kgreason.release.plain_tables import width
-from kgreason.release.read_back import UNCHANGED
-from kgreason.release.read_back import check_files
+from kgreason.release.folder_contents import README, UNVERIFIED, Contents, files, not_drawn, said
+from kgreason.release.plain_tables import cell, found_format, indented, width
+from kgreason.release.read_back import UNCHANGED, check_files
 from kgreason.release.verdicts import Item
-from pathlib import Path
-from typing import Any
-from typing import NoReturn
-from typing import get_args
-
 
 NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")
 """Stems of the table files."""

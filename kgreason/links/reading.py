@@ -5,39 +5,26 @@ Notes warn of data that disclose sensitive links.
 
 from __future__ import annotations
 
-import numpy as np
 from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
 from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import DataError
-from kgreason.base.progress import Progress
-from kgreason.base.progress import SILENT
-from kgreason.data.fact_loading import load_facts
-from kgreason.data.fact_loading import load_graph
+from kgreason.base.progress import SILENT, Progress
+from kgreason.data.fact_loading import load_facts, load_graph
 from kgreason.data.formats.delimited import write_csv
 from kgreason.data.program_tables import Data
 from kgreason.engine.post_processing import apply_posts
 from kgreason.engine.seminaive.evaluation import evaluate
-from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.graph.knowledge_graph import Relation
-from kgreason.graph.knowledge_graph import Vertices
+from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.vocabulary import suggest
-from kgreason.links.model import LinkGraph
-from kgreason.links.model import Observations
-from kgreason.links.model import Original
-from kgreason.links.model import Sensitive
-from kgreason.links.model import observations
-from kgreason.people.file_schema import LINKS
-from kgreason.people.file_schema import ROLES
-from kgreason.people.file_schema import Schema
-from kgreason.people.model import PeopleGraph
-from kgreason.people.model import Texts
-from kgreason.people.model import distinct_links
-from kgreason.people.reading import Statements
-from kgreason.people.reading import joined
-from kgreason.people.reading import read_statements
-from pathlib import Path
-
+from kgreason.links.model import LinkGraph, Observations, Original, Sensitive, observations
+from kgreason.people.file_schema import LINKS, ROLES, Schema
+from kgreason.people.model import PeopleGraph, Texts, distinct_links
+from kgreason.people.reading import Statements, joined, read_statements
 
 _ALIKE = 0.9  # Jaccard index of two relations from which one discloses the other
 _FEWEST = 10  # links needed to suspect that a relation is mutual

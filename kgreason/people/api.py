@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
-from kgreason.base.errors import AnonymizationError
-from kgreason.base.errors import CallError
-from kgreason.base.errors import ReleaseError
-from kgreason.base.progress import Progress
-from kgreason.base.progress import SILENT
-from kgreason.base.setting_fields import check_numbers
-from kgreason.base.setting_fields import configured
-from kgreason.base.setting_fields import reported
-from kgreason.base.setting_fields import setting
-from kgreason.people.settings import Levels
-from kgreason.people.settings import PeopleModel
-from kgreason.people.settings import Settings
-from kgreason.release.publication import check_folders
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import TypeAlias
-from typing import cast
-from typing import get_args
+from typing import TYPE_CHECKING, TypeAlias, cast, get_args
 
+import numpy as np
+
+from kgreason.base.errors import AnonymizationError, CallError, ReleaseError
+from kgreason.base.progress import SILENT, Progress
+from kgreason.base.setting_fields import check_numbers, configured, reported, setting
+from kgreason.people.settings import Levels, PeopleModel, Settings
+from kgreason.release.publication import check_folders
 
 if TYPE_CHECKING:
     from kgreason.people.attacks import UserAttacks

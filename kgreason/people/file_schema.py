@@ -21,20 +21,17 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from kgreason.base.errors import DataError
-from kgreason.base.setting_fields import parse_toml
-from kgreason.data.raw_table import Raw
-from kgreason.data.raw_table import no_file
-from kgreason.data.source_options import Options
-from kgreason.data.sources import SourceSpec
-from kgreason.data.sources import parse_file
-from kgreason.language.vocabulary import suggest
 from pathlib import Path
 from typing import Any
 
+from kgreason.base.errors import DataError
+from kgreason.base.setting_fields import parse_toml
+from kgreason.data.raw_table import Raw, no_file
+from kgreason.data.source_options import Options
+from kgreason.data.sources import SourceSpec, parse_file
+from kgreason.language.vocabulary import suggest
 
 OTHERS = ("numeric", "categorical", "relations", "mutual", "ignore")
 LINKS = ("relations", "mutual")  # kinds of what relates users

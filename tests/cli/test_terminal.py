@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import ast
 import json
-import kgreason
 import os
-import pytest
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner, Result
+
+import kgreason
 from kgreason.cli import app
 from kgreason.cli.run_log import Log
 from kgreason.cli.starting import TOUR
-from pathlib import Path
-from tests.test_architecture import FILES
-from tests.test_architecture import module
-from tests.test_architecture import nodes
-from typer.main import get_command
-from typer.testing import CliRunner
-from typer.testing import Result
-from typing import Any
+from tests.test_architecture import FILES, module, nodes
 
 
 def run(*arguments: object, columns: int = 80) -> Result:

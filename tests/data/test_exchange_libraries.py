@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
 import igraph
-import kgreason
 import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import subprocess
-import sys
-from datetime import UTC
-from datetime import date
-from datetime import datetime
-from datetime import timedelta
-from datetime import timezone
-from hypothesis import given
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from kgreason import KnowledgeGraph
-from kgreason import Relation
-from kgreason.base.errors import CallError
-from kgreason.base.errors import DataError
-from kgreason.base.errors import ReleaseError
+
+import kgreason
+from kgreason import KnowledgeGraph, Relation
+from kgreason.base.errors import CallError, DataError, ReleaseError
 from kgreason.data.library_imports import as_table
 from kgreason.links import LinkGraph
 from kgreason.links.model import Observations
 from kgreason.people import PeopleGraph
 from tests.examples import inputs
-from typing import Any
-
 
 OWN = '@edge("own"). @derived("major"). major(X,Y) :- own(X,Y,W), W > 0.5.'
 EDGES = [("A", "D", 0.6), ("D", "E", 0.8), ("A", "E", 0.2)]

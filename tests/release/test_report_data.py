@@ -4,62 +4,42 @@ from __future__ import annotations
 
 import inspect
 import json
-import kgreason
-import numpy as np
-import pytest
 import re
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from hypothesis import given
-from hypothesis import settings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import kgreason
 from kgreason.base.errors import ReleaseError
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism import exposure
 from kgreason.isomorphism import report as rules_report
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.reading import read_released
-from kgreason.isomorphism.report_words import Promise
-from kgreason.isomorphism.report_words import safe_private
-from kgreason.isomorphism.report_words import safe_public
-from kgreason.isomorphism.report_words import verdict_words
+from kgreason.isomorphism.report_words import Promise, safe_private, safe_public, verdict_words
 from kgreason.isomorphism.risk.candidate_counts import of_vertices
-from kgreason.isomorphism.verification.verdict import Delta
-from kgreason.isomorphism.verification.verdict import Verdict
+from kgreason.isomorphism.verification.verdict import Delta, Verdict
 from kgreason.links import report as links_report
 from kgreason.links.school import school
 from kgreason.people import report as people_report
 from kgreason.people.result import Claim
 from kgreason.release.publication import Folders
-from kgreason.release.report.candidate_tables import as_shown
-from kgreason.release.report.candidate_tables import by_classes
-from kgreason.release.report.charts import counts_chart
-from kgreason.release.report.charts import values_chart
-from kgreason.release.report.report_data import Chart
-from kgreason.release.report.report_data import Figure
-from kgreason.release.report.report_data import Finding
-from kgreason.release.report.report_data import Picture
-from kgreason.release.report.report_data import Report
-from kgreason.release.report.report_data import Section
-from kgreason.release.report.report_data import Table
-from kgreason.release.report.report_json import as_dict
-from kgreason.release.report.report_json import from_dict
-from kgreason.release.report.report_json import read_report
-from kgreason.release.report.report_json import texts
+from kgreason.release.report.candidate_tables import as_shown, by_classes
+from kgreason.release.report.charts import counts_chart, values_chart
+from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Section, Table
+from kgreason.release.report.report_json import as_dict, from_dict, read_report, texts
 from kgreason.release.report.sections import files_section
-from kgreason.release.report.words import FILES
-from kgreason.release.report.words import SHARED
-from kgreason.release.report.words import TERMS
-from kgreason.release.report.words import state_words
-from kgreason.release.report.words import term_of
+from kgreason.release.report.words import FILES, SHARED, TERMS, state_words, term_of
 from kgreason.release.verdicts import Item
-from pathlib import Path
 from tests.examples import inputs
 from tests.folders import ROOT
-from typing import Any
-
 
 CONTROL = """
 @node("company"). @edge("own"). @incoming_sum("own", 1.0). @output("control"). @derived("control"). @query("holder").
