@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kgreason.links.attacks.disclosure import Disclosure
     from kgreason.links.model import LinkGraph, Original, Released
     from kgreason.links.result import LinksAnonymization
-    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.links.verification import LinksVerdict
     from kgreason.people.attacks.known_users import UserAttacks
     from kgreason.people.model import Attribute, PeopleGraph
     from kgreason.people.result import PeopleAnonymization
@@ -148,7 +148,7 @@ def _(found: PeopleVerdict) -> View:
     return _verdict(found.asked, found, report.verdict_figures(found), report.notes(found))
 
 
-@shows("kgreason.links.verification.verdict.LinksVerdict")
+@shows("kgreason.links.verification.LinksVerdict")
 def _(found: LinksVerdict) -> View:
     from kgreason.links import report
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.result import Anonymization
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.links.result import LinksAnonymization
-    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.links.verification import LinksVerdict
     from kgreason.people.result import PeopleAnonymization
     from kgreason.people.verification.verdict import PeopleVerdict
     from kgreason.release.report.report_data import Item as Block

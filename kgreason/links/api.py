@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgreason.links.attacks.disclosure import Disclosure
     from kgreason.links.model import LinkGraph, Original, Released
     from kgreason.links.result import LinksAnonymization
-    from kgreason.links.verification.verdict import LinksVerdict
+    from kgreason.links.verification import LinksVerdict
     from kgreason.people.file_schema import Schema
 
     Release: TypeAlias = Released | Path | str
@@ -151,7 +151,7 @@ def _clustered(
     graph: LinkGraph, settings: Settings, rng: np.random.Generator, progress: Progress
 ) -> tuple[Vertices | None, str | None, int | None]:
     """Cluster of each entity, name of the clustering and least cluster size; `None` each if clusters have no effect."""
-    from kgreason.links.anonymizers.clusters import clusters_of
+    from kgreason.links.anonymizers import clusters_of
     from kgreason.links.arguments import clusters_of as given
 
     strategy, k, clustering, clusters = settings.strategy, settings.k, settings.clustering, settings.clusters
@@ -255,8 +255,8 @@ def verify(
         released_of,
     )
     from kgreason.links.folder import form
-    from kgreason.links.verification.checker import verify_links as decide
-    from kgreason.links.verification.verdict import Source
+    from kgreason.links.verification import Source
+    from kgreason.links.verification import verify_links as decide
 
     check_numbers(k=(k, 1))
     if strategy is not None:

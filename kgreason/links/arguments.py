@@ -13,7 +13,7 @@ from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.language.check.checked_program import CheckedProgram
 from kgreason.language.vocabulary import suggest
-from kgreason.links.anonymizers.clusters import read_clusters
+from kgreason.links.anonymizers import read_clusters
 from kgreason.links.folder import read_released
 from kgreason.links.model import LinkGraph, Original, Released
 from kgreason.links.settings import CLUSTERED, Clusters, Strategy
@@ -137,7 +137,7 @@ def check_judged(
     AnonymizationError
         Names the option.
     """
-    from kgreason.links.verification.checker import shows_clusters
+    from kgreason.links.verification import shows_clusters
 
     made = strategy or released.strategy
     if percent is not None and made != "partial":

@@ -26,7 +26,7 @@ from kgreason.graph.knowledge_graph import Vertices
 from kgreason.links.model import LinkGraph, Observations, Released, observations
 from kgreason.links.report import public_report
 from kgreason.links.settings import CLUSTERED, DONE, Strategy
-from kgreason.links.verification.checker import clusters, shows_clusters
+from kgreason.links.verification import clusters, shows_clusters
 from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
 from kgreason.people.statements import texts
 from kgreason.people.table_rows import coded, labels_of, later, places, read_rows

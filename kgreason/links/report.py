@@ -13,8 +13,8 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Relation, Vertices
 from kgreason.graph.refinement import paired
 from kgreason.links.model import LinkGraph, Observations, Released
 from kgreason.links.settings import CLUSTERED, DONE
-from kgreason.links.verification.checker import classes as classes_of_values
-from kgreason.links.verification.verdict import LinksVerdict
+from kgreason.links.verification import LinksVerdict
+from kgreason.links.verification import classes as classes_of_values
 from kgreason.people.attacks.known_users import STANDS
 from kgreason.people.report import MANY, value_charts
 from kgreason.release.report.candidate_tables import Seen, as_shown, risk_items

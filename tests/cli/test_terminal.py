@@ -692,7 +692,7 @@ def test_completion_is_installed_for_the_shell_that_asks(shell: dict[str, str], 
 # ("alpha must be above 1"); others pass on what was found elsewhere, together with what is said there.
 SAYS_WHAT_CAN_BE = {
     "people.anonymizers.k_degree.degree_sequence": 1,
-    "links.anonymizers.clusters": 1,
+    "links.clusters_tmp": 1,
     "people.anonymizers.cdga_merging": 1,
     "people.anonymizers.methods": 1,
     "people.settings": 1,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgreason.base.errors import AnonymizationError
-from kgreason.links.anonymizers.strategies import apply
+from kgreason.links.anonymizers import apply
 from kgreason.links.attacks.disclosure import disclosure
 from kgreason.links.attacks.entity_pairs import Beliefs, expected_power, pairs_between, slots_of
 from kgreason.links.attacks.noisy_or import Knowledge, Noise, beliefs_of, knowledge_of
