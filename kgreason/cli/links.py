@@ -67,7 +67,7 @@ ADVERSARY = (
         "Pairs that are believed in with more than these probabilities are predicted.",
         show_default=",".join(f"{at:g}" for at in THRESHOLDS),
     ),
-    option("--sharp", bool, "Of constrained clusters: let the adversary use which of them are linked."),
+    option("--sharp", bool, "Of constrained clusters: let the attacker use which of them are linked."),
     option(
         "--worlds", int, "With rules: how many ways to place the links of clusters are drawn.", 100, min=1
     ),
@@ -182,12 +182,12 @@ def verify(
     ORIGINAL,
     options.mapping_file(Path | None),
     options.rules_file(
-        Path | None, "Rules that the adversary infers by; with --original PRED=FILE also what is true."
+        Path | None, "Rules that the attacker infers by; with --original PRED=FILE also what is true."
     ),
     option(
         "--other-rules FILE",
         Path | None,
-        "Rules of an adversary who has others than --rules, which then say what is true.",
+        "Rules of an attacker who has others than --rules, which then say what is true.",
         autocompletion=rule_files,
     ),
     SENSITIVE,
@@ -209,10 +209,10 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
     original, sensitive = asked["original"], one_sensitive(asked["sensitive"])
     if noise and (rules or other_rules):
         hint = "leave out --noise, or --rules; a rule has its probability by @label"
-        raise CallError("an adversary infers by noise, or by rules", hint=hint)
+        raise CallError("an attacker infers by noise, or by rules", hint=hint)
     in_files = holding(asked) or any(is_schema(text) for text in original or ())
     if other_rules and (rules is None or in_files):
-        what = "--other-rules are an adversary's where --rules say what is true, and here they do not"
+        what = "--other-rules are an attacker's where --rules say what is true, and here they do not"
         raise CallError(what, hint="say his rules by --rules")
     by_rules = rules is not None
     if by_rules:
@@ -229,7 +229,7 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
         found = read_released(Path(release))
         if not by_rules and not noise and found.strategy != "removed":
             hint = "say --noise NAME=P for each observed relation, or --rules FILE"
-            raise CallError("it is not said how the adversary infers", hint=hint)
+            raise CallError("it is not said how the attacker infers", hint=hint)
         for name, where in meaningless(found, by_rules=by_rules).items():
             refuse(context, [name], where)
         if by_rules:
@@ -352,7 +352,7 @@ def _named(schema: Schema | None, sensitive: str | None) -> Schema:
 
 
 def _the_sensitive(program: CheckedProgram, said: str | None) -> str | None:
-    """What is inferred: what is said, or what the adversary's rules name; both must be one if both are there."""
+    """What is inferred: what is said, or what the attacker's rules name; both must be one if both are there."""
     named = program.sensitive
     if said is not None and named and said not in named:
         hint = "leave out --sensitive, or take @sensitive out of the rules"

@@ -187,6 +187,12 @@ class Released(Displayed):
     graph: LinkGraph
     strategy: Strategy
 
+    @property
+    def certain(self) -> bool:
+        """Whether it says which entities are linked: nodes are entities, or there are no links."""
+        graph = self.graph
+        return bool((graph.size == 1).all()) or self.strategy == "removed" or not graph.observed
+
     def __repr__(self) -> str:
         return f"<Released by {self.strategy}: {self.graph!r}>"
 

@@ -296,7 +296,7 @@ def _tell_probable(program: CheckedProgram, sensitive: str, progress: Progress) 
     if probable:
         progress.note(
             f"which {sensitive} are true is derived as if all rules were certain, but @label gives "
-            f"{probable[0].label!r} the probability {probable[0].weight:g}. If that is an adversary's, name rules of "
+            f"{probable[0].label!r} the probability {probable[0].weight:g}. If that is an attacker's, name rules of "
             "the truth by --rules, and his by --other-rules"
         )
 

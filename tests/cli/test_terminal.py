@@ -692,7 +692,7 @@ def test_completion_is_installed_for_the_shell_that_asks(shell: dict[str, str], 
 # ("alpha must be above 1"); others pass on what was found elsewhere, together with what is said there.
 SAYS_WHAT_CAN_BE = {
     "people.anonymizers.k_degree.degree_sequence": 1,
-    "links.clusters_tmp": 1,
+    "links.anonymizers": 1,
     "people.anonymizers.cdga_merging": 1,
     "people.anonymizers.methods": 1,
     "people.settings": 1,
@@ -704,7 +704,6 @@ SAYS_WHAT_CAN_BE = {
     "graph.generators": 3,
     "people.anonymity_levels": 1,
     "people.file_schema": 1,
-    "links.arguments": 1,
 }
 PASSES_ON = {
     "engine.chase.constraints": 2,  # the message is the rule's own

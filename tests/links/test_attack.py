@@ -1,4 +1,4 @@
-"""The noisy-or adversary and what he discloses: against the definitions, plain twins and the examples of the paper."""
+"""The noisy-or attacker and what he discloses: against the definitions, plain twins and the examples of the paper."""
 
 from __future__ import annotations
 

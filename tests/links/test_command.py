@@ -459,7 +459,7 @@ def test_what_verify_and_attack_lack_is_said(tmp_path: Path, table: str) -> None
     to = ("links", "attack", release)
     assert "who is who" in refused(*to, *truth, *SECRET, *NOISE)
     known = (*to, "--mapping", private)
-    assert "how the adversary infers" in refused(*known, *truth, *SECRET)
+    assert "how the attacker infers" in refused(*known, *truth, *SECRET)
     assert "which relation is sensitive" in refused(*known, *truth, *NOISE)
     assert "no data are named" in refused(*known, *MUTUAL, *SECRET, *NOISE)
     assert "'groupmates' of the release has no weight" in refused(
@@ -708,7 +708,7 @@ def test_python_refuses_what_makes_no_sense() -> None:
         (AnonymizationError, "sharp has no meaning", partial(attack, drawn, nodes, noise=noise, sharp=True)),
         (
             AnonymizationError,
-            "sharp has no meaning for an adversary with rules",
+            "sharp has no meaning for an attacker with rules",
             partial(attack, drawn, nodes, rules=ADVERSARY, sharp=True),
         ),
         (AnonymizationError, "worlds has no meaning", partial(attack, drawn, nodes, noise=noise, worlds=100)),
