@@ -41,10 +41,6 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
 
     Attributes
     ----------
-    original
-        The links and the sensitive relation.
-    asked
-        Settings of the anonymization.
     clusters
         Cluster of each entity; `None` for strategies without clusters.
     format
@@ -61,8 +57,8 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
         from kgreason.links.anonymizers import apply, publish
 
         graph, strategy = self.original.graph, self.asked.strategy
-        alone = np.arange(graph.n) if self.clusters is None else self.clusters
-        made, node = apply(graph, alone, strategy, self.asked.percent or 0, self.rng)
+        clusters = np.arange(graph.n) if self.clusters is None else self.clusters
+        made, node = apply(graph, clusters, strategy, self.asked.percent or 0, self.rng)
         return publish(made, strategy, node, graph.labels, self.secret)
 
     def held(self, made: LinksRelease) -> Judged:
@@ -96,8 +92,9 @@ class Links(Family["LinksRelease", Judged, LinksAnonymization]):
             form=read.files,
         )
         self.clock.lap("verify")
-        told = verdict, self.original, made, asked, self.clusters
-        return LinksAnonymization(*told, seconds=self.clock.laps, run=self.run)
+        return LinksAnonymization(
+            verdict, self.original, made, asked, self.clusters, seconds=self.clock.laps, run=self.run
+        )
 
     def report(self, found: LinksAnonymization) -> Report:
         """The owner's report (private)."""

@@ -45,7 +45,7 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
     released, mapping = result.release.released.graph, result.release.mapping
     seeded, merged = run.seed is not None, result.asked.strategy in CLUSTERED
     progress.step("Writing the report")
-    seen = list(_seen(original, released, mapping))
+    candidates = list(_candidates(original, released, mapping))
     graphs = _graph(original), _graph(released, original)
     guarantee: tuple[Item, ...] = (
         Figure("Strategy", verdict.asked, "", "strategy"),
@@ -58,7 +58,7 @@ def private_report(result: LinksAnonymization, run: Run, progress: Progress = SI
         Section(
             "Risk before and after",
             LINKS["risk"],
-            tuple(risk_items([], seen, verdict.k or 2, ("entities", "entities"))),
+            tuple(risk_items([], candidates, verdict.k or 2, ("entities", "entities"))),
         ),
         Section("Utility", TEXTS["shared"]["utility"], tuple(utility_items(result))),
         Section(
@@ -111,7 +111,7 @@ def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
     yield Figure("Clusters", shown, "", "clusters", number=nodes.groups)
 
 
-def _seen(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterator[Seen]:
+def _candidates(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterator[Seen]:
     size = released.size
     kinds = [
         ("values", classes_of_values),
@@ -181,19 +181,10 @@ def public_report(
 
     Parameters
     ----------
-    released
-        The released graph.
     k
         Least number of entities of a cluster, as in README.txt; `None` without clusters.
     confirmed, seeded, files
         As for `kgreason.isomorphism.report.public_report`.
-
-    Examples
-    --------
-    >>> none = np.empty(0, dtype=np.int64)
-    >>> graph = LinkGraph(np.array(["x"], dtype=object), {"knows": Observations(none, none, none)})
-    >>> public_report(Released(graph, "removed"), None, confirmed=True, seeded=False).verdict
-    'strategy removed, as it says'
     """
     graph, strategy = released.graph, released.strategy
     held = "as it says" if confirmed else "not confirmed"

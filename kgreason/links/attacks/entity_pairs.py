@@ -130,15 +130,15 @@ def place(
     >>> placed.source.tolist(), placed.target.tolist()
     ([0, 0, 0], [1, 2, 3])
     """
-    alone = (found.source == found.target) & (size[found.source] == 1)  # loops of an entity
-    pairs = np.where(alone, 1, pairs_between(size, found.source, found.target, found.mutual))
+    loops = (found.source == found.target) & (size[found.source] == 1)  # loops of an entity
+    pairs = np.where(loops, 1, pairs_between(size, found.source, found.target, found.mutual))
     count = found.count
     if limit is None:
         row = np.repeat(np.arange(len(found)), count)
         pair = rng.integers(0, pairs[row])
     else:
         _check(found, size, pairs, limit, name)
-        slots = np.where(alone, count, slots_of(limit, pairs))  # loops have no limit
+        slots = np.where(loops, count, slots_of(limit, pairs))  # loops have no limit
         count = np.minimum(count, slots)
         row = np.repeat(np.arange(len(found)), count)
         pair = _slots(slots, count, rng) % pairs[row]

@@ -161,8 +161,10 @@ def _check_read(released: Released, rules: CheckedProgram, progress: Progress) -
 def _tell_certain(rules: CheckedProgram, sensitive: str, progress: Progress) -> None:
     """Note rules whose probability is ignored, which makes the attacker stronger than the rules say."""
     others = [rule for rule in rules.rules if rule.head.predicate != sensitive]
-    said = [(rule.label, rule.weight) for rule in others if rule.weight is not None and rule.weight < 1.0]
-    for label, weight in dict.fromkeys(said):
+    uncertain = [
+        (rule.label, rule.weight) for rule in others if rule.weight is not None and rule.weight < 1.0
+    ]
+    for label, weight in dict.fromkeys(uncertain):
         progress.note(
             f"the attacker's rule {label!r}, with the probability {weight}, is taken as certain: "
             f"probabilities count for rules of {sensitive} alone"
