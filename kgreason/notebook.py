@@ -127,7 +127,7 @@ def shows(name: str) -> Callable[[Callable[[Any], View]], Callable[[Any], View]]
 
 
 def _judged(title: str, found: Examined, *items: Iterable[Item | str]) -> View:
-    from kgreason.release.report.words import state_words
+    from kgreason.release.report.sections import state_words
 
     unsafe = "" if found.as_promised else ": do not publish"
     return View(title, [*chain(*items)], found.state, f"{state_words(found)}{unsafe}")

@@ -79,7 +79,8 @@ def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
     from kgreason.base.atomic_files import replacing
     from kgreason.release.digests import renewed
-    from kgreason.release.report.report_json import HTML, read_report, write_page
+    from kgreason.release.report.html_page import HTML, write_page
+    from kgreason.release.report.report_data import read_report
 
     file = _file(folder)
     found = read_report(file)
@@ -126,7 +127,7 @@ def _published(folder: Path) -> bool:
 
 def _file(folder: Path) -> Path:
     """The JSON that a page is made of."""
-    from kgreason.release.report.report_json import JSON
+    from kgreason.release.report.html_page import JSON
 
     file = folder / JSON if folder.is_dir() else folder
     if not file.is_file():

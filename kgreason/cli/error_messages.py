@@ -220,7 +220,7 @@ def _is_file(word: str) -> bool:
 
 def original_of(words: Sequence[str]) -> str | None:
     """The given graph among words that stand alone, as FILE or PRED=FILE: the first file in no folder of a release."""
-    from kgreason.release.folder_contents import README
+    from kgreason.release.table_layout import README
 
     files = [file for word in words for file in (word, word.partition("=")[2]) if _is_file(file)]
     return min(files, key=lambda file: (Path(file).parent / README).is_file(), default=None)

@@ -191,7 +191,7 @@ def score(release: str, mapping: Path, rules: Path, data: Sequence[str] | None, 
 def _tell_promise(context: typer.Context, release: str, model: str) -> None:
     """Tell of what a release says that it promises, where other numbers are asked for only by default."""
     from kgreason.isomorphism.folder import claim_of
-    from kgreason.release.folder_contents import README
+    from kgreason.release.table_layout import README
 
     file = Path(release) / README
     claim = claim_of(file.read_text(encoding="utf-8", errors="replace")) if file.is_file() else None

@@ -274,7 +274,7 @@ def _for_x(verdict: Verdict, joint: str = " for ") -> str:
 
 
 def _held(verdict: Examined) -> str:
-    from kgreason.release.report.words import state_words
+    from kgreason.release.report.sections import state_words
 
     if verdict.needs_original and verdict.holds:
         return "holds, as far as a release alone tells"

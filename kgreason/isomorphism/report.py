@@ -12,7 +12,7 @@ from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.isomorphism.report_words import Promise, done_private, safe_private, safe_public, verdict_words
 from kgreason.isomorphism.verification.verdict import Verdict
 from kgreason.release.report.candidate_tables import Seen, risk_items
-from kgreason.release.report.report_data import Figure, Item, Report, Section, Table
+from kgreason.release.report.report_data import FILES, TEXTS, Figure, Item, Report, Section, Table
 from kgreason.release.report.sections import (
     Run,
     distributions,
@@ -22,8 +22,8 @@ from kgreason.release.report.sections import (
     limits_section,
     published,
     run_section,
+    state_words,
 )
-from kgreason.release.report.words import FILES, TEXTS, state_words
 
 if TYPE_CHECKING:
     from kgreason.isomorphism.attacks.attack_results import Attacks

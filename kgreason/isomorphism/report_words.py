@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgreason.graph.knowledge_graph import KnowledgeGraph
 from kgreason.isomorphism.definition import Guarantee
 from kgreason.isomorphism.verification.verdict import Verdict
-from kgreason.release.report.words import SHARED, safe_for_everybody, safe_for_owner, said, state_words
+from kgreason.release.report.sections import SHARED, safe_for_everybody, safe_for_owner, said, state_words
 
 if TYPE_CHECKING:
     pass
@@ -55,7 +55,7 @@ class Promise:
 
     @property
     def term(self) -> str:
-        """Name of its definition in `kgreason.release.report.words.TERMS`."""
+        """Name of its definition in `kgreason.release.report.report_data.TERMS`."""
         return "k-isomorphism" if self.baseline else "(k,x)-isomorphism"
 
     @property

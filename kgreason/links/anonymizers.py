@@ -32,8 +32,7 @@ from kgreason.people.anonymizers.methods import Clustering
 from kgreason.people.anonymizers.valid_clusters import numbered
 from kgreason.people.model import PeopleGraph, completed, distinct_links
 from kgreason.people.settings import CLUSTERINGS, Settings
-from kgreason.release.mapping import whole_numbers
-from kgreason.release.opaque_labels import fresh_labels, permutation
+from kgreason.release.mapping import fresh_labels, permutation, whole_numbers
 
 Clusters = Vertices  # cluster of each entity, all of 0 .. c-1, int64, shape (n,)
 RANDOM = "random"

@@ -31,9 +31,10 @@ from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
 from kgreason.people.statements import texts
 from kgreason.people.table_rows import coded, labels_of, later, places, read_rows
 from kgreason.people.writing import Columns, check_names, in_order, listed, ranks, value_rows, write_folder
-from kgreason.release.folder_contents import README, UNVERIFIED, Contents, files, not_drawn, said
+from kgreason.release.folder_contents import Contents, files, not_drawn, said
 from kgreason.release.plain_tables import cell, found_format, indented, width
 from kgreason.release.read_back import UNCHANGED, check_files
+from kgreason.release.table_layout import README, UNVERIFIED
 from kgreason.release.verdicts import Item
 
 NODES, VALUES, LINKS = TABLES = ("nodes", "attributes", "links")  # stems of the table files

@@ -19,12 +19,15 @@ from kgreason.people.attacks.known_users import STANDS
 from kgreason.people.report import MANY, value_charts
 from kgreason.release.report.candidate_tables import Seen, as_shown, risk_items
 from kgreason.release.report.charts import Series, series_charts
-from kgreason.release.report.report_data import Figure, Item, Report, Section, Table
-from kgreason.release.report.sections import Run, drawn, files_section, findings, published, run_section
-from kgreason.release.report.words import (
-    FILES,
-    TEXTS,
+from kgreason.release.report.report_data import FILES, TEXTS, Figure, Item, Report, Section, Table
+from kgreason.release.report.sections import (
+    Run,
+    drawn,
+    files_section,
+    findings,
     plain,
+    published,
+    run_section,
     safe_for_everybody,
     safe_for_owner,
     said,

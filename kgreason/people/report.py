@@ -17,20 +17,16 @@ from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.verdict import PeopleVerdict
 from kgreason.release.report.candidate_tables import risk_items
 from kgreason.release.report.charts import Series, series_charts, values_chart
-from kgreason.release.report.report_data import Chart, Figure, Item, Report, Section, Table
+from kgreason.release.report.report_data import FILES, TEXTS, Chart, Figure, Item, Report, Section, Table
 from kgreason.release.report.sections import (
     Run,
     drawn,
     files_section,
     findings,
     limits_section,
+    plain,
     published,
     run_section,
-)
-from kgreason.release.report.words import (
-    FILES,
-    TEXTS,
-    plain,
     safe_for_everybody,
     safe_for_owner,
     said,

@@ -21,7 +21,7 @@ from kgreason.base.errors import ReleaseError
 from kgreason.graph.knowledge_graph import Vertices
 from kgreason.people.model import Attribute, PeopleGraph, Texts
 from kgreason.people.statements import empty
-from kgreason.release.opaque_labels import fresh_labels, permutation
+from kgreason.release.mapping import fresh_labels, permutation
 from kgreason.release.plain_tables import write_table
 
 USERS, VALUES, LINKS = TABLES = ("users", "attributes", "relations")

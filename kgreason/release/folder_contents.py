@@ -21,15 +21,13 @@ from kgreason.base.arrays import pq
 from kgreason.base.errors import ReleaseError
 from kgreason.base.version import VERSION
 from kgreason.release.digests import ACCOUNT, BINARY, changes, imprint_of, not_of_account
-from kgreason.release.opaque_labels import fresh
+from kgreason.release.mapping import fresh
+from kgreason.release.table_layout import BESIDE, README, REPORT, UNVERIFIED
 from kgreason.release.verdicts import Item, listing
 
 if TYPE_CHECKING:
     from kgreason.release.report.report_data import Report
 
-README, UNVERIFIED, REPORT = "README.txt", "UNVERIFIED", ("report.html", "report.json")
-BESIDE = (README, UNVERIFIED, *REPORT)
-"""What stands in a release folder besides the tables and what says how they are to be taken."""
 FILES = "files"
 OTHER_WRITER = "which may write the same table in other bytes: verify with that version"
 HIDES = "the folder holds what kgreason does not write"
@@ -88,7 +86,7 @@ class Contents:
 
     def texts(self, folder: Path, *, holds: bool, seeded: bool) -> Iterator[tuple[str, bytes]]:
         """Content of ``README.txt`` and the two reports, which contain digests of the other files in the folder."""
-        from kgreason.release.report.report_json import texts
+        from kgreason.release.report.html_page import texts
 
         if self.readme is None:
             yield from dict.fromkeys((README, *REPORT), b"").items()
@@ -266,7 +264,7 @@ def _texts(folder: Path, contents: Contents) -> Iterator[str]:
 
 def _version(folder: Path) -> str:
     """Version of kgreason according to the texts; empty if not stated."""
-    from kgreason.release.report.report_json import read_report
+    from kgreason.release.report.report_data import read_report
 
     try:
         return str(read_report(folder / "report.json").parameters.get("kgreason", ""))

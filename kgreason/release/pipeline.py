@@ -164,7 +164,7 @@ class Family(ABC, Generic[Made, Read, Found]):
 
 def run(family: Family[Made, Read, Found], folders: Folders | None) -> Found:
     """Anonymize, verify and publish; without folders, only anonymize and verify in memory."""
-    from kgreason.release.report.report_json import write_report
+    from kgreason.release.report.html_page import write_report
 
     clock, progress = family.clock, family.progress
     made = family.anonymize()

@@ -21,8 +21,8 @@ from kgreason.data.predicate_rows import keyed
 from kgreason.data.raw_table import BLOCK, decoded, open_bytes, read_block
 from kgreason.data.sources import SourceSpec
 from kgreason.graph.knowledge_graph import KnowledgeGraph
-from kgreason.release.folder_contents import BESIDE
 from kgreason.release.table_layout import (
+    BESIDE,
     DATABASES,
     HEADED,
     NODES,

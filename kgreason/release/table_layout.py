@@ -16,6 +16,8 @@ from kgreason.data.formats.rdf import BASE
 from kgreason.data.sources import SourceSpec
 from kgreason.data.targets import DECLARING, FORMATS
 
+README, UNVERIFIED, REPORT = "README.txt", "UNVERIFIED", ("report.html", "report.json")
+BESIDE = (README, UNVERIFIED, *REPORT)  # files of a release besides the tables and what describes them
 NODES, DATABASE = "nodes", "graph"
 NUMBERED = frozenset({"mtx", "konect"})
 """Formats that know a vertex by a number from 1 to n and nothing else."""

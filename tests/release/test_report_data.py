@@ -33,10 +33,23 @@ from kgreason.people.claim import Claim
 from kgreason.release.publication import Folders
 from kgreason.release.report.candidate_tables import as_shown, by_classes
 from kgreason.release.report.charts import counts_chart, values_chart
-from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Section, Table
-from kgreason.release.report.report_json import as_dict, from_dict, read_report, texts
-from kgreason.release.report.sections import files_section
-from kgreason.release.report.words import FILES, SHARED, TERMS, state_words, term_of
+from kgreason.release.report.html_page import texts
+from kgreason.release.report.report_data import (
+    FILES,
+    TERMS,
+    Chart,
+    Figure,
+    Finding,
+    Picture,
+    Report,
+    Section,
+    Table,
+    as_dict,
+    from_dict,
+    read_report,
+    term_of,
+)
+from kgreason.release.report.sections import SHARED, files_section, state_words
 from kgreason.release.verdicts import Item
 from tests.examples import inputs
 from tests.folders import ROOT

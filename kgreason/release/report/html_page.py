@@ -17,12 +17,31 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from kgreason.release.report.charts import drawn_chart, drawn_picture, percent
-from kgreason.release.report.report_data import Chart, Figure, Finding, Picture, Report, Table
-from kgreason.release.report.words import DOCUMENTATION, TERMS, Term
+from kgreason.release.report.report_data import (
+    DOCUMENTATION,
+    TERMS,
+    Chart,
+    Figure,
+    Finding,
+    Picture,
+    Report,
+    Table,
+    Term,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+from hashlib import sha256
+from pathlib import Path
+
+from kgreason.base.atomic_files import replacing
+from kgreason.release.digests import account, digests
+from kgreason.release.report.report_data import (
+    PAGE,
+    as_dict,
+)
 
 KINDS: dict[type, str] = {
     Figure: "figures",
@@ -32,6 +51,7 @@ KINDS: dict[type, str] = {
     Finding: "findings",
 }
 MOST_KEY_FIGURES = 6
+HTML, JSON = "report.html", "report.json"  # files of a report
 LONG = 22
 """Letters of a word that is broken where it does not fit."""
 
@@ -246,3 +266,24 @@ def templates() -> Environment:
         environment.globals[function.__name__] = function
     environment.filters |= {"prose": prose, "shown": shown}
     return environment
+
+
+def texts(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> dict[str, bytes]:
+    """Report files by name; `data` are further JSON entries, besides digests of the files in the folder."""
+    shown = page(report).encode()
+    files = {**digests(folder), HTML: sha256(shown).hexdigest()}
+    whole = {"format": 1, **(data or {}), PAGE: as_dict(report)}
+    return {HTML: shown, JSON: account(whole, dict(sorted(files.items()))).encode()}
+
+
+def write_report(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> None:
+    """Write both files into an existing folder that already contains all others."""
+    for name, text in texts(folder, report, data).items():
+        (folder / name).write_bytes(text)
+
+
+def write_page(path: Path, report: Report) -> None:
+    """Write the page only, atomically; a private report is readable by its owner only."""
+    with replacing(path) as temporary:
+        temporary.touch(mode=0o600 if report.secret else 0o644)
+        temporary.write_bytes(page(report).encode())

@@ -6,11 +6,27 @@ methods creates its report (`report.py` of the family); one template renders the
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 from kgreason.base.printable import Displayed
+
+if TYPE_CHECKING:
+    pass
+
+import math
+import types
+import typing
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from typing import Union, get_args, get_origin
+
+from kgreason.base.errors import ReleaseError
+from kgreason.release.digests import parsed_json
 
 FORMAT = 1
 """Version of the JSON; a reader refuses another one."""
@@ -29,7 +45,7 @@ class Figure:
     better
         Preferred value: ``"better is 1"``; empty if there is none.
     term
-        Name in `kgreason.release.report.words.TERMS`, whose definition is shown and linked; empty: none.
+        Name in `kgreason.release.report.report_data.TERMS`, whose definition is shown and linked; empty: none.
     before
         The same figure of the original graph, for figures of graphs; `None`: not available.
     number
@@ -173,3 +189,247 @@ class Report(Displayed):
     sections: tuple[Section, ...]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+
+DOCUMENTATION = "docs/"
+"""Where the pages of the documentation are, relative to the project; links of terms are relative to it."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A glossary term of the reports.
+
+    Attributes
+    ----------
+    name
+        As written in reports.
+    definition
+        One or two sentences.
+    link
+        Page and section below `DOCUMENTATION`.
+    """
+
+    name: str
+    definition: str
+    link: str
+
+    @property
+    def anchor(self) -> str:
+        """Identifier of the definition within a page.
+
+        Examples
+        --------
+        >>> TERMS["δ-anonymity"].anchor, TERMS["(k,x)-isomorphism"].anchor
+        ('term-d-anonymity', 'term-k-x-isomorphism')
+        """
+        plain = self.name.lower().replace("△", " sym").replace("δ", "d")
+        words = "".join(c if c.isascii() and c.isalnum() else " " for c in plain).split()
+        return "-".join(["term", *words])
+
+
+def _joined(found: Any) -> Any:
+    """Texts with line ends replaced by blanks, recursively."""
+    if isinstance(found, str):
+        return " ".join(found.split())
+    return {name: _joined(value) for name, value in found.items()}
+
+
+_READ = _joined(tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8")))
+
+
+TEXTS: dict[str, dict[str, str]] = _READ["texts"]
+"""Leads and limits by family."""
+
+
+FILES: dict[str, dict[str, str]] = _READ["files"]
+"""What the files of a release hold, by family."""
+
+
+TERMS: Mapping[str, Term] = MappingProxyType(
+    {name: Term(name, text, link) for link, terms in _READ["terms"].items() for name, text in terms.items()}
+)
+"""All words by name."""
+
+
+def term_of(condition: str) -> str:
+    """Name in `TERMS` of a condition of a verdict; empty if there is none.
+
+    Examples
+    --------
+    >>> term_of("incoming sums of own"), term_of("images of 2 vertices"), term_of("labels")
+    ('incoming sums', 'images', 'labels')
+    """
+    name = condition.split(" of ")[0]
+    return name if name in TERMS else ""
+
+
+KINDS: Mapping[str, type] = {
+    "figure": Figure,
+    "table": Table,
+    "chart": Chart,
+    "picture": Picture,
+    "finding": Finding,
+}
+"""Items of a section by the ``kind`` that stands in JSON."""
+
+
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+PAGE = "page"
+"""Key of the page in ``report.json``."""
+
+
+HINT = "take the report.json of the folder as anonymize wrote it, or anonymize again"
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """Convert a report to plain data for JSON; ``format`` is the version of this layout.
+
+    Examples
+    --------
+    >>> from kgreason.release.report.report_data import Section
+    >>> report = Report("Release", True, "holds", "it holds", "Done.", "Safe.", (Section("Risk", "", ()),))
+    >>> from_dict(as_dict(report)) == report
+    True
+    """
+    return {"format": FORMAT, **_plain(report)}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        found = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        kind = NAMES.get(type(value))
+        return found if kind is None else {"kind": kind, **found}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return value
+
+
+def from_dict(data: object, file: str = "report") -> Report:
+    """Parse the output of `as_dict`.
+
+    Parameters
+    ----------
+    data
+        Parsed JSON.
+    file
+        File name, for messages.
+
+    Raises
+    ------
+    ReleaseError
+        If the data have another format, or are not a report.
+    """
+    if not isinstance(data, Mapping) or "format" not in data:
+        raise ReleaseError(f"{file}: is no report: the entry 'format' is missing", hint=HINT)
+    if type(data["format"]) is not int or data["format"] != FORMAT:
+        raise ReleaseError(
+            f"{file}: the report has format {data['format']!r}, but this version reads {FORMAT}",
+            hint="use the version of kgreason that wrote it, or anonymize again",
+        )
+    rest = {name: value for name, value in data.items() if name != "format"}
+    try:
+        return typing.cast(Report, _object(Report, rest, "report"))
+    except _Wrong as wrong:
+        raise ReleaseError(f"{file}: is no report: {wrong}", hint=HINT) from wrong
+
+
+def read_report(path: Path) -> Report:
+    """Read the report in a ``report.json`` of a private or release folder.
+
+    Raises
+    ------
+    ReleaseError
+        If the file cannot be read, or contains no report or one of another format.
+    """
+    data = parsed_json(path, "report", HINT)
+    if not isinstance(data, Mapping):
+        raise ReleaseError(f"{path}: is no report: it holds no JSON object", hint=HINT)
+    if PAGE not in data:
+        hint = "it was written by an earlier version: anonymize again to have a page"
+        raise ReleaseError(f"{path}: holds no page", hint=hint)
+    found = from_dict(data[PAGE], str(path))
+    for number, section in enumerate(found.sections):
+        for i, item in enumerate(section.items):
+            if wrong := _lacks(item):  # cannot be rendered
+                where = f"report.sections[{number}].items[{i}]"
+                raise ReleaseError(f"{path}: is no report: {where} {wrong}", hint=HINT)
+    return found
+
+
+class _Wrong(Exception):
+    """Error in report data, with its location."""
+
+
+def _lacks(item: Item) -> str:
+    """Error in an item; empty if it is valid."""
+    if not isinstance(item, Picture) and item.term and item.term not in TERMS:
+        return f"names the term {item.term!r}, which is unknown"
+    if isinstance(item, Table) and any(len(row) != len(item.columns) for row in item.rows):
+        return "has a row with more or fewer cells than columns"
+    if isinstance(item, Chart):
+        bars = {len(item.labels), len(item.after), len(item.before or item.after)}
+        return "has not a bar for each label" if len(bars) > 1 else ""
+    if isinstance(item, Picture):
+        n = len(item.labels)
+        if {len(item.x), len(item.y), len(item.synthetic)} != {n}:
+            return "has not a place for each vertex"
+        if any(not 0 <= end < n for edge in item.edges for end in edge[:2]):
+            return "has an edge of a vertex that it has not"
+    return ""
+
+
+def _object(kind: type, data: object, where: str) -> object:
+    if not isinstance(data, Mapping):
+        raise _Wrong(f"{where} is no object")
+    known = {f.name: f for f in fields(kind)}
+    if unknown := sorted(map(str, data.keys() - known.keys())):
+        raise _Wrong(f"{where} has an entry {unknown[0]!r}, which is unknown")
+    for name, f in known.items():
+        if name not in data and f.default is MISSING and f.default_factory is MISSING:
+            raise _Wrong(f"{where} has no entry {name!r}")
+    hints = _hints(kind)
+    return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in data.items()})
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    """Value of the type `hint` from JSON."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return value
+    if is_dataclass(hint):
+        return _object(typing.cast(type, hint), value, where)
+    if origin is Literal:
+        if value not in inner:
+            raise _Wrong(f"{where} is {value!r}, which is none of {', '.join(map(repr, inner))}"[:200])
+        return value
+    if origin in (Union, types.UnionType) and type(None) in inner:
+        return None if value is None else _value(inner[0], value, where)
+    if origin in (Union, types.UnionType):
+        kind = KINDS.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
+        if kind is None:
+            raise _Wrong(f"{where} is no {', '.join(KINDS)}")
+        return _object(kind, {name: held for name, held in value.items() if name != "kind"}, where)
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise _Wrong(f"{where} is no list")
+        each = [inner[0]] * len(value) if inner[-1] is Ellipsis else inner
+        if len(value) != len(each):
+            raise _Wrong(f"{where} has {len(value)} entries, and not {len(each)}")
+        return tuple(_value(h, v, f"{where}[{i}]") for i, (h, v) in enumerate(zip(each, value, strict=True)))
+    if origin is Mapping:
+        if not isinstance(value, Mapping):
+            raise _Wrong(f"{where} is no object")
+        return dict(value)
+    fits = type(value) is hint or (hint is float and type(value) is int)
+    if not fits or (hint is float and not math.isfinite(value)):
+        raise _Wrong(f"{where} is {value!r}, which is no {hint.__name__}"[:200])
+    return value

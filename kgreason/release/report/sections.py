@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kgreason.base.version import VERSION
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.release.report.charts import Series, series_charts
-from kgreason.release.report.report_data import Finding, Report, Section, State, Table
-from kgreason.release.report.words import FILES, TEXTS, term_of
+from kgreason.release.report.report_data import FILES, TEXTS, Finding, Report, Section, State, Table, term_of
 from kgreason.release.table_layout import table_of
 from kgreason.release.verdicts import Examined
 
@@ -21,6 +20,12 @@ if TYPE_CHECKING:
     import numpy as np
 
     from kgreason.language.check.checked_program import CheckedProgram
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2.environment import TemplateModule
 
 FRESH = "none: drawn by the operating system"
 
@@ -178,3 +183,66 @@ def published(
     """Public report, whose only parameter is the version of kgreason, without information on the machine."""
     told = (*([SHARED["seeded_public"]] if seeded else []), *warnings)
     return Report(title, False, state, verdict, done, safe, tuple(sections), {"kgreason": VERSION}, told)
+
+
+SHARED = TEXTS["shared"]
+
+
+STATES = {
+    "holds": "holds",
+    "given up": "holds within parts",
+    "undecided": "was not decided",
+    "fails": "does not hold",
+}
+
+
+def state_words(verdict: Examined) -> str:
+    """Result of a verdict in a few words."""
+    if verdict.nothing_against and not verdict.as_promised:
+        return "was not refuted by a sample, which is no proof"
+    return STATES[verdict.state]
+
+
+def safe_for_owner(verdict: Examined, kept: str, undecided: str, *, seeded: bool, refuted: str = "") -> str:
+    """Sentence for the owner on why a release is safe or not.
+
+    Parameters
+    ----------
+    kept
+        Sentence for the case that the guarantee holds.
+    undecided
+        Reason for which the check was not decided, as the subject of a sentence.
+    refuted
+        What does not hold; empty: the names of the conditions.
+    """
+    return said(
+        "safe_for_owner", verdict=verdict, kept=kept, undecided=undecided, seeded=seeded, refuted=refuted
+    )
+
+
+def safe_for_everybody(kept: str, *, confirmed: bool, seeded: bool) -> str:
+    """Sentence for recipients: `kept`, or why a release is not safe."""
+    if seeded:
+        return SHARED["not_public"]
+    if confirmed:
+        return kept
+    return "What is promised here was checked and not confirmed: it is not safe, and must not be published."
+
+
+def said(name: str, /, **values: object) -> str:
+    """Sentence from a template, with its values."""
+    return plain(getattr(_sentences(), name)(**values))
+
+
+@cache
+def _sentences() -> TemplateModule:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("kgreason.release.report")
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("sentences.txt").module
+
+
+def plain(text: str) -> str:
+    """Join the lines of a text into one."""
+    return " ".join(text.split())
