@@ -219,14 +219,14 @@ def attack(release: str, mapping: Path, original: Sequence[str] | None, as_json:
     from kgreason.people import api
     from kgreason.people.claim import Claim
     from kgreason.people.folder import read_published
-    from kgreason.release.folder_contents import said
+    from kgreason.release.folder_contents import readme_text
 
     schema = the_schema(original, asked, "--original")
     with progress() as shown:
         found = read_published(Path(release), schema, mapping, shown)
     assert found.source is not None
     k, k_values = asked["k"], asked["k_values"]
-    if k is None and k_values is None and (claim := Claim.found(said(Path(release)))) is not None:
+    if k is None and k_values is None and (claim := Claim.found(readme_text(Path(release)))) is not None:
         if claim.k is None:
             raise CallError("each user of this release has an own k", hint="say --k-values FILE, or -k N")
         k = claim.k

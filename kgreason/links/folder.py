@@ -31,7 +31,7 @@ from kgreason.people.model import Attribute, Counts, Kind, Texts, attribute
 from kgreason.people.statements import texts
 from kgreason.people.table_rows import coded, labels_of, later, places, read_rows
 from kgreason.people.writing import Columns, check_names, in_order, listed, ranks, value_rows, write_folder
-from kgreason.release.folder_contents import Contents, files, not_drawn, said
+from kgreason.release.folder_contents import Contents, files, not_drawn, readme_text
 from kgreason.release.plain_tables import cell, found_format, indented, width
 from kgreason.release.read_back import UNCHANGED, check_files
 from kgreason.release.table_layout import README, UNVERIFIED
@@ -379,7 +379,7 @@ def _readme(released: Released, k: int | None, format: str, holds: bool) -> str:
 
 def form(folder: Path, released: Released) -> Item:
     """Condition ``files``: the folder that was read holds exactly the files of a release, with the expected content."""
-    claim = _CLAIM.search(said(folder))
+    claim = _CLAIM.search(readme_text(folder))
     claimed = int(claim[1]) if claim and shows_clusters(released) else None
     deviations = [*not_drawn(released.graph.labels)]
     verified = claimed is not None and not (folder / UNVERIFIED).exists()

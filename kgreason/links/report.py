@@ -17,7 +17,7 @@ from kgreason.links.verification import LinksVerdict
 from kgreason.links.verification import classes as classes_of_values
 from kgreason.people.attacks.known_users import STANDS
 from kgreason.people.report import MANY, value_charts
-from kgreason.release.report.candidate_tables import Seen, as_shown, risk_items
+from kgreason.release.report.candidate_tables import Candidates, as_shown, risk_items
 from kgreason.release.report.charts import Series, series_charts
 from kgreason.release.report.report_data import FILES, TEXTS, Figure, Item, Report, Section, Table
 from kgreason.release.report.sections import (
@@ -30,7 +30,7 @@ from kgreason.release.report.sections import (
     run_section,
     safe_for_everybody,
     safe_for_owner,
-    said,
+    sentence,
     state_words,
 )
 
@@ -98,7 +98,7 @@ def _done(result: LinksAnonymization) -> str:
     original, sensitive = result.original.graph, result.original.sensitive
     before, after = (sum(numbers) for numbers in zip((0, 0), *result.links.values(), strict=True))
     counts = {"n": original.n, "before": before, "after": after}
-    return said("done_links", sensitive=sensitive, asked=result.verdict.asked, **counts)
+    return sentence("done_links", sensitive=sensitive, asked=result.verdict.asked, **counts)
 
 
 def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
@@ -114,7 +114,7 @@ def verdict_figures(verdict: LinksVerdict) -> Iterator[Figure]:
     yield Figure("Clusters", shown, "", "clusters", number=nodes.groups)
 
 
-def _candidates(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterator[Seen]:
+def _candidates(original: LinkGraph, released: LinkGraph, mapping: Vertices) -> Iterator[Candidates]:
     size = released.size
     kinds = [
         ("values", classes_of_values),

@@ -29,7 +29,7 @@ from kgreason.people.table_rows import coded, labels_of, later, places, read_row
 from kgreason.people.verification.information import distinct
 from kgreason.people.verification.verdict import Published, Rows, Source
 from kgreason.people.writing import HEADERS, SCHEMA, TABLES, USERS, write_people
-from kgreason.release.folder_contents import Contents, files, is_of_kgreason, not_drawn, said
+from kgreason.release.folder_contents import Contents, files, is_of_kgreason, not_drawn, readme_text
 from kgreason.release.mapping import REMOVED, UNLISTED, Names, names_of, numbers_of, read_mapping
 from kgreason.release.plain_tables import cell, found_format, indented, row_of, width
 from kgreason.release.read_back import UNCHANGED, check_files
@@ -248,5 +248,5 @@ def form(folder: Path, released: PeopleGraph) -> Item:
         The release that was read from it.
     """
     labels = released.labels.tolist() if is_of_kgreason(folder) else []
-    contents = contents_of(released, Claim.found(said(folder)), found_format(folder, USERS))
+    contents = contents_of(released, Claim.found(readme_text(folder)), found_format(folder, USERS))
     return files(folder, contents, not_drawn(labels))

@@ -29,7 +29,7 @@ from kgreason.release.report.sections import (
     run_section,
     safe_for_everybody,
     safe_for_owner,
-    said,
+    sentence,
     state_words,
 )
 
@@ -121,7 +121,7 @@ def _done(result: PeopleAnonymization) -> str:
     original, name = result.original, METHODS[result.settings.method]
     values, links = (sum(map(len, kind.values())) for kind in (original.attributes, original.relations))
     counts = {"values": values, "links": links, "removed": len(result.removed)}
-    return said("done_people", name=name, original=original, released=result.release.graph, **counts)
+    return sentence("done_people", name=name, original=original, released=result.release.graph, **counts)
 
 
 def verdict_figures(verdict: PeopleVerdict) -> Iterator[Figure]:

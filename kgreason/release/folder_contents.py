@@ -110,7 +110,7 @@ def is_of_kgreason(folder: Path) -> bool:
     return any((folder / name).exists() for name in (*BESIDE, "rules.vada"))
 
 
-def said(folder: Path) -> str:
+def readme_text(folder: Path) -> str:
     """Text of the README.txt of a release folder; empty if there is none."""
     file = folder / README
     return file.read_bytes().decode("utf-8", errors="replace") if file.is_file() else ""

@@ -1,4 +1,4 @@
-"""Layout of bar charts and graph pictures, in drawing units for the templates."""
+"""Charts and graph pictures of reports: bins of distributions, and layout in drawing units for the templates."""
 
 from __future__ import annotations
 
@@ -19,12 +19,22 @@ SINGLE = 15  # largest number with a bin of its own
 BINS = 10
 WIDE = 1_000.0  # ratio of largest to smallest positive value above which bins grow with the values
 
-WIDTH, LEFT, RIGHT, TOP, PLOT = 460, 50, 6, 34, 190
-"""Units of the drawing: its width, the margins left and right and above, and the height of the bars' field."""
+# drawing units
+WIDTH, LEFT, RIGHT, TOP, PLOT = (
+    460,
+    50,
+    6,
+    34,
+    190,
+)  # of a chart: width, margins, height of the field of the bars
 LETTER = 7.3  # mean character width of a label
 LONGEST = 16  # maximum characters of a label
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
 MOST_TICKS = 5
+SIZE, MARGIN = 1000, 40  # of a picture
+CURVE = 0.12  # bend of edges that share both ends, as a share of their length
+WIDTHS = 4  # of edges
+LABEL = 28  # maximum characters of the label of a vertex; the whole label stands beside the picture
 
 
 class Series(NamedTuple):
@@ -125,25 +135,15 @@ class Bar:
     width: float
     height: float
     series: str
-    told: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnChart:
-    """A chart in drawing units.
+    """A chart in drawing units: bars in the order of the bins, and texts with their positions.
 
-    Attributes
-    ----------
-    bars
-        In the order of the bins.
-    ticks
-        Height and label of each tick.
-    labels
-        Center and text of the labelled bins; with many bins not all are labelled.
-    turned
-        Whether labels are rotated, since they are too long to be placed side by side.
-    base, height
-        Heights of the zero line and of the drawing.
+    `ticks` have a height; `labels` have the center of their bin, and are `turned` if too long to stand side by side.
+    `base` and `height` are those of the zero line and of the drawing.
     """
 
     bars: tuple[Bar, ...]
@@ -169,7 +169,7 @@ def drawn_chart(chart: Chart) -> DrawnChart:
         tuple(_bars(chart, each, base, scale)),
         tuple((base - i * step * scale, percent(i * step)) for i in range(count + 1)),
         tuple(
-            (round(LEFT + each * (i + 0.5), 2), text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+            (round(LEFT + each * (i + 0.5), 2), short(text, LONGEST))
             for i, text in enumerate(chart.labels)
             if i % every == 0
         ),
@@ -186,10 +186,9 @@ def _bars(chart: Chart, each: float, base: float, scale: float) -> Iterator[Bar]
         left = LEFT + each * (i + 0.5) - width * len(series) / 2
         for j, (name, shares) in enumerate(series):
             height = shares[i] * scale
-            told = f"{name}, {label}: {percent(shares[i])}"
-            yield Bar(
-                round(left + j * width, 2), round(base - height, 2), width, round(height, 2), name, told
-            )
+            description = f"{name}, {label}: {percent(shares[i])}"
+            x, y = round(left + j * width, 2), round(base - height, 2)
+            yield Bar(x, y, width, round(height, 2), name, description)
 
 
 def percent(share: float) -> str:
@@ -206,17 +205,6 @@ def percent(share: float) -> str:
     return f"{'<0.01' if text == '0' and value > 0 else text}\xa0%"
 
 
-SIZE, MARGIN = 1000, 40
-"""Units of the square that the unit square of a picture becomes, and of its margin."""
-
-CURVE = 0.12
-"""How far edges that share both ends bend aside, as a share of their length."""
-
-WIDTHS = 4
-SHORT = 28
-"""Letters of a label that are drawn; the whole is told beside the picture."""
-
-
 @dataclass(frozen=True, slots=True)
 class DrawnEdge:
     """An edge: its ends, its line (the ``d`` of a path), 1-based width class, and description."""
@@ -226,7 +214,7 @@ class DrawnEdge:
     line: str
     width: int
     synthetic: bool
-    told: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,27 +232,23 @@ def drawn_picture(picture: Picture) -> DrawnPicture:
     weights = [_number(weight) for _, _, _, weight, _ in picture.edges]
     largest = max((abs(w) for w in weights), default=0.0)
     alike = Counter(frozenset(edge[:2]) for edge in picture.edges)
-    seen: Counter[tuple[int, int]] = Counter()
+    parallel: Counter[tuple[int, int]] = Counter()
     edges = []
     for (s, t, relation, text, synthetic), weight in zip(picture.edges, weights, strict=True):
-        seen[s, t] += 1
-        bend = 0.0 if alike[frozenset((s, t))] == 1 else CURVE * seen[s, t]
+        parallel[s, t] += 1
+        bend = 0.0 if alike[frozenset((s, t))] == 1 else CURVE * parallel[s, t]
         width = min(WIDTHS, 1 + int(WIDTHS * abs(weight) / largest)) if largest else 1
-        told = f"{picture.labels[s]} → {picture.labels[t]}: {relation} {text}".rstrip()
-        edges.append(DrawnEdge(s, t, _line(x[s], y[s], x[t], y[t], bend, s == t), width, synthetic, told))
-    vertices = tuple(zip(x, y, map(short, picture.labels), strict=True))
+        description = f"{picture.labels[s]} → {picture.labels[t]}: {relation} {text}".rstrip()
+        edges.append(
+            DrawnEdge(s, t, _line(x[s], y[s], x[t], y[t], bend, s == t), width, synthetic, description)
+        )
+    vertices = tuple(zip(x, y, (short(label, LABEL) for label in picture.labels), strict=True))
     return DrawnPicture(vertices, tuple(edges), len({abs(w) for w in weights if w}) > 1)
 
 
-def short(label: str) -> str:
-    """Shorten a label for drawing.
-
-    Examples
-    --------
-    >>> short("Banca Centrale"), len(short("x" * 100))
-    ('Banca Centrale', 28)
-    """
-    return label if len(label) <= SHORT else label[: SHORT - 1] + "…"
+def short(text: str, length: int) -> str:
+    """Shorten a text to a number of characters."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _number(weight: str) -> float:

@@ -1,4 +1,4 @@
-"""Data model of reports, independent of their presentation; serialized as versioned JSON.
+"""Reports as data, independent of their presentation: items, glossary, texts, and versioned JSON with strict parsing.
 
 A report is a list of sections, and a section a list of figures, tables, charts, pictures and findings. Each family of
 methods creates its report (`report.py` of the family); one template renders them all (`html_page.py`).
@@ -6,30 +6,25 @@ methods creates its report (`report.py` of the family); one template renders the
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
-
-from kgreason.base.printable import Displayed
-
-if TYPE_CHECKING:
-    pass
-
 import math
+import tomllib
 import types
 import typing
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Union, get_args, get_origin
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from kgreason.base.errors import ReleaseError
+from kgreason.base.printable import Displayed
 from kgreason.release.digests import parsed_json
 
-FORMAT = 1
-"""Version of the JSON; a reader refuses another one."""
+FORMAT = 1  # version of the JSON; a reader refuses another one
+PAGE = "page"  # key of the page in report.json
+HINT = "take the report.json of the folder as anonymize wrote it, or anonymize again"
+DOCUMENTATION = "docs/"  # where the documentation is, relative to the project
 
 State = Literal["holds", "given up", "fails", "undecided"]
 
@@ -114,8 +109,6 @@ class Picture:
         ``"before"`` or ``"after"``, and the number of vertices: ``"after: 300 of 12,000 vertices"``.
     x, y
         Position of each vertex in the unit square; two digits suffice.
-    labels
-        Vertex labels.
     synthetic
         Whether each vertex is synthetic.
     edges
@@ -166,8 +159,6 @@ class Report(Displayed):
         For instance ``"Release of own.csv"``; in a public report without names of the original data.
     secret
         Whether it contains information on the original graph, so that it must not be published.
-    state
-        State of the verdict.
     verdict
         A few words: ``"(3,4)-isomorphism holds"``.
     done, safe
@@ -191,23 +182,12 @@ class Report(Displayed):
     warnings: tuple[str, ...] = ()
 
 
-DOCUMENTATION = "docs/"
-"""Where the pages of the documentation are, relative to the project; links of terms are relative to it."""
+# --- glossary and texts ---
 
 
 @dataclass(frozen=True)
 class Term:
-    """A glossary term of the reports.
-
-    Attributes
-    ----------
-    name
-        As written in reports.
-    definition
-        One or two sentences.
-    link
-        Page and section below `DOCUMENTATION`.
-    """
+    """A glossary term of the reports: name, one or two sentences, and page and section below `DOCUMENTATION`."""
 
     name: str
     definition: str
@@ -215,92 +195,49 @@ class Term:
 
     @property
     def anchor(self) -> str:
-        """Identifier of the definition within a page.
-
-        Examples
-        --------
-        >>> TERMS["δ-anonymity"].anchor, TERMS["(k,x)-isomorphism"].anchor
-        ('term-d-anonymity', 'term-k-x-isomorphism')
-        """
+        """Identifier of the definition within a page, such as ``term-k-x-isomorphism``."""
         plain = self.name.lower().replace("△", " sym").replace("δ", "d")
         words = "".join(c if c.isascii() and c.isalnum() else " " for c in plain).split()
         return "-".join(["term", *words])
 
 
-def _joined(found: Any) -> Any:
+def _unwrapped(found: Any) -> Any:
     """Texts with line ends replaced by blanks, recursively."""
     if isinstance(found, str):
         return " ".join(found.split())
-    return {name: _joined(value) for name, value in found.items()}
+    return {name: _unwrapped(value) for name, value in found.items()}
 
 
-_READ = _joined(tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8")))
-
-
-TEXTS: dict[str, dict[str, str]] = _READ["texts"]
-"""Leads and limits by family."""
-
-
-FILES: dict[str, dict[str, str]] = _READ["files"]
-"""What the files of a release hold, by family."""
-
-
+_READ = _unwrapped(tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8")))
+TEXTS: dict[str, dict[str, str]] = _READ["texts"]  # introductions and limits by family
+SHARED = TEXTS["shared"]
+FILES: dict[str, dict[str, str]] = _READ["files"]  # what the files of a release hold, by family
 TERMS: Mapping[str, Term] = MappingProxyType(
     {name: Term(name, text, link) for link, terms in _READ["terms"].items() for name, text in terms.items()}
 )
-"""All words by name."""
 
 
 def term_of(condition: str) -> str:
-    """Name in `TERMS` of a condition of a verdict; empty if there is none.
-
-    Examples
-    --------
-    >>> term_of("incoming sums of own"), term_of("images of 2 vertices"), term_of("labels")
-    ('incoming sums', 'images', 'labels')
-    """
+    """Name in `TERMS` of a condition of a verdict, as images of "images of 2 vertices"; empty if there is none."""
     name = condition.split(" of ")[0]
     return name if name in TERMS else ""
 
 
-KINDS: Mapping[str, type] = {
-    "figure": Figure,
-    "table": Table,
-    "chart": Chart,
-    "picture": Picture,
-    "finding": Finding,
-}
-"""Items of a section by the ``kind`` that stands in JSON."""
+# --- JSON ---
 
-
-NAMES = {kind: name for name, kind in KINDS.items()}
-
-
-PAGE = "page"
-"""Key of the page in ``report.json``."""
-
-
-HINT = "take the report.json of the folder as anonymize wrote it, or anonymize again"
+KINDS: Mapping[str, type] = {kind.__name__.lower(): kind for kind in (Figure, Table, Chart, Picture, Finding)}
 
 
 def as_dict(report: Report) -> dict[str, Any]:
-    """Convert a report to plain data for JSON; ``format`` is the version of this layout.
-
-    Examples
-    --------
-    >>> from kgreason.release.report.report_data import Section
-    >>> report = Report("Release", True, "holds", "it holds", "Done.", "Safe.", (Section("Risk", "", ()),))
-    >>> from_dict(as_dict(report)) == report
-    True
-    """
+    """Convert a report to plain data for JSON; ``format`` is the version of this layout."""
     return {"format": FORMAT, **_plain(report)}
 
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         found = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-        kind = NAMES.get(type(value))
-        return found if kind is None else {"kind": kind, **found}
+        kind = type(value).__name__.lower()
+        return {"kind": kind, **found} if kind in KINDS else found
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
@@ -309,14 +246,7 @@ def _plain(value: Any) -> Any:
 
 
 def from_dict(data: object, file: str = "report") -> Report:
-    """Parse the output of `as_dict`.
-
-    Parameters
-    ----------
-    data
-        Parsed JSON.
-    file
-        File name, for messages.
+    """Parse the output of `as_dict`; `file` is for messages.
 
     Raises
     ------
