@@ -23,6 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 from kgreason.base.errors import KgreasonError
 from kgreason.base.interrupts import INTERRUPTED
 from kgreason.base.printable import Screen
+from kgreason.base.version import VERSION
 from kgreason.cli.commands import MARKUP, shown, unwrapped
 from kgreason.cli.config import find_config
 from kgreason.cli.error_messages import Kind, UsageError, explained, fail, give_json
@@ -180,8 +181,6 @@ def main() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from kgreason.base.version import VERSION
-
         print(f"kgreason {VERSION}")
         raise typer.Exit
 

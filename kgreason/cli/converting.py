@@ -78,7 +78,7 @@ def convert(
 def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
     from kgreason.base.atomic_files import replacing
-    from kgreason.release.digests import renewed
+    from kgreason.release.digests import renewed_digests
     from kgreason.release.report.html_page import HTML, write_page
     from kgreason.release.report.report_data import read_report
 
@@ -103,7 +103,7 @@ def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     if out is not None:
         check_free(out, force)
     write_page(page, found)
-    if out is None and (told := renewed(file.parent, HTML)) is not None:
+    if out is None and (told := renewed_digests(file.parent, HTML)) is not None:
         with replacing(file) as temporary:
             temporary.touch(mode=0o600)
             temporary.write_text(told, encoding="utf-8")
@@ -127,7 +127,7 @@ def _published(folder: Path) -> bool:
 
 def _file(folder: Path) -> Path:
     """The JSON that a page is made of."""
-    from kgreason.release.report.html_page import JSON
+    from kgreason.release.digests import JSON
 
     file = folder / JSON if folder.is_dir() else folder
     if not file.is_file():

@@ -90,11 +90,11 @@ def risk(
 
 def _write(out: Path, document: Mapping[str, object]) -> None:
     from kgreason.base.atomic_files import replacing
-    from kgreason.release.publication import write_json
+    from kgreason.release.digests import json_text
 
     with replacing(out) as temporary:
         temporary.touch(mode=0o600)
-        write_json(temporary, document)
+        temporary.write_text(json_text(document), encoding="utf-8")
 
 
 def _print(found: Risk, exposed: int, call: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ import typer
 
 from kgreason.base.printable import printable
 from kgreason.base.progress import Progress
+from kgreason.base.version import VERSION
 from kgreason.cli.run_log import Log, Logged
 
 if TYPE_CHECKING:
@@ -76,8 +77,6 @@ class Run:
             return
         log, self.log = self.log, None  # an error about the log cannot be logged
         log.refuse(parameters)
-        from kgreason.base.version import VERSION
-
         log.write("start", f"kgreason {VERSION}: {shlex.join(['kgreason', *self.words])}")
         said = {
             name: value for name, value in parameters.items() if name not in _UNSAID and value not in _NOTHING

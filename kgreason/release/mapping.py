@@ -1,4 +1,4 @@
-"""The mapping of a release, original to released vertices, as file, names and numbers."""
+"""Random vertex labels and orders, and the mapping of original to released vertices as file, names and numbers."""
 
 from __future__ import annotations
 
@@ -17,197 +17,13 @@ from kgreason.graph.knowledge_graph import Vertices
 from kgreason.release.read_back import read_pairs
 
 Labels = npt.NDArray[Any]
-REMOVED, UNLISTED = -1, -2
-"""Numbers of those who are said to be left out of the release, and of those of whom nothing is said."""
+REMOVED, UNLISTED = (
+    -1,
+    -2,
+)  # numbers of vertices that the mapping gives no image, and of those it does not list
 OTHER_RELEASE = "is this of another release?"
-
-
-@dataclass(frozen=True)
-class Names:
-    """Released names by original names.
-
-    Attributes
-    ----------
-    released
-        By original name; empty or `None`: removed from the release.
-    file, lines
-        File and line of each original name, for messages.
-    """
-
-    released: Mapping[str, str | None]
-    file: str = "mapping"
-    lines: Mapping[str, int] = field(default_factory=dict)
-
-    def where(self, name: str) -> str:
-        """File and line of an original name."""
-        return f"{self.file}:{self.lines[name]}" if name in self.lines else self.file
-
-
-def write_mapping(path: Path, original: Labels, released: Labels, mapping: Vertices) -> None:
-    """Write ``original,released`` rows sorted by original name; the second field is empty for removed vertices."""
-    order = np.argsort(original.astype(str), kind="stable")
-    place = mapping[order]
-    names = np.full(len(order), "", dtype=object)
-    names[place >= 0] = released[place[place >= 0]]
-    write_csv(path, ("original", "released"), (original[order], names))
-
-
-def read_mapping(path: Path, *, partial: bool = False) -> Names:
-    """Read ``original,released`` rows.
-
-    Parameters
-    ----------
-    path
-        The private folder, or the mapping file in it.
-    partial
-        Whether vertices may be removed.
-
-    Raises
-    ------
-    ReleaseError
-        If the header differs, a row does not have two fields, or an original name is repeated.
-    """
-    path = path / "mapping.csv" if path.is_dir() else path
-    cells = read_pairs(path, ("original", "released"), partial=partial)
-    texts = {label: cell.text for label, cell in cells.items()}
-    return Names(texts, str(path), {label: cell.line for label, cell in cells.items()})
-
-
-def names_of(given: object) -> Names | None:
-    """Mapping from an in-memory mapping of names or a table of two columns; `None` for other objects.
-
-    Raises
-    ------
-    ReleaseError
-        If a table has other columns.
-    """
-    from kgreason.data.exchange import as_table, is_table
-
-    if isinstance(given, Names):
-        return given
-    if isinstance(given, Mapping):
-        return Names(given)
-    if not is_table(given):
-        return None
-    columns = as_table(given)[1]
-    if len(columns) != 2:
-        raise ReleaseError(
-            f"the mapping has {len(columns)} columns, not the original's and the released label",
-            hint="choose these two, in this order",
-        )
-    ours, theirs = ([str(label) for label in column.to_pylist()] for column in columns)
-    return Names(dict(zip(ours, theirs, strict=True)))
-
-
-def numbers_of(
-    names: Names, original: Labels, released: Labels, who: str, *, partial: bool = False, others: bool = False
-) -> Vertices:
-    """Released vertex number of each original vertex, int64, shape (n,).
-
-    Parameters
-    ----------
-    names
-        The mapping by names.
-    original, released
-        All labels, in order of their numbers.
-    who
-        Noun for messages: vertex, user or entity.
-    partial
-        Whether vertices may be removed (`REMOVED`), or not be listed (`UNLISTED`).
-    others
-        Whether the mapping may contain names that are not in the original.
-
-    Raises
-    ------
-    ReleaseError
-        If an original name has no row, or a row contains a name that is not in the original or the release.
-
-    Examples
-    --------
-    >>> numbers_of(Names({"Ken": "b", "Mary": "a"}), np.array(["Ken", "Mary"]), np.array(["a", "b"]), "user").tolist()
-    [1, 0]
-    """
-    number = {label: i for i, label in enumerate(released.tolist())}
-    labels, said = original.tolist(), names.released
-    if not others and (strange := next(iter(sorted(map(str, said.keys() - set(labels)))), None)):
-        what = f"{names.where(strange)}: {strange!r} is no {who} of the original"
-        raise ReleaseError(what, hint=OTHER_RELEASE)
-    lacking = [label for label in labels if label not in said]
-    if lacking and not partial:
-        hint = (
-            "it is one of the release: rules and schemas in its folder read the release; name those of the original"
-            if lacking[0] in number
-            else f"the mapping must have a row original,released for every {who} of the original graph: is it cut off?"
-        )
-        what = f"{names.file}: the original {who} {lacking[0]!r} has no row{_more(lacking, labels, who)}"
-        raise ReleaseError(what, hint=hint)
-    known = number.keys() | ({None, ""} if partial else set())
-    unknown = [
-        label
-        for label in labels
-        if label in said and not (isinstance(said[label], str | None) and said[label] in known)
-    ]
-    if unknown:
-        what = (
-            f"{names.where(unknown[0])}: {unknown[0]!r} is mapped to {said[unknown[0]]!r}, which the release does not "
-            f"contain{_more(unknown, labels, who)}"
-        )
-        hint = OTHER_RELEASE if len(unknown) > 1 else "was this row, or the release, edited?"
-        raise ReleaseError(what, hint=hint)
-    found = (UNLISTED if label not in said else number.get(said[label] or "", REMOVED) for label in labels)
-    return np.fromiter(found, dtype=np.int64, count=len(labels))
-
-
-def _more(some: Sequence[str], labels: Sequence[str], who: str) -> str:
-    plural = {"vertex": "vertices", "entity": "entities"}.get(who, f"{who}s")
-    return f" ({len(some):,} such of {len(labels):,} {plural})" if len(some) > 1 else ""
-
-
-def whole_numbers(given: object) -> npt.NDArray[np.integer[Any]] | None:
-    """Convert to an integer array; `None` if the values are not integers."""
-    try:
-        numbers = np.asarray(given)
-    except ValueError:  # rows of different lengths
-        return None
-    if not numbers.size:
-        return numbers.astype(np.int64)
-    return numbers if numbers.dtype.kind in "iu" else None
-
-
-def checked_numbers(given: object, original: Labels, n: int) -> Vertices:
-    """Check a mapping given as released numbers of all original vertices, for a release with `n` vertices.
-
-    Raises
-    ------
-    CallError
-        If they are not integers.
-    ReleaseError
-        If their number is wrong, or one is not a number of the release.
-    """
-    numbers = whole_numbers(given)
-    if numbers is None or numbers.ndim != 1:
-        shape = f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else None
-        raise CallError(
-            "a mapping is released names by original ones, whole numbers of the release, or the private folder, not "
-            f"{shape or f'of type {type(given).__name__}'}",
-            hint="of a result it is result.mapping",
-        )
-    if len(numbers) != len(original):
-        raise ReleaseError(
-            f"mapping: {len(numbers):,} numbers for {len(original):,} names", hint=OTHER_RELEASE
-        )
-    if len(lost := np.flatnonzero((numbers < 0) | (numbers >= n))):
-        what = f"{original[lost[0]]!r} has the number {numbers[lost[0]]}, and there are {n:,}"
-        raise ReleaseError(f"mapping: {what}", hint=OTHER_RELEASE)
-    return numbers.astype(np.int64)
-
-
 _LETTERS = np.array(list("abcdefghjkmnpqrstuvwxyz"))
-
-
-_SIGNS = np.array(list("abcdefghjkmnpqrstuvwxyz23456789"))
-
-
+_SIGNS = np.array([*_LETTERS, *"23456789"])
 _LENGTH = 10
 
 
@@ -260,3 +76,169 @@ def _words(count: int, rng: np.random.Generator | None) -> npt.NDArray[np.uint64
     if rng is None:
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
     return rng.integers(0, 2**64, count, dtype=np.uint64)
+
+
+# --- mapping ---
+
+
+@dataclass(frozen=True)
+class Names:
+    """Released names by original names; empty or `None`: removed from the release.
+
+    `file` and `lines` (by original name) are for messages.
+    """
+
+    released: Mapping[str, str | None]
+    file: str = "mapping"
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def where(self, name: str) -> str:
+        """File and line of an original name."""
+        return f"{self.file}:{self.lines[name]}" if name in self.lines else self.file
+
+
+def write_mapping(path: Path, original: Labels, released: Labels, mapping: Vertices) -> None:
+    """Write ``original,released`` rows sorted by original name; the second field is empty for removed vertices."""
+    order = np.argsort(original.astype(str), kind="stable")
+    place = mapping[order]
+    names = np.full(len(order), "", dtype=object)
+    names[place >= 0] = released[place[place >= 0]]
+    write_csv(path, ("original", "released"), (original[order], names))
+
+
+def read_mapping(path: Path, *, partial: bool = False) -> Names:
+    """Read ``original,released`` rows from the private folder or the mapping file in it.
+
+    Raises
+    ------
+    ReleaseError
+        If the header differs, a row does not have two fields, or an original name is repeated; or, unless `partial`, if
+        a vertex is removed.
+    """
+    path = path / "mapping.csv" if path.is_dir() else path
+    cells = read_pairs(path, ("original", "released"), partial=partial)
+    texts = {label: cell.text for label, cell in cells.items()}
+    return Names(texts, str(path), {label: cell.line for label, cell in cells.items()})
+
+
+def names_of(given: object) -> Names | None:
+    """Mapping from names in memory or a table of two columns; `None` for other objects."""
+    from kgreason.data.exchange import as_table, is_table
+
+    if isinstance(given, Names):
+        return given
+    if isinstance(given, Mapping):
+        return Names(given)
+    if not is_table(given):
+        return None
+    columns = as_table(given)[1]
+    if len(columns) != 2:
+        raise ReleaseError(
+            f"the mapping has {len(columns)} columns, not the original's and the released label",
+            hint="choose these two, in this order",
+        )
+    ours, theirs = ([str(label) for label in column.to_pylist()] for column in columns)
+    return Names(dict(zip(ours, theirs, strict=True)))
+
+
+def numbers_of(
+    names: Names, original: Labels, released: Labels, who: str, *, partial: bool = False, others: bool = False
+) -> Vertices:
+    """Released vertex number of each original vertex, int64, shape (n,).
+
+    Parameters
+    ----------
+    original, released
+        All labels, in order of their numbers.
+    who
+        Noun for messages: vertex, user or entity.
+    partial
+        Whether vertices may be removed (`REMOVED`), or not be listed (`UNLISTED`).
+    others
+        Whether the mapping may contain names that are not in the original.
+
+    Raises
+    ------
+    ReleaseError
+        If an original name has no row, or a row contains a name that is not in the original or the release.
+
+    Examples
+    --------
+    >>> numbers_of(Names({"Ken": "b", "Mary": "a"}), np.array(["Ken", "Mary"]), np.array(["a", "b"]), "user").tolist()
+    [1, 0]
+    """
+    number = {label: i for i, label in enumerate(released.tolist())}
+    labels, mapped = original.tolist(), names.released
+    if not others and (unlisted := sorted(map(str, mapped.keys() - set(labels)))):
+        what = f"{names.where(unlisted[0])}: {unlisted[0]!r} is no {who} of the original"
+        raise ReleaseError(what, hint=OTHER_RELEASE)
+    lacking = [label for label in labels if label not in mapped]
+    if lacking and not partial:
+        hint = (
+            "it is one of the release: rules and schemas in its folder read the release; name those of the original"
+            if lacking[0] in number
+            else f"the mapping must have a row original,released for every {who} of the original graph: is it cut off?"
+        )
+        what = f"{names.file}: the original {who} {lacking[0]!r} has no row{_more(lacking, labels, who)}"
+        raise ReleaseError(what, hint=hint)
+    known = number.keys() | ({None, ""} if partial else set())
+    unknown = [
+        label
+        for label in labels
+        if label in mapped and not (isinstance(mapped[label], str | None) and mapped[label] in known)
+    ]
+    if unknown:
+        what = (
+            f"{names.where(unknown[0])}: {unknown[0]!r} is mapped to {mapped[unknown[0]]!r}, "
+            f"which the release does not contain{_more(unknown, labels, who)}"
+        )
+        hint = OTHER_RELEASE if len(unknown) > 1 else "was this row, or the release, edited?"
+        raise ReleaseError(what, hint=hint)
+    found = (
+        UNLISTED if label not in mapped else number.get(mapped[label] or "", REMOVED) for label in labels
+    )
+    return np.fromiter(found, dtype=np.int64, count=len(labels))
+
+
+def _more(some: Sequence[str], labels: Sequence[str], who: str) -> str:
+    plural = {"vertex": "vertices", "entity": "entities"}.get(who, f"{who}s")
+    return f" ({len(some):,} such of {len(labels):,} {plural})" if len(some) > 1 else ""
+
+
+def whole_numbers(given: object) -> npt.NDArray[np.integer[Any]] | None:
+    """Convert to an integer array; `None` if the values are not integers."""
+    try:
+        numbers = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        return None
+    if not numbers.size:
+        return numbers.astype(np.int64)
+    return numbers if numbers.dtype.kind in "iu" else None
+
+
+def checked_numbers(given: object, original: Labels, n: int) -> Vertices:
+    """Check a mapping given as released numbers of all original vertices, for a release with `n` vertices.
+
+    Raises
+    ------
+    CallError
+        If they are not integers.
+    ReleaseError
+        If their number is wrong, or one is not a number of the release.
+    """
+    numbers = whole_numbers(given)
+    if numbers is None or numbers.ndim != 1:
+        shape = f"{given.dtype} of shape {given.shape}" if isinstance(given, np.ndarray) else None
+        raise CallError(
+            "a mapping is released names by original ones, whole numbers of the release, or the private folder, not "
+            f"{shape or f'of type {type(given).__name__}'}",
+            hint="of a result it is result.mapping",
+        )
+    if len(numbers) != len(original):
+        raise ReleaseError(
+            f"mapping: {len(numbers):,} numbers for {len(original):,} names", hint=OTHER_RELEASE
+        )
+    if len(lost := np.flatnonzero((numbers < 0) | (numbers >= n))):
+        what = f"{original[lost[0]]!r} has the number {numbers[lost[0]]}, and there are {n:,}"
+        raise ReleaseError(f"mapping: {what}", hint=OTHER_RELEASE)
+    return numbers.astype(np.int64)

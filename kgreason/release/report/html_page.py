@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgreason.base.atomic_files import replacing
-from kgreason.release.digests import account, digests
+from kgreason.release.digests import JSON, digests, with_digests
 from kgreason.release.report.charts import drawn_chart, drawn_picture, percent, short
 from kgreason.release.report.report_data import (
     DOCUMENTATION,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 BLOCKS = {kind: f"{name}s" for name, kind in KINDS.items()}  # name of a block of items of one kind
 MOST_KEY_FIGURES = 6
-HTML, JSON = "report.html", "report.json"  # files of a report
+HTML = "report.html"
 LONG = 22  # letters of a word that is broken where it does not fit
 
 _NUMBER = re.compile(r"(?:at least |about |[≥≤<>~] ?)?[+−–-]?\d(?:[\d,.' ]*\d)?\s?%?(?: ± [\d,.]+)?")
@@ -223,7 +223,7 @@ def texts(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -
     html = page(report).encode()
     files = {**digests(folder), HTML: sha256(html).hexdigest()}
     whole = {"format": 1, **(data or {}), PAGE: as_dict(report)}
-    return {HTML: html, JSON: account(whole, dict(sorted(files.items()))).encode()}
+    return {HTML: html, JSON: with_digests(whole, dict(sorted(files.items()))).encode()}
 
 
 def write_report(folder: Path, report: Report, data: Mapping[str, Any] | None = None) -> None:
