@@ -28,8 +28,26 @@ from kgreason.cli.commands import MARKUP, shown, unwrapped
 from kgreason.cli.config import find_config
 from kgreason.cli.error_messages import Kind, UsageError, explained, fail, give_json
 from kgreason.cli.options import COMMON, option, taking
-from kgreason.cli.run import Run, complain, run_of, running
-from kgreason.cli.run_log import Log
+from kgreason.cli.run import Log, Run, complain, run_of, running
+
+# what `kgreason` alone shows: the commands in the order of the work
+TOUR = f"""\
+kgreason {VERSION} reasons over knowledge graphs, anonymizes them so that
+not even what rules derive gives anybody away, and proves it.
+
+Start with your own table of edges, such as owner,company,share; or make one up:
+  kgreason generate ownership -n 60 --out own.csv
+
+The steps of the work, each a command:
+  kgreason init own.csv                         writes rules, own.vada
+  kgreason reason --rules own.vada --out facts  what follows
+  kgreason risk --rules own.vada                what it gives away
+  kgreason anonymize --rules own.vada           release/ and private/
+  kgreason verify release --rules own.vada --mapping private
+
+Graphs of people: kgreason people. Sensitive links: kgreason links.
+All commands: kgreason --help. One: kgreason risk --help.
+More: docs/terminal.md in the source."""
 
 
 class Commands(TyperGroup):
@@ -90,12 +108,12 @@ def _named_log(run: Run) -> Log | None:
 
 
 COMMANDS = {
-    "init": "starting.init",
+    "init": "file_commands.init",
     "check": "reasoning.check",
     "fmt": "reasoning.fmt",
     "reason": "reasoning.reason",
     "explain": "reasoning.explain",
-    "convert": "converting.convert",
+    "convert": "file_commands.convert",
     "risk": "risking.risk",
     "anonymize": "graphs.anonymize",
     "verify": "graphs.verify",
@@ -103,8 +121,8 @@ COMMANDS = {
     "attack": "graphs.attack",
     "people": "people.app",
     "links": "links.app",
-    "generate": "generating.generate_app",
-    "report": "converting.report",
+    "generate": "file_commands.generate_app",
+    "report": "file_commands.report",
 }
 """Modules and functions of commands; a command is imported when it is called, or its help is shown."""
 
@@ -198,8 +216,6 @@ def _version(wanted: bool) -> None:
 def begin(context: typer.Context, config: Path | None, **_: Any) -> None:
     """Reason over knowledge graphs, anonymize them against derived edges, and prove it."""
     if context.invoked_subcommand is None:
-        from kgreason.cli.starting import TOUR
-
         print(TOUR)
         return
     found = running().config = find_config(config)

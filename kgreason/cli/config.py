@@ -13,12 +13,12 @@ import typer
 
 from kgreason.base.errors import DataError
 from kgreason.base.toml import parsed
-from kgreason.cli.run_log import SUFFIX
 from kgreason.data.sources import parse_file
 from kgreason.language.check.file_access import files_of
 from kgreason.language.vocabulary import suggest
 
 NAME = "kgreason.toml"
+SUFFIX = ".log"  # of every log: no table must get lines
 EVERYWHERE = "quiet", "log"
 """Keys that may stand before all sections: they are of every command."""
 NEVER = {

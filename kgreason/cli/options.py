@@ -16,8 +16,7 @@ import typer
 
 from kgreason.base.memory import parse_size
 from kgreason.base.setting_fields import documentation, ordered, types
-from kgreason.cli.run import running
-from kgreason.cli.run_log import Log
+from kgreason.cli.run import Log, running
 from kgreason.engine.limits import Limits
 from kgreason.language.check.file_access import is_data
 from kgreason.language.vocabulary import FileFormat

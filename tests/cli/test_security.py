@@ -24,7 +24,7 @@ import kgreason
 from kgreason.base import caches
 from kgreason.base.errors import DataError, KgreasonError, ProgramError
 from kgreason.cli import app
-from kgreason.cli.run_log import Log
+from kgreason.cli.run import Log
 from kgreason.data.fact_writing import write_targets
 from kgreason.data.format_list import read_table
 from kgreason.data.formats.duckdb_files import _opened

@@ -18,9 +18,8 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 import kgreason
-from kgreason.cli import app
-from kgreason.cli.run_log import Log
-from kgreason.cli.starting import TOUR
+from kgreason.cli import TOUR, app
+from kgreason.cli.run import Log
 from tests.test_architecture import FILES, module, nodes
 
 

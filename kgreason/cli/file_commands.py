@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgreason.base.errors import ReleaseError
 from kgreason.cli import options
-from kgreason.cli.commands import check_free, counted, guarded, print_json
-from kgreason.cli.options import Format, argument, option, taking
-from kgreason.cli.run import running
+from kgreason.cli.commands import check_free, counted, group, guarded, print_json
+from kgreason.cli.options import WRITTEN, Format, argument, option, taking
+from kgreason.cli.run import running, tell
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kgreason.graph.knowledge_graph import KnowledgeGraph
+
+from kgreason.cli.options import AS_JSON, FORCE
+from kgreason.cli.reasoning import tell_alike
 
 SECRET = "It tells of the original: keep it secret."
 
@@ -139,3 +148,104 @@ def _file(folder: Path) -> Path:
         hint = "name the private folder that anonymize has written, such as private/"
         raise ReleaseError(f"{folder}: {what}", hint=hint)
     return file
+
+
+N = option("-n N", int, "Number of vertices.", 1000, min=1, max=100_000_000)
+
+
+@guarded
+@taking(options.OUT, N, option("-m", int | None, "Number of edges; default n ln(n) / 2.", min=0), *WRITTEN)
+def er(n: int, m: int | None, **more: Any) -> int:
+    """Erdős–Rényi D(n, M) with uniform weights."""
+    from kgreason.graph import generators
+
+    return _graph(lambda rng: generators.erdos_renyi(n, m, rng), **more)
+
+
+@guarded
+@taking(
+    options.OUT,
+    N,
+    option("--alpha", float, "Exponent of the out-degree distribution, above 1.", 3.0),
+    option("--economic", bool, "Incoming weights sum to at most 1."),
+    *WRITTEN,
+)
+def scale_free(n: int, alpha: float, economic: bool, **more: Any) -> int:
+    """Out-degrees by a power law, uniform targets."""
+    from kgreason.graph import generators
+
+    return _graph(lambda rng: generators.scale_free(n, alpha, rng, economic=economic), **more)
+
+
+@guarded
+@taking(options.OUT, N, *WRITTEN)
+def ownership(n: int, **more: Any) -> int:
+    """Company ownership: groups, joint ventures, dispersed holders; incoming shares sum to at most 1."""
+    from kgreason.graph import generators
+
+    return _graph(lambda rng: generators.ownership(n, rng), **more)
+
+
+def _graph(
+    make: Callable[[np.random.Generator], KnowledgeGraph],
+    out: Path,
+    seed: int | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    import numpy as np
+
+    from kgreason.isomorphism.release_tables import write_graph
+
+    check_free(out, force)
+    graph = make(np.random.default_rng(seed))
+    write_graph(out, graph)
+    isolated = int(((graph.in_degree() + graph.out_degree()) == 0).sum())
+    if as_json:
+        print_json({"format": 1, "file": str(out), "vertices": graph.n - isolated, "edges": graph.m})
+    else:
+        print(f"{out}: {counted(graph.n - isolated, 'vertex', 'vertices')}, {counted(graph.m, 'edge')}")
+    if isolated:
+        tell(f"{counted(isolated, 'vertex', 'vertices')} without edges cannot stand in a table of edges")
+    return 0
+
+
+generate_app = group("Make a random graph.", er, scale_free, ownership)
+
+
+@guarded
+@taking(
+    argument(
+        "tables",
+        list[str],
+        "TABLE",
+        "Tables of edges, perhaps of vertices, in any format that is read; options follow a question mark.",
+    ),
+    option("--out FILE", Path | None, "Rule file to write; default: called after the first table."),
+    FORCE,
+    AS_JSON,
+)
+def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int:
+    """Write a first rule file for tables: guess which columns are what, and say why. Asks nothing.
+
+    Of one table with a line per person and no edges, a schema (.toml) is written instead.
+    """
+    from kgreason.base.atomic_files import replacing
+    from kgreason.data.init.first_files import start
+
+    made = start(tables, out)
+    check_free(made.file, force)
+    if not made.file.parent.is_dir():
+        raise ReleaseError(f"{made.file}: there is no folder {made.file.parent}", hint="make it first")
+    with replacing(made.file) as temporary:
+        temporary.write_text(made.text, encoding="utf-8")
+    tell_alike(made.file)
+    if as_json:
+        named = {"file": str(made.file), "kind": made.kind, "tables": made.guesses, "next": made.next}
+        print_json({"format": 1, **named})
+        return 0
+    for table, guesses in made.guesses.items():
+        print("\n  ".join([f"{table}:", *guesses]))
+    print(f"\n{made.file} is written: {made.kind}. Look at it; then:")
+    print("\n".join(f"  {command}" for command in made.next))
+    return 0
