@@ -1,4 +1,4 @@
-"""Commands that write a file again: convert, in another format, and report, from its data."""
+"""Commands that write files: init, convert, generate, and report, which makes a page again from its data."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kgreason.base.errors import ReleaseError
 from kgreason.cli import options
 from kgreason.cli.commands import check_free, counted, group, guarded, print_json
 from kgreason.cli.options import WRITTEN, Format, argument, option, taking
+from kgreason.cli.reasoning import tell_alike
 from kgreason.cli.run import running, tell
 
 if TYPE_CHECKING:
@@ -17,10 +18,43 @@ if TYPE_CHECKING:
 
     from kgreason.graph.knowledge_graph import KnowledgeGraph
 
-from kgreason.cli.options import AS_JSON, FORCE
-from kgreason.cli.reasoning import tell_alike
 
-SECRET = "It tells of the original: keep it secret."
+@guarded
+@taking(
+    argument(
+        "tables",
+        list[str],
+        "TABLE",
+        "Tables of edges, perhaps of vertices, in any format that is read; options follow a question mark.",
+    ),
+    option("--out FILE", Path | None, "Rule file to write; default: called after the first table."),
+    options.FORCE,
+    options.AS_JSON,
+)
+def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int:
+    """Write a first rule file for tables: guess which columns are what, and say why. Asks nothing.
+
+    Of one table with a line per person and no edges, a schema (.toml) is written instead.
+    """
+    from kgreason.base.atomic_files import replacing
+    from kgreason.data.init.first_files import start
+
+    made = start(tables, out)
+    check_free(made.file, force)
+    if not made.file.parent.is_dir():
+        raise ReleaseError(f"{made.file}: there is no folder {made.file.parent}", hint="make it first")
+    with replacing(made.file) as temporary:
+        temporary.write_text(made.text, encoding="utf-8")
+    tell_alike(made.file)
+    if as_json:
+        named = {"file": str(made.file), "kind": made.kind, "tables": made.guesses, "next": made.next}
+        print_json({"format": 1, **named})
+        return 0
+    for table, guesses in made.guesses.items():
+        print("\n  ".join([f"{table}:", *guesses]))
+    print(f"\n{made.file} is written: {made.kind}. Look at it; then:")
+    print("\n".join(f"  {command}" for command in made.next))
+    return 0
 
 
 @guarded
@@ -65,8 +99,9 @@ def convert(
     with limited(memory_limit), progress() as bar:
         done = convert(read, Target.at(written), allow_files=running().allow_files, progress=bar, **asked)
     if as_json:
-        told = {"read": done.read, "written": done.written, "vertices": done.vertices, "columns": done.names}
-        print_json({"format": 1, "source": read.file, "target": written.file, **told})
+        counts = {"read": done.read, "written": done.written, "vertices": done.vertices}
+        files = {"source": read.file, "target": written.file}
+        print_json({"format": 1, **files, **counts, "columns": done.names})
         return 0
     alone = f" and {counted(done.vertices, 'vertex', 'vertices')} without edges" if done.vertices else ""
     print(
@@ -91,7 +126,7 @@ def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     from kgreason.release.report.html_page import HTML, write_page
     from kgreason.release.report.report_data import read_report
 
-    file = _file(folder)
+    file = _report_json(folder)
     found = read_report(file)
     if out is None and not found.secret:
         raise ReleaseError(
@@ -112,39 +147,35 @@ def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     if out is not None:
         check_free(out, force)
     write_page(page, found)
-    if out is None and (told := renewed_digests(file.parent, HTML)) is not None:
+    if out is None and (text := renewed_digests(file.parent, HTML)) is not None:
         with replacing(file) as temporary:
             temporary.touch(mode=0o600)
-            temporary.write_text(told, encoding="utf-8")
+            temporary.write_text(text, encoding="utf-8")
     if as_json:
         about = {name: getattr(found, name) for name in ("secret", "state", "verdict")}
         print_json({"format": 1, "page": str(page), **about})
     else:
         print(f"{page}: {found.title}, {found.verdict}")
         if found.secret:
-            print(SECRET)
+            print("It tells of the original: keep it secret.")
     return 0
 
 
 def _published(folder: Path) -> bool:
     from kgreason.release.read_back import KINDS
 
-    return (
-        any((folder / mark).is_file() for mark, _, _ in KINDS.values()) and (folder / "README.txt").is_file()
-    )
+    marks = [mark for mark, _, _ in KINDS.values()]
+    return (folder / "README.txt").is_file() and any((folder / mark).is_file() for mark in marks)
 
 
-def _file(folder: Path) -> Path:
-    """The JSON that a page is made of."""
+def _report_json(folder: Path) -> Path:
     from kgreason.release.digests import JSON
 
     file = folder / JSON if folder.is_dir() else folder
     if not file.is_file():
-        what = (
-            f"this is no folder of a release: {JSON} is missing"
-            if folder.exists()
-            else "there is no such folder"
-        )
+        what = "there is no such folder"
+        if folder.exists():
+            what = f"this is no folder of a release: {JSON} is missing"
         hint = "name the private folder that anonymize has written, such as private/"
         raise ReleaseError(f"{folder}: {what}", hint=hint)
     return file
@@ -211,41 +242,3 @@ def _graph(
 
 
 generate_app = group("Make a random graph.", er, scale_free, ownership)
-
-
-@guarded
-@taking(
-    argument(
-        "tables",
-        list[str],
-        "TABLE",
-        "Tables of edges, perhaps of vertices, in any format that is read; options follow a question mark.",
-    ),
-    option("--out FILE", Path | None, "Rule file to write; default: called after the first table."),
-    FORCE,
-    AS_JSON,
-)
-def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int:
-    """Write a first rule file for tables: guess which columns are what, and say why. Asks nothing.
-
-    Of one table with a line per person and no edges, a schema (.toml) is written instead.
-    """
-    from kgreason.base.atomic_files import replacing
-    from kgreason.data.init.first_files import start
-
-    made = start(tables, out)
-    check_free(made.file, force)
-    if not made.file.parent.is_dir():
-        raise ReleaseError(f"{made.file}: there is no folder {made.file.parent}", hint="make it first")
-    with replacing(made.file) as temporary:
-        temporary.write_text(made.text, encoding="utf-8")
-    tell_alike(made.file)
-    if as_json:
-        named = {"file": str(made.file), "kind": made.kind, "tables": made.guesses, "next": made.next}
-        print_json({"format": 1, **named})
-        return 0
-    for table, guesses in made.guesses.items():
-        print("\n  ".join([f"{table}:", *guesses]))
-    print(f"\n{made.file} is written: {made.kind}. Look at it; then:")
-    print("\n".join(f"  {command}" for command in made.next))
-    return 0

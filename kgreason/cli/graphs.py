@@ -12,7 +12,7 @@ import typer
 from kgreason.base.errors import AnonymizationError, CallError
 from kgreason.cli import options
 from kgreason.cli.commands import given, guarded, load_rules, print_json, refuse, sources, tables
-from kgreason.cli.options import REQUIRED, names, option, rule_files, taking
+from kgreason.cli.options import REQUIRED, names, option, rule_files, setting_option, taking
 from kgreason.cli.releases import FOLDERS, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import complain, tell
 from kgreason.isomorphism.settings import MAX_SUBGRAPHS, Model, Settings
@@ -24,14 +24,13 @@ if TYPE_CHECKING:
     from kgreason.isomorphism.verification.verdict import Verdict
     from kgreason.language.check.checked_program import CheckedProgram
 
-
 PUBLISHED_MAY_FAIL = (
     "The published KGUARD does not always protect every subgraph. The release is kept, marked UNVERIFIED: do not\n"
     "publish it. Without `--mode published` every subgraph is protected."
 )
-
-
-SETTINGS = options.settings_options(Settings, x=options.X)
+K = setting_option(Settings, "k")
+X = setting_option(Settings, "x", range, parser=options.sizes)
+SETTINGS = options.settings_options(Settings, x=X)
 
 
 @guarded
@@ -73,23 +72,14 @@ def anonymize(
     return code
 
 
-DEFAULT_K = 3
-
-
 @guarded
 @taking(
     options.RELEASE,
     options.RULES,
     options.DATA,
     options.mapping_file(list[Path] | None),
-    option(
-        "-k --k N",
-        int | None,
-        "Number of places that look the same, 2 or more.",
-        min=2,
-        show_default="3",
-    ),
-    options.X,
+    K,
+    X,
     option(
         "--certificate FILE",
         Path | None,
@@ -110,7 +100,14 @@ DEFAULT_K = 3
         "them; δ of its connected parts is told, too.",
         "kx-isomorphism",
     ),
-    options.MAX_SUBGRAPHS,
+    option(
+        "--max-subgraphs N",
+        int,
+        "Refuse graphs with more connected subgraphs of x vertices.",
+        MAX_SUBGRAPHS,
+        min=1,
+        show_default="10^9",
+    ),
     options.AS_JSON,
 )
 def verify(
@@ -139,8 +136,7 @@ def verify(
     original, certificate = sources(data), asked["certificate"]
     _tell_promise(context, release, model)
     program = load_rules(rules, given=original)
-    chosen = {name: asked[name] for name in ("x", "sample", "seed")} | {"model": model}
-    chosen |= {"k": asked["k"] or DEFAULT_K, "max_subgraphs": asked["max_subgraphs"] or MAX_SUBGRAPHS}
+    chosen = {name: asked[name] for name in ("k", "x", "sample", "seed", "max_subgraphs")} | {"model": model}
     with progress() as shown:
         chosen["progress"] = shown
         if not original and known is None:
@@ -198,8 +194,8 @@ def _tell_promise(context: typer.Context, release: str, model: str) -> None:
     if claim is None or (promised := claim[0]).model != model:
         return
     sizes = [] if promised.x is None else [*promised.also, promised.x]
-    others = given(context, "k") is None and promised.k != DEFAULT_K
-    others |= given(context, "x") is None and bool(sizes) and sizes != [*options.DEFAULT_X]
+    others = given(context, "k") is None and promised.k != Settings.k
+    others |= given(context, "x") is None and bool(sizes) and sizes != [Settings.x]
     if others:
         x = "..".join(str(size) for size in dict.fromkeys((sizes[0], sizes[-1]))) if sizes else ""
         says, asks = (f"k = {promised.k}, x = {x}", f" -x {x}") if x else (f"k = {promised.k}", "")
@@ -259,8 +255,8 @@ ATTACKERS = (
         "hubs, refinement:I, seeds, all.",
         show_default="all",
     ),
-    options.K,
-    options.X,
+    K,
+    X,
     option(
         "--known N|A..B",
         range | None,

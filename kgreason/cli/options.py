@@ -17,7 +17,6 @@ import typer
 from kgreason.base.memory import parse_size
 from kgreason.base.setting_fields import documentation, ordered, types
 from kgreason.cli.run import Log, running
-from kgreason.engine.limits import Limits
 from kgreason.language.check.file_access import is_data
 from kgreason.language.vocabulary import FileFormat
 
@@ -87,8 +86,7 @@ R = TypeVar("R")
 Format = FileFormat
 Option = inspect.Parameter
 REQUIRED = inspect.Parameter.empty
-_READERS = "check", "convert"
-"""Commands that let rules or views read files, without an option --rules."""
+_READERS = "check", "convert"  # commands that let rules or views read files, without an option --rules
 
 
 def option(
@@ -119,26 +117,29 @@ def option(
 
 
 def settings_options(settings: type, **others: Option) -> tuple[Option, ...]:
-    """An option for each field of a settings dataclass: type, default, range and documentation are those of the field.
+    """An option for each field of a settings dataclass; `others` replace options by the name of their field."""
+    fields = (each for each in ordered(settings) if each.name in others or each.metadata["option"] != "")
+    return tuple(others.get(each.name) or setting_option(settings, each.name) for each in fields)
+
+
+def setting_option(settings: type, name: str, kind: Any = None, **more: Any) -> Option:
+    """The option for a field of a settings dataclass: type, default, range and documentation are those of the field.
 
     Parameters
     ----------
-    others
-        Options of fields whose values the command line has in another form.
+    kind
+        Type, if the command line has the value in another form.
+    more
+        As for `option`.
     """
-    kinds, texts, found = types(settings), documentation(settings), []
-    for each in ordered(settings):
-        about = each.metadata
-        if each.name in others:
-            found.append(others[each.name])
-        elif about["option"] != "":
-            flags = about["option"] or f"--{each.name.replace('_', '-')}"
-            ranged = {"min": about["least"], "max": about["most"], "show_default": about["shown"]}
-            more = {key: value for key, value in ranged.items() if value is not None}
-            said = f"{flags} {about['metavar'] or ''}"
-            kind = _read_as(kinds[each.name])
-            found.append(option(said, kind, texts[each.name], each.default, name=each.name, **more))
-    return tuple(found)
+    field = next(each for each in ordered(settings) if each.name == name)
+    about = field.metadata
+    ranged = {"min": about["least"], "max": about["most"], "show_default": about["shown"]}
+    more = {key: value for key, value in ranged.items() if value is not None} | more
+    flags = about["option"] or f"--{name.replace('_', '-')}"
+    words = f"{flags} {about['metavar'] or ''}"
+    kind = kind or _read_as(types(settings)[name])
+    return option(words, kind, documentation(settings)[name], field.default, name=name, **more)
 
 
 def _read_as(kind: Any) -> Any:
@@ -163,13 +164,13 @@ def names(*options: Option) -> tuple[str, ...]:
 def taking(*options: Option) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Give a command its options, which it gets as keyword arguments."""
 
-    def given(command: Callable[P, R]) -> Callable[P, R]:
+    def declared(command: Callable[P, R]) -> Callable[P, R]:
         own = inspect.signature(command).parameters
         first = [Option("context", Option.KEYWORD_ONLY, annotation=typer.Context)] * ("context" in own)
         command.__signature__ = inspect.Signature([*first, *options])  # type: ignore[attr-defined]
         return command
 
-    return given
+    return declared
 
 
 # --- options of every command, and of all that read rules ---
@@ -199,6 +200,7 @@ def _open_log(context: typer.Context, param: typer.CallbackParam, value: Path | 
 
 
 _of_all = partial(option, is_eager=True, rich_help_panel="Of every command")
+# before or behind the name of any command; no command function takes them
 COMMON = (
     _of_all(
         "--quiet -q",
@@ -213,7 +215,6 @@ COMMON = (
         callback=_open_log,
     ),
 )
-"""Options that every command has, that may as well stand before the command, and that none is called with."""
 ALLOW_FILES = option(
     "--allow-files",
     bool,
@@ -243,10 +244,11 @@ def _size(text: str) -> int:
         raise typer.BadParameter(str(error)) from None
 
 
-def sizes(text: str | range) -> range:
+def sizes(text: str | int | range) -> range:
     """Read numbers of vertices, as in ``4`` or ``2..4``."""
-    if isinstance(text, range):  # the default
+    if isinstance(text, range):
         return text
+    text = str(text)  # a default may be a number
     if found := re.fullmatch(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?", text):
         first, last = int(found[1]), int(found[2] or found[1])
         if 1 <= first <= last:
@@ -255,7 +257,6 @@ def sizes(text: str | range) -> range:
 
 
 _QUESTION_MARK = "Options follow a question mark and are joined by &: 'own=a.csv?percent=true'"
-_KNOWN = "Vertices of the part that an attacker knows, or several numbers, as in 2..4"
 rules_file = partial(option, "--rules FILE", autocompletion=rule_files)
 mapping_file = partial(
     option, "--mapping FILE", help="The private folder, or the table original,released in it."
@@ -277,12 +278,7 @@ SOURCES = argument(
     None,
     autocompletion=files_of_people,
 )
-ORIGINAL_OF_PEOPLE = option(
-    "--original FILE",
-    list[str] | None,
-    "The original: its schema (.toml), or its files, as anonymize takes them; repeatable.",
-    autocompletion=files_of_people,
-)
+# what files of people hold, where no schema says it: see `kgreason.cli.commands.the_schema`
 FILES = (
     option("--attributes NAME,...", list[str] | None, "Attributes whose values are names."),
     option("--numeric NAME,...", list[str] | None, "Attributes whose values are numbers."),
@@ -290,46 +286,15 @@ FILES = (
     option("--mutual NAME,...", list[str] | None, "Relations whose links run both ways, as married."),
     option("--table", bool, "The files are tables; FILE?id=COLUMN says which column names the users."),
 )
-"""What files of people hold, where no schema says it; `kgreason.cli.commands.the_schema` takes their values."""
-FUNCTIONS = option(
-    "--functions FILE.py", list[Path] | None, "Python file with @kgreason.function definitions."
-)
-DEPTH = option(
-    "--depth N",
-    int,
-    "How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
-    Limits().depth,
-    min=0,
-)
-ROUNDS = option(
-    "--rounds N",
-    int,
-    "How many rounds to carry out where recursion makes new values.",
-    Limits().rounds,
-    min=1,
-)
 MEMORY_LIMIT = option(
     "--memory-limit SIZE",
     int | None,
     "Stop before more memory is held, as in 8GB; default: what is free at the start.",
     parser=_size,
 )
-K = option("-k --k N", int, "Number of places that look the same; 2 or more.", 3, min=2)
-DEFAULT_X = range(4, 5)
-_x = partial(option, "-x --x X|A..B", parser=sizes)
-X = _x(range, f"{_KNOWN}: 1 to 6 for kguard, up to 8 to be verified.", DEFAULT_X, show_default="4")
-SOME_X = _x(range | None, f"{_KNOWN}: 1 to 8.", show_default="2..6")
-MAX_SUBGRAPHS = option(
-    "--max-subgraphs N",
-    int | None,
-    "Refuse graphs with more connected subgraphs of x vertices; default: 10^9.",
-    min=1,
-)
 SEED = option("--seed N", int | None, "Repeatable randomness: for experiments only.", min=0)
 RELEASE = argument("release", str, "RELEASE", "The release: its folder or its table.")
 OUT = option("--out FILE", Path, "CSV file to write.", REQUIRED)
 FORCE = option("--force", bool, "Replace a file or table that is there.")
 AS_JSON = option("--json", bool, "Print JSON.", name="as_json")
-
-WRITTEN = SEED, FORCE, AS_JSON
-"""Options of commands that write something random."""
+WRITTEN = SEED, FORCE, AS_JSON  # of commands that write something random

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,27 +11,33 @@ import typer
 
 from kgreason.base.errors import CallError
 from kgreason.cli import options
-from kgreason.cli.commands import group, guarded, original_schemas, print_json, refuse, the_schema
-from kgreason.cli.options import FILES, REQUIRED, argument, names, option, taking
+from kgreason.cli.commands import (
+    check_free,
+    counted,
+    group,
+    guarded,
+    original_schemas,
+    print_json,
+    refuse,
+    the_schema,
+)
+from kgreason.cli.options import FILES, REQUIRED, WRITTEN, argument, names, option, taking
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, print_verdict, publish
 from kgreason.people.settings import PeopleModel, Settings
 
 if TYPE_CHECKING:
+    from kgreason.people.anonymity_levels import Levels
     from kgreason.people.file_schema import Schema
+    from kgreason.people.model import PeopleGraph
     from kgreason.people.verification.verdict import Published
 
-import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from kgreason.cli.commands import check_free, counted
-from kgreason.cli.options import WRITTEN
-
-if TYPE_CHECKING:
-    from kgreason.people.anonymity_levels import Levels
-    from kgreason.people.model import PeopleGraph
-
 SETTINGS = options.settings_options(Settings)
+ORIGINAL = option(
+    "--original FILE",
+    list[str] | None,
+    "The original: its schema (.toml), or its files, as anonymize takes them; repeatable.",
+    autocompletion=options.files_of_people,
+)
 
 
 @guarded
@@ -78,7 +85,7 @@ def anonymize(
         "graph, degrees (k-degree).",
         REQUIRED,
     ),
-    options.ORIGINAL_OF_PEOPLE,
+    ORIGINAL,
     option(
         "--mapping FILE",
         list[Path] | None,
@@ -180,7 +187,7 @@ def _levels(file: str, release: Published, schemas: Sequence[Path | Schema], k: 
 @taking(
     options.RELEASE,
     options.mapping_file(Path, default=REQUIRED),
-    options.ORIGINAL_OF_PEOPLE,
+    ORIGINAL,
     options.AS_JSON,
     *FILES,
 )
@@ -207,7 +214,7 @@ def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: 
 @taking(
     options.RELEASE,
     options.mapping_file(Path, default=REQUIRED),
-    options.ORIGINAL_OF_PEOPLE,
+    ORIGINAL,
     option(
         "-k --k N",
         int | None,
@@ -262,8 +269,6 @@ def _range(text: str | tuple[int, int, int]) -> tuple[int, int, int]:
 RANGE = option(
     "--range LOW-HIGH-STEP", Any, "The levels, as in 2-5-1 or 5-50-5.", "2-5-1", parser=_range, name="steps"
 )
-
-
 Steps = tuple[int, int, int]
 
 

@@ -25,18 +25,39 @@ from kgreason.cli.commands import (
 from kgreason.cli.error_messages import finding
 from kgreason.cli.options import Format, argument, option, rule_files, taking
 from kgreason.cli.run import aloud, complain, running, tell
+from kgreason.engine.limits import Limits
 
 if TYPE_CHECKING:
     from kgreason.language.check.program_checker import Examined
 
-LIMITS = options.DEPTH, options.ROUNDS, options.MEMORY_LIMIT, options.FUNCTIONS
+FUNCTIONS = option(
+    "--functions FILE.py", list[Path] | None, "Python file with @kgreason.function definitions."
+)
+LIMITS = (
+    option(
+        "--depth N",
+        int,
+        "How deep to nest nulls of one kind where rules are not warded, and so need a bound.",
+        Limits().depth,
+        min=0,
+    ),
+    option(
+        "--rounds N",
+        int,
+        "How many rounds to carry out where recursion makes new values.",
+        Limits().rounds,
+        min=1,
+    ),
+    options.MEMORY_LIMIT,
+    FUNCTIONS,
+)
 
 
 @guarded
 @taking(
     argument("files", list[Path], "FILE", "Rule files.", autocompletion=rule_files),
     option("--explain", bool, "Tell where labelled nulls can stand, and what each rule does to them."),
-    options.FUNCTIONS,
+    FUNCTIONS,
     options.AS_JSON,
 )
 def check(files: list[Path], explain: bool, functions: list[Path] | None, as_json: bool) -> int:
@@ -220,7 +241,6 @@ def reason(
     from kgreason.cli.terminal import print_facts, print_profile, print_stats, progress
     from kgreason.data.fact_writing import write_facts, write_targets
     from kgreason.data.target_checks import check_outputs
-    from kgreason.engine.limits import Limits
     from kgreason.engine.statistics import Recorder
     from kgreason.reasoning import api
 
@@ -287,7 +307,6 @@ def explain(
 ) -> int:
     """Tell why a fact holds, by a proof of least height, or why it does not; exits with 1 if it does not."""
     from kgreason.cli.terminal import progress
-    from kgreason.engine.limits import Limits
     from kgreason.reasoning import api
 
     if as_json and dot:

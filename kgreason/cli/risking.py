@@ -13,9 +13,9 @@ from kgreason.base.errors import ReleaseError
 from kgreason.base.printable import printable, raw
 from kgreason.cli import options
 from kgreason.cli.commands import check_free, counted, guarded, load_rules, print_json, sources, tables
-from kgreason.cli.options import option, taking
+from kgreason.cli.options import option, setting_option, taking
 from kgreason.cli.run import tell
-from kgreason.isomorphism.settings import MAX_EXAMINED
+from kgreason.isomorphism.settings import MAX_EXAMINED, Settings
 
 if TYPE_CHECKING:
     from kgreason.isomorphism.risk.advice import Method, Risk
@@ -34,8 +34,14 @@ SECRET = "The named vertices are the most exposed ones: keep this output secret.
         list[str] | None,
         "A graph in which an attacker looks for the vertices of this one; repeatable.",
     ),
-    options.K,
-    options.SOME_X,
+    setting_option(Settings, "k"),
+    option(
+        "-x --x X|A..B",
+        range | None,
+        "Vertices of the part that an attacker knows, or several numbers, as in 2..4: 1 to 8.",
+        parser=options.sizes,
+        show_default="2..6",
+    ),
     option(
         "--max-subgraphs N",
         int,

@@ -1,9 +1,10 @@
-"""One run of the command line: whether it is quiet, what it is logged to, and where its options come from."""
+"""One run of the command line: whether it is quiet, its log, and where its options come from."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import shlex
 import sys
 import traceback
@@ -11,29 +12,102 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
-
-import typer
-
-from kgreason.base.printable import printable
-from kgreason.base.progress import Progress
-from kgreason.base.version import VERSION
-
-if TYPE_CHECKING:
-    from kgreason.cli.config import Config
-
-import os
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
+from typing import Any, TextIO
+
+import typer
 
 from kgreason.base.errors import ReleaseError
-from kgreason.base.printable import hidden
-from kgreason.cli.config import SUFFIX
+from kgreason.base.printable import hidden, printable
+from kgreason.base.progress import Progress
+from kgreason.base.version import VERSION
+from kgreason.cli.config import SUFFIX, Config
 
 _UNSAID = "context", "quiet", "log"
 _NOTHING: tuple[object, ...] = (None, [], ())
+
+
+class Log:
+    """A file to which lines are added as a run goes on.
+
+    A line is the time (UTC), the number of the process, what kind of line it is, and its text; further lines of a text
+    are indented. ``logging`` would replace six lines of this: its handlers report a full disk on standard error and go
+    on, where a run that was asked for a log must not, and they make files that everybody may read.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def write(self, kind: str, text: str) -> None:
+        """Add a line; `ReleaseError` if the file cannot be written, or its name does not end in ``.log``."""
+        if self.file.suffix != SUFFIX:
+            what = (
+                f"the log {self.file} does not end in .log: lines are added to it, and it may be another file"
+            )
+            raise ReleaseError(what, hint=f"name it {self.file}.log")
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        lines = f"{now} {os.getpid()} {kind} {printable(hidden(text))}".splitlines()
+        try:
+            with open(self.file, "a", encoding="utf-8", opener=partial(os.open, mode=0o600)) as stream:
+                stream.write("\n    ".join(line.rstrip() for line in lines) + "\n")
+        except OSError as error:
+            what = f"the log {self.file} cannot be written: {error.strerror or error}"
+            hint = "name another place with --log FILE, in a folder that exists"
+            raise ReleaseError(what, hint=hint) from error
+
+    def refuse(self, folders: Mapping[str, object]) -> None:
+        """Refuse a log that would be published, or replaced with the folder that it lies in (`ReleaseError`).
+
+        Parameters
+        ----------
+        folders
+            Parameters of this run by name; of interest are ``release`` and ``private``.
+        """
+        place = self.file.resolve()
+        now = [f for name in ("release", "private") if isinstance(f := folders.get(name), str | Path)]
+        inside = [f for f in now if Path(f).resolve() in (place, *place.parents)]
+        if inside or any(map(_is_release, place.parents)):
+            where = f"{inside[0]}, a folder of this run" if inside else "a folder that holds a release"
+            hint = "name a place beside it: --log run.log"
+            raise ReleaseError(f"the log {self.file} would lie in {where}", hint=hint)
+
+
+def _is_release(folder: Path) -> bool:
+    here = (folder / "README.txt").is_file()
+    return here and any((folder / name).is_file() for name in ("rules.vada", "people.toml", "links.toml"))
+
+
+class Logged:
+    """A `Progress` whose steps, with the seconds they took, and notes go to a log, too."""
+
+    def __init__(self, shown: Progress, log: Log) -> None:
+        self._shown, self._log = shown, log
+        self._title: str | None = None
+        self._since = monotonic()
+
+    def step(self, title: str, total: int | None = None, unit: str = "") -> None:
+        """End the step before and begin the next."""
+        self.close()
+        self._title, self._since = title, monotonic()
+        self._shown.step(title, total, unit)
+
+    def advance(self, units: int = 1) -> None:
+        """Pass it on."""
+        self._shown.advance(units)
+
+    def note(self, message: str) -> None:
+        """Write it down, and pass it on."""
+        self._log.write("note", message)
+        self._shown.note(message)
+
+    def close(self) -> None:
+        """End the current step."""
+        if self._title:
+            self._log.write("step", f"{self._title}: {monotonic() - self._since:.3f} s")
+        self._title = None
 
 
 @dataclass
@@ -45,7 +119,7 @@ class Run:
     words
         The command line, without the name of the program.
     quiet
-        Say nothing but errors, and what a command is there to print.
+        Print nothing but errors and results.
     allow_files
         Rule files may name any file and any server.
     config
@@ -74,13 +148,7 @@ class Run:
         return self.json or "--json" in words[: words.index("--") if "--" in words else len(words)]
 
     def begin(self, parameters: Mapping[str, Any]) -> None:
-        """Note in the log, if there is one, what is run.
-
-        Raises
-        ------
-        ReleaseError
-            If the log is in the wrong place, or cannot be written.
-        """
+        """Note in the log, if there is one, what is run; `ReleaseError` as `Log.refuse` and `Log.write`."""
         if self.log is None or self.begun:
             return
         log, self.log = self.log, None  # an error about the log cannot be logged
@@ -197,102 +265,3 @@ def logged(shown: Progress) -> Iterator[Progress]:
         yield both
     finally:
         both.close()
-
-
-class Log:
-    r"""A file to which lines are added as a run goes on.
-
-    A line is the time (UTC), the number of the process, what kind of line it is, and its text; further lines of a text
-    are indented. ``logging`` would replace six lines of this: its handlers report a full disk on standard error and go
-    on, where a run that was asked for a log must not, and they make files that everybody may read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "run.log"
-    >>> Log(file).write("note", "password=hunter2 is not shown")
-    >>> file.read_text(encoding="utf-8").split(None, 2)[2]
-    'note password=*** is not shown\n'
-    """
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def write(self, kind: str, text: str) -> None:
-        """Add a line.
-
-        Raises
-        ------
-        ReleaseError
-            If the file cannot be written, or its name does not end in ``.log``: no table must get lines.
-        """
-        if self.file.suffix != SUFFIX:
-            what = (
-                f"the log {self.file} does not end in .log: lines are added to it, and it may be another file"
-            )
-            raise ReleaseError(what, hint=f"name it {self.file}.log")
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        lines = f"{now} {os.getpid()} {kind} {printable(hidden(text))}".splitlines()
-        try:
-            with open(self.file, "a", encoding="utf-8", opener=partial(os.open, mode=0o600)) as stream:
-                stream.write("\n    ".join(line.rstrip() for line in lines) + "\n")
-        except OSError as error:
-            what = f"the log {self.file} cannot be written: {error.strerror or error}"
-            hint = "name another place with --log FILE, in a folder that exists"
-            raise ReleaseError(what, hint=hint) from error
-
-    def refuse(self, folders: Mapping[str, object]) -> None:
-        """Refuse a log that would be published, or replaced with the folder that it lies in.
-
-        Parameters
-        ----------
-        folders
-            Folders of this run by the name of their option, as ``release``; other values are passed over.
-
-        Raises
-        ------
-        ReleaseError
-            If the log lies in one of them, or in a folder that holds an earlier release.
-        """
-        place = self.file.resolve()
-        now = [f for name in ("release", "private") if isinstance(f := folders.get(name), str | Path)]
-        inside = [f for f in now if Path(f).resolve() in (place, *place.parents)]
-        if inside or any(map(_is_release, place.parents)):
-            where = f"{inside[0]}, a folder of this run" if inside else "a folder that holds a release"
-            hint = "name a place beside it: --log run.log"
-            raise ReleaseError(f"the log {self.file} would lie in {where}", hint=hint)
-
-
-def _is_release(folder: Path) -> bool:
-    here = (folder / "README.txt").is_file()
-    return here and any((folder / name).is_file() for name in ("rules.vada", "people.toml", "links.toml"))
-
-
-class Logged:
-    """A `Progress` whose steps, with the seconds they took, and notes go to a log, too."""
-
-    def __init__(self, shown: Progress, log: Log) -> None:
-        self._shown, self._log = shown, log
-        self._title: str | None = None
-        self._since = monotonic()
-
-    def step(self, title: str, total: int | None = None, unit: str = "") -> None:
-        """End the step before and begin the next."""
-        self.close()
-        self._title, self._since = title, monotonic()
-        self._shown.step(title, total, unit)
-
-    def advance(self, units: int = 1) -> None:
-        """Pass it on."""
-        self._shown.advance(units)
-
-    def note(self, message: str) -> None:
-        """Write it down, and pass it on."""
-        self._log.write("note", message)
-        self._shown.note(message)
-
-    def close(self) -> None:
-        """End the current step."""
-        if self._title:
-            self._log.write("step", f"{self._title}: {monotonic() - self._since:.3f} s")
-        self._title = None
