@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -59,7 +60,11 @@ class Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of the program; commands are not imported for it, which saves 0.1 s of 0.35 s."""
-        self.commands = {name: TyperCommand(name, help=_summary(place)) for name, place in COMMANDS.items()}
+        places = {name: place.split(".") for name, place in COMMANDS.items()}
+        self.commands = {
+            name: TyperCommand(name, help=_summaries(module)[function])
+            for name, (module, function) in places.items()
+        }
         super().format_help(ctx, formatter)
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **extra: Any) -> Any:
@@ -107,6 +112,7 @@ def _named_log(run: Run) -> Log | None:
     return None if named is None else Log(named)
 
 
+# modules and functions of commands; a command is imported when it is called, or its help is shown
 COMMANDS = {
     "init": "file_commands.init",
     "check": "reasoning.check",
@@ -124,7 +130,6 @@ COMMANDS = {
     "generate": "file_commands.generate_app",
     "report": "file_commands.report",
 }
-"""Modules and functions of commands; a command is imported when it is called, or its help is shown."""
 
 
 class LazyCommands(dict[str, Any]):
@@ -149,27 +154,24 @@ class LazyCommands(dict[str, Any]):
         return [self[name] for name in self]
 
 
-def _summary(place: str) -> str:
-    """Docstring of a command, or help of a group of commands, from the source."""
-    module, _, attribute = place.partition(".")
+@cache
+def _summaries(module: str) -> dict[str, str]:
+    """Docstrings of commands, and help of groups of commands, from the source."""
+    found = {}
     for node in ast.parse((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and node.name == attribute:
-            return unwrapped(ast.get_docstring(node) or "")
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == attribute:
-            return str(ast.literal_eval(node.value.args[0])) if isinstance(node.value, ast.Call) else ""
-    raise LookupError(place)
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = unwrapped(ast.get_docstring(node) or "")
+        elif isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("group("):
+            found[ast.unparse(node.targets[0])] = str(ast.literal_eval(cast(ast.Call, node.value).args[0]))
+    return found
 
 
 def _command(name: str, place: str) -> Any:
     module, _, attribute = place.partition(".")
-    found = getattr(import_module(f"kgreason.cli.{module}"), attribute)
-    app = (
-        found
-        if isinstance(found, typer.Typer)
-        else typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
-    )
-    if app is not found:
-        app.command(name, help=unwrapped(found.__doc__ or ""))(found)
+    app = getattr(import_module(f"kgreason.cli.{module}"), attribute)
+    if not isinstance(app, typer.Typer):
+        function, app = app, typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
+        app.command(name, help=unwrapped(function.__doc__ or ""))(function)
     command = typer.main.get_command(app)
     command.name = name
     return command

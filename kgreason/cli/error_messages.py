@@ -17,8 +17,8 @@ from kgreason.base.printable import hidden
 from kgreason.cli.run import all_letters, aloud, complain, running
 from kgreason.language.vocabulary import suggest
 
+# base of all errors of the command line, whichever library Typer has it from
 UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
-"""Base of all errors of the command line, whichever library Typer has it from."""
 
 _EXTRA = re.compile(r"unexpected extra argument(?:s|\(s\))? \((.*)\)")
 _NO_COMMAND = re.compile(r"No such command '(.*?)'")
@@ -30,14 +30,7 @@ Kind = Literal["usage", "input", "file", "memory", "interrupted", "defect"]
 def fail(text: str, kind: Kind, code: int, error: BaseException | None = None) -> int:
     """Tell an error: on standard error as text and, if JSON is asked for, on standard output as an object.
 
-    Parameters
-    ----------
-    text
-        As people read it.
-    code
-        Exit code, which is returned.
-    error
-        Where more is to be known.
+    `code` is the exit code, which is returned; `error` is where more is to be known.
     """
     complain(text)
     give_json(text, kind, code, error)
@@ -136,10 +129,6 @@ def _next_step(error: Any, context: Any) -> str | None:
     return None
 
 
-_COMMANDS = {"people": ("verify", "attack", "score"), "links": ("verify", "attack")}
-"""Commands of each family that take a release."""
-
-
 def _family_of(words: Sequence[str], context: Any) -> str | None:
     """The command for a schema or a release of another family, or the rules of a release."""
     command = context.info_name
@@ -149,11 +138,12 @@ def _family_of(words: Sequence[str], context: Any) -> str | None:
             return (
                 f"this is a schema: say kgreason people anonymize {word}, or kgreason links anonymize {word}"
             )
-        for family in ("people", "links"):
+        commands = {"people": ("verify", "attack", "score"), "links": ("verify", "attack")}
+        for family, known in commands.items():
             if (place / f"{family}.toml").is_file():
-                known = _COMMANDS[family]
-                say = f": say kgreason {family} {command} {word}" if command in known else ""
-                return f"{word} is a release of {family}{say or ', which kgreason ' + family + ' takes'}"
+                say = f": say kgreason {family} {command} {word}"
+                takes = say if command in known else f", which kgreason {family} takes"
+                return f"{word} is a release of {family}{takes}"
         alone = not {"--data", "--mapping"} & {each.partition("=")[0] for each in running().words}
         if alone and (place / "rules.vada").is_file():
             return f"say --rules {place / 'rules.vada'}"

@@ -141,8 +141,7 @@ def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
         )
     if found.secret and _published(page.parent):
         raise ReleaseError(
-            f"{page.parent} is published, and the page is secret",
-            hint="name a file elsewhere: --out FILE",
+            f"{page.parent} is published, and the page is secret", hint="name a file elsewhere: --out FILE"
         )
     if out is not None:
         check_free(out, force)

@@ -42,12 +42,7 @@ SETTINGS = options.settings_options(Settings, x=X)
     option("--format", options.Format | None, "Of the tables to publish; default: that of the input."),
     options.AS_JSON,
 )
-def anonymize(
-    context: typer.Context,
-    rules: Path,
-    data: list[str] | None,
-    **asked: Any,
-) -> int:
+def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **asked: Any) -> int:
     """Make an anonymous version of a graph under rules, and prove that it is.
 
     Graphs of people and links have commands of their own: kgreason people, kgreason links.

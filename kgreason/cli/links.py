@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from kgreason.cli.commands import (
     sources,
     the_schema,
 )
-from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, taking
+from kgreason.cli.options import FILES, WRITTEN, names, option, rule_files, setting_option, taking
 from kgreason.cli.releases import FOLDERS, PLAIN_FORMAT, check_releases, one_mapping, print_verdict, publish
 from kgreason.cli.run import tell
 from kgreason.links.settings import THRESHOLDS, Settings, Strategy
@@ -36,14 +36,8 @@ if TYPE_CHECKING:
     from kgreason.links.model import Original
     from kgreason.people.file_schema import Schema
 
-SENSITIVE = option(
-    "--sensitive NAME",
-    list[str] | None,
-    "The relation that must not be told; under rules, in place of the one that @sensitive names.",
-)
-K = option(
-    "-k --k N", int | None, "Least number of entities of a cluster; 2 or more.", min=2, show_default="3"
-)
+SENSITIVE = setting_option(Settings, "sensitive", list[str] | None)
+K = setting_option(Settings, "k", min=2, show_default="3")
 SETTINGS = options.settings_options(Settings, sensitive=SENSITIVE, k=K)
 RULES = options.rules_file(
     Path | None, "Rule file (.vada) whose edges are observed; then data are PRED=FILE."
@@ -75,21 +69,8 @@ ADVERSARY = (
 
 
 @guarded
-@taking(
-    options.SOURCES,
-    RULES,
-    *SETTINGS,
-    *FOLDERS,
-    PLAIN_FORMAT,
-    options.AS_JSON,
-    *FILES,
-)
-def anonymize(
-    context: typer.Context,
-    data: Sequence[str] | None,
-    rules: Path | None,
-    **asked: Any,
-) -> int:
+@taking(options.SOURCES, RULES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
+def anonymize(context: typer.Context, data: Sequence[str] | None, rules: Path | None, **asked: Any) -> int:
     """Leave a sensitive relation out, and as much of what tells of it as a strategy says; and prove it."""
     from kgreason.cli import terminal
     from kgreason.links import api
@@ -100,10 +81,9 @@ def anonymize(
     chosen = {name: asked[name] for name in names(*SETTINGS)} | {"sensitive": sensitive}
 
     def make(folders: Any) -> Any:
-        schema = None if rules else the_schema(data, asked)
+        read: Any = sources(data) if rules else _schema(data, asked, sensitive)
         with terminal.progress() as shown:
             program = None if rules is None else _program_of(rules, data)
-            read = sources(data) if program is not None else _named(schema, sensitive)
             return api.anonymize(read, rules=program, **chosen, folders=folders, progress=shown)
 
     return publish(make, terminal.anonymized_links_rows, asked)[1]
@@ -125,9 +105,7 @@ def anonymize(
     option(
         "--percent", float | None, "Share that partial must have left out of each relation.", min=0, max=100
     ),
-    option(
-        "-k --k N", int | None, "Least number of entities of a cluster; 2 or more.", min=2, show_default="3"
-    ),
+    K,
     options.AS_JSON,
     *FILES,
 )
@@ -161,10 +139,7 @@ def verify(
     if rules is not None and holding(asked):
         raise CallError("rules say what is read", hint="leave out the options of files")
     with terminal.progress() as shown:
-        read = None
-        if known:
-            schema = None if rules is not None else the_schema(original, asked, "--original")
-            read = read_links(schema, rules, original, sensitive, shown)
+        read = _read_original(original, rules, asked, sensitive, shown) if known else None
         shown.step(f"Verifying {release}")
         found = api.verify(
             Path(release),
@@ -237,15 +212,13 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
             sensitive = _the_sensitive(chosen["rules"], sensitive)
         else:
             chosen["noise"] = _noise(noise or ())
-        if by_rules and not in_files:  # else triples, if anything says what they hold
-            truth = read_links(None, rules, original, sensitive, shown)
-        else:
-            truth = read_links(the_schema(original, asked, "--original"), None, None, sensitive, shown)
-        told = api.attack(found, truth, mapping, progress=shown, **chosen)
+        # under rules triples only if anything says what they hold
+        truth = _read_original(original, None if in_files else rules, asked, sensitive, shown)
+        disclosed = api.attack(found, truth, mapping, progress=shown, **chosen)
     if as_json:
-        print_json({"format": 1, "strategy": found.strategy, **told.as_dict()})
+        print_json({"format": 1, "strategy": found.strategy, **disclosed.as_dict()})
     else:
-        print(told)
+        print(disclosed)
     return 0
 
 
@@ -292,37 +265,36 @@ def generate(out: Path, seed: int | None, force: bool, as_json: bool, **said: An
     return 0
 
 
-def read_links(
-    schema: Schema | None,
-    rules: Path | None,
+def _read_original(
     data: Sequence[str] | None,
+    rules: Path | None,
+    asked: Mapping[str, Any],
     sensitive: str | None,
     progress: Progress,
 ) -> Original:
-    """Read the graph that a schema or rules name, with its secret.
-
-    Raises
-    ------
-    CallError
-        If it is not said which relation is sensitive.
-    """
+    """Read the graph that rules, or files of people, name, with its sensitive relation."""
     from kgreason.links import api
-    from kgreason.links.reading import read as read_links
+    from kgreason.links.reading import read
 
     progress.step("Reading")
     if rules is not None:
         return api.of_rules(_program_of(rules, data), sources(data), sensitive=sensitive, progress=progress)
-    return read_links(_named(schema, sensitive), sensitive or "", progress)
+    schema = _schema(data, asked, sensitive, "--original")
+    return read(schema, str(sensitive), progress)
+
+
+def _schema(
+    files: Sequence[str] | None, asked: Mapping[str, Any], sensitive: str | None, flag: str = "FILE"
+) -> Schema:
+    schema = the_schema(files, asked, flag)
+    if sensitive is None:
+        hint = "name it with --sensitive, for instance friends"
+        raise CallError("it is not said which relation is sensitive", hint=hint)
+    return schema
 
 
 def one_sensitive(given: Sequence[str] | None) -> str | None:
-    """The relation that ``--sensitive`` names.
-
-    Raises
-    ------
-    CallError
-        If it names several: all but one would be published.
-    """
+    """The relation that ``--sensitive`` names; `CallError` if it names several: all but one would be published."""
     names = [name.strip() for text in given or () for name in text.split(",")]
     if len(names) > 1:
         rest = ", ".join(f'"{name}"' for name in names[1:])
@@ -338,17 +310,6 @@ def one_sensitive(given: Sequence[str] | None) -> str | None:
 def _program_of(rules: Path, data: Sequence[str] | None) -> CheckedProgram:
     """Load rules whose facts may come from files that the command line names."""
     return load_rules(rules, given=[text.split("=", 1)[0] for text in data or ()])
-
-
-def _named(schema: Schema | None, sensitive: str | None) -> Schema:
-    """A schema whose sensitive relation is said."""
-    assert schema is not None
-    if sensitive is None:
-        raise CallError(
-            "it is not said which relation is sensitive",
-            hint="name it with --sensitive, for instance friends",
-        )
-    return schema
 
 
 def _the_sensitive(program: CheckedProgram, said: str | None) -> str | None:

@@ -41,19 +41,8 @@ ORIGINAL = option(
 
 
 @guarded
-@taking(
-    options.SOURCES,
-    *SETTINGS,
-    *FOLDERS,
-    PLAIN_FORMAT,
-    options.AS_JSON,
-    *FILES,
-)
-def anonymize(
-    context: typer.Context,
-    data: Sequence[str] | None,
-    **asked: Any,
-) -> int:
+@taking(options.SOURCES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
+def anonymize(context: typer.Context, data: Sequence[str] | None, **asked: Any) -> int:
     """Make an anonymous version of a graph of people, and prove that it is."""
     from kgreason.cli import terminal
     from kgreason.people import api
@@ -153,10 +142,7 @@ def _check(
             f"{model} has one k for all users", hint="leave out --k-values, or say --model p-k-ad"
         )
     if mappings and not schemas:
-        raise CallError(
-            "who is who is said, but not of which original",
-            hint="name it with --original",
-        )
+        raise CallError("who is who is said, but not of which original", hint="name it with --original")
     if schemas and not mappings and k_values is None:
         hint = "say --mapping FILE, or leave the original out to judge the release alone"
         raise CallError("the original is named, but who is who is not said", hint=hint)
@@ -184,13 +170,7 @@ def _levels(file: str, release: Published, schemas: Sequence[Path | Schema], k: 
 
 
 @guarded
-@taking(
-    options.RELEASE,
-    options.mapping_file(Path, default=REQUIRED),
-    ORIGINAL,
-    options.AS_JSON,
-    *FILES,
-)
+@taking(options.RELEASE, options.mapping_file(Path, default=REQUIRED), ORIGINAL, options.AS_JSON, *FILES)
 def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: bool, **asked: Any) -> int:
     """Measure what information a release of a graph of people keeps."""
     from kgreason.cli.terminal import progress, rows, table

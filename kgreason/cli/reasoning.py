@@ -171,8 +171,9 @@ def fmt(files: list[Path], check: bool, as_json: bool) -> int:
     changed, failed = list[str](), list[str]()
     text: str | None = None
     for file in files:
+        standard_input = str(file) == "-"
         try:
-            if str(file) == "-":
+            if standard_input:
                 differs, text = _format_input()
             else:
                 check_no_table(file)
@@ -181,15 +182,16 @@ def fmt(files: list[Path], check: bool, as_json: bool) -> int:
             complain(shown(error))
             failed.append(str(file))
             continue
-        if text is not None and str(file) == "-" and not check and not as_json:
-            with aloud():
-                print(text, end="")
         if differs:
             changed.append(str(file))
-            if str(file) != "-" and not as_json:
-                print(f"{file}: {'would change' if check else 'formatted'}")
-            elif check and not as_json:
-                print("<stdin>: would change")
+        if as_json:
+            continue
+        if standard_input and not check:
+            with aloud():
+                print(text, end="")
+        elif differs:
+            name = "<stdin>" if standard_input else file
+            print(f"{name}: {'would change' if check else 'formatted'}")
     if as_json:
         formatted = {"text": text} if text is not None and not check else {}
         print_json(

@@ -27,7 +27,7 @@ def publish(
     asked: Mapping[str, Any],
     failed: str = "what does not hold",
 ) -> tuple[Any, int]:
-    """Make a release, and print the result.
+    """Make a release, print the result, and return the result and the exit code.
 
     Parameters
     ----------
@@ -39,11 +39,6 @@ def publish(
         Values of options: those of `FOLDERS`, the format, the seed, and whether the result is printed as JSON.
     failed
         What the private report tells if the guarantee does not hold.
-
-    Returns
-    -------
-    tuple
-        The result, and the exit code.
     """
     from kgreason.cli import terminal
     from kgreason.release.publication import Folders, interrupted
@@ -77,13 +72,7 @@ def publish(
 
 
 def check_releases(releases: Sequence[str], mappings: Sequence[Path] = ()) -> None:
-    """Tell of releases that were not confirmed when they were made.
-
-    Raises
-    ------
-    ReleaseError
-        If a folder is being replaced.
-    """
+    """Warn of unconfirmed releases; `ReleaseError` if a folder is being replaced."""
     from kgreason.base.atomic_files import check_settled
 
     for folder in releases:
@@ -94,13 +83,7 @@ def check_releases(releases: Sequence[str], mappings: Sequence[Path] = ()) -> No
 
 
 def one_mapping(mappings: Sequence[Path] | None) -> Path | None:
-    """The mapping of one release.
-
-    Raises
-    ------
-    CallError
-        If several are named.
-    """
+    """The mapping of one release; `CallError` if several are named."""
     if mappings and len(mappings) > 1:
         raise CallError("several mappings are named", hint="say --mapping FILE once")
     return mappings[0] if mappings else None

@@ -175,11 +175,7 @@ def read_clusters(given: Path | str, graph: LinkGraph) -> Clusters:
 
 
 def apply(
-    graph: LinkGraph,
-    clusters: Clusters,
-    strategy: Strategy,
-    percent: float,
-    rng: np.random.Generator,
+    graph: LinkGraph, clusters: Clusters, strategy: Strategy, percent: float, rng: np.random.Generator
 ) -> tuple[LinkGraph, Vertices]:
     """Apply a strategy to the observed links: the released graph (see `publish`), and the node of each entity.
 

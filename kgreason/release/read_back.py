@@ -48,11 +48,7 @@ KINDS = {
         "kgreason links verify and kgreason links attack take it; the share of links kept, in place of a score, is "
         "told by anonymize and in its report.json",
     ),
-    "rules": (
-        "rules.vada",
-        "a graph under rules",
-        "kgreason verify, score and attack take it, with --rules",
-    ),
+    "rules": ("rules.vada", "a graph under rules", "kgreason verify, score and attack take it, with --rules"),
 }
 WIDE = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks of UTF-16
 
