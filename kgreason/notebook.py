@@ -17,7 +17,8 @@ import numpy as np
 
 from kgreason.language.values import source
 from kgreason.release.report.html_page import blocks, page, templates
-from kgreason.release.report.report_data import Figure, Finding, Item, Report, State, Table
+from kgreason.release.report.report_data import Figure, Finding, Item, Report, Table
+from kgreason.release.verdicts import State
 
 if TYPE_CHECKING:
     from kgreason.engine.relations.fact_tables import Facts

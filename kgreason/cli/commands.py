@@ -213,7 +213,9 @@ def original_schemas(
     """The schema of an original, or, of a series, one for each release."""
     if not files:
         if holding(kinds):
-            raise CallError("what files hold is said, but none are named", hint="name them with --original")
+            raise CallError(
+                "options describe files, but no files are named", hint="name them with --original"
+            )
         return []
     if not several:
         return [the_schema(files, kinds, "--original")]

@@ -136,7 +136,7 @@ def verify(
         chosen["progress"] = shown
         if not original and known is None:
             if certificate is not None:
-                what = "a certificate is of an original and its release, and who is who is not said"
+                what = "a certificate is of an original and its release, and no mapping is named"
                 raise CallError(what, hint="say --mapping FILE")
             shown.step("Reading")
             released, before = read_released(program, tables(program, [release]), shown), None
@@ -236,7 +236,7 @@ def _pair(
     progress.step("Reading")
     if mapping is None:
         raise CallError(
-            "the original is named, but who is who in its release is not said",
+            "the original is named, but no mapping of its release",
             hint="say --mapping FILE, or leave out --data to judge the release alone",
         )
     return read_pair(program, original, tables(program, [release]), mapping, progress)

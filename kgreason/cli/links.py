@@ -132,10 +132,10 @@ def verify(
         refuse(context, ["percent"], "without the original", "name the original")
     if place is not None and not known:
         hint = "name it with --original"
-        raise CallError("who is who is said, but not of which original", hint=hint)
+        raise CallError("a mapping is named, but no original", hint=hint)
     if known and place is None:
         hint = "say --mapping FILE, or name the release alone"
-        raise CallError("the original is named, but who is who is not said", hint=hint)
+        raise CallError("the original is named, but no mapping", hint=hint)
     if rules is not None and holding(asked):
         raise CallError("rules say what is read", hint="leave out the options of files")
     with terminal.progress() as shown:
@@ -179,7 +179,7 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
     from kgreason.links.folder import read_released
 
     if mapping is None:
-        raise CallError("who is who in this release is not said", hint="say --mapping FILE")
+        raise CallError("no mapping of this release is named", hint="say --mapping FILE")
     rules, other_rules, noise = asked["rules"], asked["other_rules"], asked["noise"]
     original, sensitive = asked["original"], one_sensitive(asked["sensitive"])
     if noise and (rules or other_rules):
@@ -204,7 +204,7 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
         found = read_released(Path(release))
         if not by_rules and not noise and found.strategy != "removed":
             hint = "say --noise NAME=P for each observed relation, or --rules FILE"
-            raise CallError("it is not said how the attacker infers", hint=hint)
+            raise CallError("neither noise nor rules of the attacker are named", hint=hint)
         for name, where in meaningless(found, by_rules=by_rules).items():
             refuse(context, [name], where)
         if by_rules:
@@ -289,7 +289,7 @@ def _schema(
     schema = the_schema(files, asked, flag)
     if sensitive is None:
         hint = "name it with --sensitive, for instance friends"
-        raise CallError("it is not said which relation is sensitive", hint=hint)
+        raise CallError("no sensitive relation is named", hint=hint)
     return schema
 
 
@@ -332,7 +332,7 @@ def _noise(texts: Iterable[str]) -> dict[str, float]:
         if "=" in name:
             raise CallError(f"--noise {text} names several relations", hint="say --noise once for each")
         if name in found:
-            raise CallError(f"the noise of {name} is said twice", hint="say it once")
+            raise CallError(f"the noise of {name} is given twice", hint="give it once")
         found[name] = _number(number, f"--noise {name}")
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args
 
@@ -35,21 +35,22 @@ def tables_of_predicates(context: typer.Context, incomplete: str) -> list[str]:
     """``PRED=FILE`` for the predicates of the rules that are named before, and the tables that are there."""
     rules = context.params.get("rules")
     if not rules:
-        found = _beginning(incomplete)
-        return [_shown(p, incomplete) for p in found if p.is_file() and is_data(p)]
+        return _matching(incomplete, is_data)
     predicates = _predicates(Path(str(rules)))
     before, equals, rest = incomplete.partition("=")
     names = [p for p in predicates if p == before or (not equals and p.startswith(before))]
-    files = [p for p in _beginning(rest) if p.is_file() and is_data(p)]
-    return [f"{name}={_shown(p, rest)}" for name in names for p in files]
+    return [f"{name}={file}" for name in names for file in _matching(rest, is_data)]
 
 
 def files_of_people(context: typer.Context, incomplete: str) -> list[str]:
     """Schemas and tables; under rules tables of their predicates."""
     if context.params.get("rules"):
         return tables_of_predicates(context, incomplete)
-    found = _beginning(incomplete)
-    return [_shown(p, incomplete) for p in found if p.is_file() and (p.suffix == ".toml" or is_data(p))]
+    return _matching(incomplete, lambda file: file.suffix == ".toml" or is_data(file))
+
+
+def _matching(incomplete: str, accepted: Callable[[Path], bool]) -> list[str]:
+    return [_shown(p, incomplete) for p in _beginning(incomplete) if p.is_file() and accepted(p)]
 
 
 def _predicates(rules: Path) -> list[str]:
@@ -83,6 +84,7 @@ def _shown(path: Path, incomplete: str) -> str:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_types = cache(types)
 Format = FileFormat
 Option = inspect.Parameter
 REQUIRED = inspect.Parameter.empty
@@ -138,7 +140,7 @@ def setting_option(settings: type, name: str, kind: Any = None, **more: Any) -> 
     more = {key: value for key, value in ranged.items() if value is not None} | more
     flags = about["option"] or f"--{name.replace('_', '-')}"
     words = f"{flags} {about['metavar'] or ''}"
-    kind = kind or _read_as(types(settings)[name])
+    kind = kind or _read_as(_types(settings)[name])
     return option(words, kind, documentation(settings)[name], field.default, name=name, **more)
 
 
@@ -193,8 +195,8 @@ def _open_log(context: typer.Context, param: typer.CallbackParam, value: Path | 
     run = running()
     if value is not None and not context.resilient_parsing:
         source = context.get_parameter_source(str(param.name))
-        said = source is not None and source.name == "COMMANDLINE"
-        if said or run.log is None:  # what stands before the command wins over the file
+        typed = source is not None and source.name == "COMMANDLINE"
+        if typed or run.log is None:  # what stands before the command wins over the file
             run.log = Log(value)
     return value
 

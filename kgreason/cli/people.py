@@ -142,10 +142,10 @@ def _check(
             f"{model} has one k for all users", hint="leave out --k-values, or say --model p-k-ad"
         )
     if mappings and not schemas:
-        raise CallError("who is who is said, but not of which original", hint="name it with --original")
+        raise CallError("a mapping is named, but no original", hint="name it with --original")
     if schemas and not mappings and k_values is None:
         hint = "say --mapping FILE, or leave the original out to judge the release alone"
-        raise CallError("the original is named, but who is who is not said", hint=hint)
+        raise CallError("the original is named, but no mapping", hint=hint)
     for flag, places in (("--original", schemas), ("--mapping", mappings)):
         if places and len(places) != len(releases):
             hint = f"repeat {flag} once for each release, in the same order"

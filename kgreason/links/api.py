@@ -89,7 +89,7 @@ def anonymize(data: Data | Mapping[str, Any] | None, call: Call) -> LinksAnonymi
     graph = original.graph
     if not graph.n:
         raise AnonymizationError(
-            f"nothing is known of anybody but {original.sensitive.name}: there is nothing to release",
+            f"the data hold no relation or value besides {original.sensitive.name}: there is nothing to release",
             hint="name files with other relations, or with values",
         )
     clock.lap("read")
@@ -130,7 +130,7 @@ def _original(
     if isinstance(data, Original):
         if sensitive not in (None, data.sensitive.name):
             raise AnonymizationError(
-                f"{sensitive!r} is said to be sensitive, but the graph has {data.sensitive.name!r}",
+                f"{sensitive!r} is named as sensitive, but the graph has {data.sensitive.name!r}",
                 hint="leave it out: the graph says it",
             )
         return data
@@ -141,7 +141,7 @@ def _original(
         "for instance the path of a schema file, or kgreason.people.schema(...) of tables and graphs",
     )
     if sensitive is None:
-        raise AnonymizationError("it is not said which relation is sensitive", hint='say sensitive="friends"')
+        raise AnonymizationError("no sensitive relation is named", hint='say sensitive="friends"')
     return read_links(cast("Schema | Path | str", data), sensitive, progress)
 
 
@@ -166,7 +166,7 @@ def _clustered(
         smallest = int(np.bincount(found).min(initial=graph.n)) if graph.n else k or 1
         if k is not None and smallest < k:
             raise AnonymizationError(
-                f"a cluster has {smallest:,} of the {k:,} entities that are asked for",
+                f"a cluster has {smallest:,} entities, fewer than k = {k}",
                 hint="give larger clusters, or a smaller k",
             )
         return found, None, smallest if k is None else k
@@ -206,7 +206,7 @@ def of_rules(
     if sensitive is None:
         if len(program.sensitive) != 1:
             several = f"the rules call {' and '.join(program.sensitive)} sensitive, and one can be"
-            what = several if program.sensitive else "it is not said which predicate is sensitive"
+            what = several if program.sensitive else "no sensitive predicate is named"
             hint = 'name it with sensitive (--sensitive), or write @sensitive("control"). in the rules'
             raise AnonymizationError(what, hint=hint)
         (sensitive,) = program.sensitive
@@ -266,7 +266,7 @@ def verify(
         source = Source(original.graph, mapping_of(mapping, original.graph, found.graph))
         if sensitive is not None and sensitive != original.sensitive.name:
             raise AnonymizationError(
-                f"{sensitive!r} is said to be sensitive, but the original has {original.sensitive.name!r}",
+                f"{sensitive!r} is named as sensitive, but the original has {original.sensitive.name!r}",
                 hint="leave it out: the original says it",
             )
         sensitive = original.sensitive.name

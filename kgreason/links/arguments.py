@@ -53,17 +53,17 @@ def check_judged(
     made = strategy or released.strategy
     if percent is not None and made != "partial":
         raise AnonymizationError(
-            f"percent decides nothing: {made} does not leave out a percentage of the links",
+            f"percent has no effect: {made} does not leave out a percentage of the links",
             hint="leave it out; it is of partial releases",
         )
     if percent is not None and original is None:
         raise AnonymizationError(
-            "percent decides nothing without the original: how many links there were is not known",
+            "percent has no effect without the original: how many links there were is not known",
             hint="leave it out, or name the original, too",
         )
     if k is not None and made not in CLUSTERED and not shows_clusters(released):
         raise AnonymizationError(
-            f"k decides nothing: {made} leaves entities as nodes, and they have no attributes",
+            f"k has no effect: {made} leaves entities as nodes, and they have no attributes",
             hint="leave it out; it is of releases with clusters or values",
         )
 

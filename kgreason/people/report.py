@@ -16,7 +16,7 @@ from kgreason.people.claim import OF_DEGREES, PROMISES, UNPROTECTED, Claim
 from kgreason.people.model import Attribute, PeopleGraph
 from kgreason.people.verification.verdict import PeopleVerdict
 from kgreason.release.report.candidate_tables import risk_items
-from kgreason.release.report.charts import Series, series_charts, values_chart
+from kgreason.release.report.charts import Series, distribution, series_charts
 from kgreason.release.report.report_data import FILES, TEXTS, Chart, Figure, Item, Report, Section, Table
 from kgreason.release.report.sections import (
     Run,
@@ -283,7 +283,7 @@ def value_charts(
         if kind == "numeric":
             numbers = [None if a is None else a.numbers[a.value] for a in (new, old)]
             after = np.empty(0) if numbers[0] is None else numbers[0]
-            yield values_chart(f"Values of {name}", name, after, numbers[1], "entries", "")
+            yield distribution(f"Values of {name}", Series(name, after, "entries", ""), numbers[1])
         else:
             yield _categories(name, new or EMPTY, old)
 

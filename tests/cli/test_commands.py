@@ -960,10 +960,10 @@ def test_verify_says_which_of_its_words_are_missing(ownership: Path, anywhere: P
     rules = ["--rules", ownership / "control.vada"]
     unknown = run("verify", "release", *rules, "--data", f"own={ownership / 'own.csv'}")
     assert unknown.exit_code == 2
-    assert "the original is named, but who is who in its release is not said" in unknown.output
+    assert "the original is named, but no mapping of its release" in unknown.output
     lost = run("verify", "release", "--rules", "release/rules.vada", "--certificate", "private")
     assert lost.exit_code == 2
-    assert "who is who is not said\n  help: say --mapping FILE" in lost.output
+    assert "no mapping is named\n  help: say --mapping FILE" in lost.output
     gone = run("verify", "relaese", *rules)
     assert gone.exit_code == 2
     assert "relaese: there is no such file or folder" in gone.output

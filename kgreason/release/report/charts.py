@@ -20,13 +20,8 @@ BINS = 10
 WIDE = 1_000.0  # ratio of largest to smallest positive value above which bins grow with the values
 
 # drawing units
-WIDTH, LEFT, RIGHT, TOP, PLOT = (
-    460,
-    50,
-    6,
-    34,
-    190,
-)  # of a chart: width, margins, height of the field of the bars
+# of a chart: width, margins, height of the field of the bars
+WIDTH, LEFT, RIGHT, TOP, PLOT = 460, 50, 6, 34, 190
 LETTER = 7.3  # mean character width of a label
 LONGEST = 16  # maximum characters of a label
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
@@ -49,74 +44,52 @@ class Series(NamedTuple):
 def series_charts(
     series: Callable[[G], Mapping[str, Series]], released: G, original: G | None
 ) -> Iterator[Chart]:
-    """Charts by title for the series of a graph: count bins for integers, value bins for other numbers."""
-    first = {} if original is None else series(original)
-    for title, (axis, after, counted, term) in series(released).items():
-        before = first[title].numbers if title in first else None
-        chart = counts_chart if after.dtype.kind == "i" else values_chart
-        yield chart(title, axis, after, before, counted, term)
+    """Charts by title for the series of a graph."""
+    before = {} if original is None else series(original)
+    for title, after in series(released).items():
+        yield distribution(title, after, before[title].numbers if title in before else None)
 
 
-def counts_chart(
-    title: str,
-    axis: str,
-    after: npt.NDArray[np.int64],
-    before: npt.NDArray[np.int64] | None = None,
-    counted: str = "vertices",
-    term: str = "",
-) -> Chart:
-    """Shares of vertices by an integer such as a degree, with bins that double for large numbers.
+def distribution(title: str, after: Series, before: npt.NDArray[Any] | None = None) -> Chart:
+    """Chart of shares by bin: of counts if the numbers are integers, else of values.
 
-    Parameters
-    ----------
-    after, before
-        Nonnegative numbers in the release and in the original graph; without the latter, chart and bins are of the
-        release only.
+    Without the numbers of the original graph, chart and bins are of the release only.
 
     Examples
     --------
-    >>> chart = counts_chart("In-degree", "edges", np.array([0, 1, 1, 40]), np.array([0, 1]))
+    >>> chart = distribution("In-degree", Series("edges", np.array([0, 1, 1, 40]), "vertices", ""), np.array([0, 1]))
     >>> chart.labels, chart.after
     (('0', '1', '2', '3 to 4', '5 to 8', '9 to 16', '17 to 32', '33 to 64'), (0.25, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25))
+    >>> chart = distribution("Weights", Series("share", np.array([0.05, 0.95, 1.0]), "edges", "weight"))
+    >>> chart.labels[0], chart.after[-1], chart.before
+    ('0 to 0.1', 0.6667, ())
     """
-    most = max(int(side.max(initial=0)) for side in (after, before) if side is not None)
+    axis, numbers, counted, term = after
+    bins = _count_bins if numbers.dtype.kind == "i" else _value_bins
+    edges, labels = bins(numbers if before is None else np.concatenate([numbers, before]))
+    shares = _shares(before, edges), _shares(numbers, edges)
+    return Chart(title, axis, labels, *shares, f"share of {counted}", term)
+
+
+def _count_bins(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
+    """Edges and labels of bins of nonnegative integers; they double for large numbers."""
+    most = int(numbers.max(initial=0))
     uppers = list(range(most + 1))
     if most > SINGLE:
         uppers = [0, *(1 << i for i in range((most - 1).bit_length() + 1))]
     spans = [(low + 1, high) for low, high in pairwise([-1, *uppers])]
     labels = tuple(f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in spans)
-    edges = np.array([-1, *uppers]) + 0.5
-    return Chart(
-        title, axis, labels, _shares(before, edges), _shares(after, edges), f"share of {counted}", term
-    )
+    return np.array([-1, *uppers]) + 0.5, labels
 
 
-def values_chart(
-    title: str,
-    axis: str,
-    after: npt.NDArray[np.float64],
-    before: npt.NDArray[np.float64] | None = None,
-    counted: str = "edges",
-    term: str = "weight",
-) -> Chart:
-    """Shares of edges by weight: ten bins between 0 and 1 if all weights are in this range, else between the extremes.
-
-    Examples
-    --------
-    >>> chart = values_chart("Weights", "share", np.array([0.05, 0.95, 1.0]))
-    >>> chart.labels[0], chart.after[-1], chart.before
-    ('0 to 0.1', 0.6667, ())
-    """
-    values = np.concatenate([after, [] if before is None else before])
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+def _value_bins(numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
+    """Ten bins between 0 and 1 if all numbers are in this range, else between the extremes."""
+    low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
     if low >= 0 and high <= 1:
         low, high = 0.0, 1.0
     spaced = np.geomspace if low > 0 and high / low > WIDE else np.linspace
     edges = spaced(low, high if high > low else low + 1, BINS + 1)
-    labels = tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist()))
-    return Chart(
-        title, axis, labels, _shares(before, edges), _shares(after, edges), f"share of {counted}", term
-    )
+    return edges, tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist()))
 
 
 def _shares(side: npt.NDArray[np.generic] | None, edges: npt.NDArray[np.float64]) -> tuple[float, ...]:

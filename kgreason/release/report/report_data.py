@@ -20,13 +20,12 @@ from typing import Any, Literal, Union, get_args, get_origin
 from kgreason.base.errors import ReleaseError
 from kgreason.base.printable import Displayed
 from kgreason.release.digests import parsed_json
+from kgreason.release.verdicts import State
 
 FORMAT = 1  # version of the JSON; a reader refuses another one
 PAGE = "page"  # key of the page in report.json
 HINT = "take the report.json of the folder as anonymize wrote it, or anonymize again"
 DOCUMENTATION = "docs/"  # where the documentation is, relative to the project
-
-State = Literal["holds", "given up", "fails", "undecided"]
 
 
 @dataclass(frozen=True)

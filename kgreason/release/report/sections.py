@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from kgreason.base.version import VERSION
 from kgreason.graph.knowledge_graph import KnowledgeGraph, Vertices
 from kgreason.release.report.charts import Series, series_charts
-from kgreason.release.report.report_data import FILES, SHARED, Finding, Report, Section, State, Table, term_of
+from kgreason.release.report.report_data import FILES, SHARED, Finding, Report, Section, Table, term_of
 from kgreason.release.table_layout import table_of
-from kgreason.release.verdicts import Examined
+from kgreason.release.verdicts import Examined, State
 
 if TYPE_CHECKING:
     import numpy as np
