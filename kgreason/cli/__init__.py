@@ -10,7 +10,7 @@ import ast
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -56,7 +56,7 @@ class Commands(TyperGroup):
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
-        self.commands = LazyCommands(COMMANDS)
+        self.commands: Any = LazyCommands(COMMANDS)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help of the program; commands are not imported for it, which saves 0.1 s of 0.35 s."""
@@ -132,26 +132,20 @@ COMMANDS = {
 }
 
 
-class LazyCommands(dict[str, Any]):
+class LazyCommands(Mapping[str, Any]):
     """Commands by name, imported on first use."""
 
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+
     def __getitem__(self, name: str) -> Any:
-        found = super().__getitem__(name)
-        if isinstance(found, str):
-            found = self[name] = _command(name, found)
-        return found
+        return _command(name, self._places[name])
 
-    def get(self, name: str, default: Any = None) -> Any:
-        """Command of a name."""
-        return self[name] if name in self else default  # noqa: SIM401
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
 
-    def items(self) -> Any:
-        """Names and commands."""
-        return [(name, self[name]) for name in self]
-
-    def values(self) -> Any:
-        """Commands."""
-        return [self[name] for name in self]
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 @cache
@@ -166,6 +160,7 @@ def _summaries(module: str) -> dict[str, str]:
     return found
 
 
+@cache
 def _command(name: str, place: str) -> Any:
     module, _, attribute = place.partition(".")
     app = getattr(import_module(f"kgreason.cli.{module}"), attribute)

@@ -91,11 +91,11 @@ def _stop(message: str, kind: Kind, code: int, error: KgreasonError | None = Non
 
 
 def load_rules(
-    rules: Path, functions: Sequence[Path] | None = None, given: Iterable[str] = ()
+    rules: Path, functions: Sequence[Path] | None = None, bound: Iterable[str] = ()
 ) -> CheckedProgram:
     """Read a rule file, and before it the Python files that define functions; warnings go to standard error.
 
-    `given` are predicates whose facts ``--data`` names.
+    `bound` are predicates whose facts ``--data`` names.
     """
     from kgreason.language.check.program_checker import load_file
     from kgreason.reasoning.api import load_functions
@@ -103,7 +103,7 @@ def load_rules(
     check_no_table(rules)
     for file in functions or ():
         load_functions(file)
-    program = load_file(rules, given, allow_files=running().allow_files)
+    program = load_file(rules, bound, allow_files=running().allow_files)
     warn(program.warnings, program)
     return program
 

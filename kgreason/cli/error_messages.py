@@ -43,16 +43,16 @@ def give_json(text: str, kind: Kind, code: int, error: BaseException | None = No
     if not run.wants_json() or run.answered:
         return
     run.answered = True
-    told = {"format": 1, "error": {"kind": kind, **_parts(error, text), "text": hidden(text)}, "exit": code}
+    answer = {"format": 1, "error": {"kind": kind, **_parts(error, text), "text": hidden(text)}, "exit": code}
     with suppress(OSError), aloud():  # whoever read it may have gone
-        print(json.dumps(told, indent=2, ensure_ascii=not all_letters()), flush=True)
+        print(json.dumps(answer, indent=2, ensure_ascii=not all_letters()), flush=True)
 
 
 def _parts(error: BaseException | None, text: str) -> Mapping[str, Any]:
     """Message, hint, and place of an error; findings are those of a rule file."""
     first, _, rest = text.partition("\n")
     _, _, hint = rest.partition("help: ")
-    told: dict[str, Any] = {
+    parts: dict[str, Any] = {
         "message": hidden(first.removeprefix("error: ")),
         "hint": hint or None,
         "file": None,
@@ -61,22 +61,22 @@ def _parts(error: BaseException | None, text: str) -> Mapping[str, Any]:
         "findings": [],
     }
     if isinstance(error, ProgramError):
-        told["findings"] = [finding(d) for d in error.diagnostics]
-        told |= {key: told["findings"][0][key] for key in ("message", "hint", "file", "line", "column")}
+        parts["findings"] = [finding(d) for d in error.diagnostics]
+        parts |= {key: parts["findings"][0][key] for key in ("message", "hint", "file", "line", "column")}
     elif isinstance(error, KgreasonError):
         span = getattr(error, "span", None)
         if isinstance(span, Span):
-            told |= {"file": span.file, "line": span.line, "column": span.column}
-        known = {key: getattr(error, key) for key in told if getattr(error, key, None) is not None}
-        told |= {key: hidden(value) if isinstance(value, str) else value for key, value in known.items()}
-    return told
+            parts |= {"file": span.file, "line": span.line, "column": span.column}
+        known = {key: getattr(error, key) for key in parts if getattr(error, key, None) is not None}
+        parts |= {key: hidden(value) if isinstance(value, str) else value for key, value in known.items()}
+    return parts
 
 
 def finding(one: Diagnostic) -> dict[str, Any]:
     """A finding on a rule file, for JSON."""
     place = {name: getattr(one.span, name, None) for name in ("file", "line", "column")}
-    told = {name: getattr(one, name) for name in ("message", "note", "hint")}
-    return {"code": one.code, "severity": one.severity, **place, **told}
+    texts = {name: getattr(one, name) for name in ("message", "note", "hint")}
+    return {"code": one.code, "severity": one.severity, **place, **texts}
 
 
 # --- on the command line itself ---
@@ -121,8 +121,8 @@ def _next_step(error: Any, context: Any) -> str | None:
     if type(error).__name__ == "MissingParameter" and param is not None and param.opts[0].startswith("--"):
         known = None
         if "--rules" in param.opts:
-            given = running().words
-            alone = [w for before, w in pairwise(["", *given]) if not before.startswith("-") or "=" in before]
+            typed = running().words
+            alone = [w for before, w in pairwise(["", *typed]) if not before.startswith("-") or "=" in before]
             words = [word for word in (*alone, *context.args) if not word.startswith("-")]
             known = _family_of(words, context) or _option_of(words, {"--rules"})
         return known or (f"say {param.opts[0]} {param.metavar}" if param.metavar else None)

@@ -130,7 +130,7 @@ def verify(
     check_releases([release], [] if known is None else [known])
     original, certificate = sources(data), asked["certificate"]
     _tell_promise(context, release, model)
-    program = load_rules(rules, given=original)
+    program = load_rules(rules, bound=original)
     chosen = {name: asked[name] for name in ("k", "x", "sample", "seed", "max_subgraphs")} | {"model": model}
     with progress() as shown:
         chosen["progress"] = shown
@@ -168,7 +168,7 @@ def score(release: str, mapping: Path, rules: Path, data: Sequence[str] | None, 
     from kgreason.isomorphism.report import score_items
 
     original = sources(data)
-    program = load_rules(rules, given=original)
+    program = load_rules(rules, bound=original)
     with progress() as shown:
         pair = _pair(program, original, release, mapping, shown)
         result = assessment.score(pair.original, pair.released, pair.mapping, program, progress=shown)
@@ -209,7 +209,7 @@ def _with_files(
     from kgreason.isomorphism.folder import form
     from kgreason.release.folder_contents import FILES, both
 
-    folders = {source.path for given in tables(program, [release]).values() for source in given}
+    folders = {source.path for listed in tables(program, [release]).values() for source in listed}
     if len(folders) != 1 or not (folder := folders.pop()).is_dir():
         return verdict
     progress.step(f"Comparing the files of {folder}")
@@ -308,7 +308,7 @@ def attack(
     from kgreason.isomorphism.reading import read_pair
 
     original = sources(data)
-    program = load_rules(rules, given=original)
+    program = load_rules(rules, bound=original)
     chosen = {name: asked[name] for name in (*names(*ATTACKERS), "seed")}
     chosen["knowledge"] = chosen["knowledge"] or "all"
     if (others := asked["other_rules"]) is not None:
@@ -327,10 +327,10 @@ def attack(
     return int(not found.as_promised)
 
 
-def _seeds(given: str) -> int | list[str]:
-    if given.isdecimal() and len(given) < 19:
-        return int(given)
-    file = Path(given)
+def _seeds(text: str) -> int | list[str]:
+    if text.isdecimal() and len(text) < 19:
+        return int(text)
+    file = Path(text)
     try:
         return [line for line in file.read_text(encoding="utf-8-sig").splitlines() if line]
     except (OSError, UnicodeDecodeError) as error:

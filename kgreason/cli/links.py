@@ -208,7 +208,7 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
         for name, where in meaningless(found, by_rules=by_rules).items():
             refuse(context, [name], where)
         if by_rules:
-            chosen["rules"] = load_rules(other_rules or rules, given=found.graph.observed)
+            chosen["rules"] = load_rules(other_rules or rules, bound=found.graph.observed)
             sensitive = _the_sensitive(chosen["rules"], sensitive)
         else:
             chosen["noise"] = _noise(noise or ())
@@ -241,7 +241,7 @@ _probability = partial(option, min=0, max=1)
     _probability("--group-weight", float, "Probability that a shared group causes one.", 0.6),
     *WRITTEN,
 )
-def generate(out: Path, seed: int | None, force: bool, as_json: bool, **said: Any) -> int:
+def generate(out: Path, seed: int | None, force: bool, as_json: bool, **asked: Any) -> int:
     """Students with classmates, groupmates and friends: triples user, relation, target, a row for each shared class."""
     import numpy as np
 
@@ -249,15 +249,15 @@ def generate(out: Path, seed: int | None, force: bool, as_json: bool, **said: An
     from kgreason.links.school import school
 
     check_free(out, force)
-    drawn = school(np.random.default_rng(seed), **said)
+    drawn = school(np.random.default_rng(seed), **asked)
     write_triples(out, drawn)
     observed = drawn.graph.observed
     links = {name: found.total for name, found in observed.items()} | {"friends": len(drawn.sensitive)}
     if as_json:
         print_json({"format": 1, "file": str(out), "students": drawn.graph.n, "links": links})
     else:
-        told = ", ".join(f"{number:,} links of {name}" for name, number in links.items())
-        print(f"{out}: {counted(drawn.graph.n, 'student')}, {told}")
+        counts = ", ".join(f"{number:,} links of {name}" for name, number in links.items())
+        print(f"{out}: {counted(drawn.graph.n, 'student')}, {counts}")
     drawn_links: list[Any] = [*observed.values(), drawn.sensitive]
     ends = [end for found in drawn_links for end in (found.source, found.target)]
     if alone := drawn.graph.n - len(np.unique(np.concatenate(ends))):
@@ -293,9 +293,9 @@ def _schema(
     return schema
 
 
-def one_sensitive(given: Sequence[str] | None) -> str | None:
+def one_sensitive(values: Sequence[str] | None) -> str | None:
     """The relation that ``--sensitive`` names; `CallError` if it names several: all but one would be published."""
-    names = [name.strip() for text in given or () for name in text.split(",")]
+    names = [name.strip() for text in values or () for name in text.split(",")]
     if len(names) > 1:
         rest = ", ".join(f'"{name}"' for name in names[1:])
         hint = (
@@ -309,16 +309,16 @@ def one_sensitive(given: Sequence[str] | None) -> str | None:
 
 def _program_of(rules: Path, data: Sequence[str] | None) -> CheckedProgram:
     """Load rules whose facts may come from files that the command line names."""
-    return load_rules(rules, given=[text.split("=", 1)[0] for text in data or ()])
+    return load_rules(rules, bound=[text.split("=", 1)[0] for text in data or ()])
 
 
-def _the_sensitive(program: CheckedProgram, said: str | None) -> str | None:
-    """What is inferred: what is said, or what the attacker's rules name; both must be one if both are there."""
+def _the_sensitive(program: CheckedProgram, asked: str | None) -> str | None:
+    """The relation to infer: that of ``--sensitive`` or of the attacker's rules, which must agree."""
     named = program.sensitive
-    if said is not None and named and said not in named:
+    if asked is not None and named and asked not in named:
         hint = "leave out --sensitive, or take @sensitive out of the rules"
-        raise CallError(f"the rules call {named[0]} sensitive, and --sensitive says {said}", hint=hint)
-    return said or (named[0] if len(named) == 1 else None)
+        raise CallError(f"the rules call {named[0]} sensitive, and --sensitive says {asked}", hint=hint)
+    return asked or (named[0] if len(named) == 1 else None)
 
 
 def _noise(texts: Iterable[str]) -> dict[str, float]:

@@ -92,13 +92,13 @@ _READERS = "check", "convert"  # commands that let rules or views read files, wi
 
 
 def option(
-    said: str, type: Any, help: str, default: Any = None, *, name: str | None = None, **more: Any
+    usage: str, type: Any, help: str, default: Any = None, *, name: str | None = None, **more: Any
 ) -> Option:
     """Declare an option.
 
     Parameters
     ----------
-    said
+    usage
         As one types it: flags and, behind them, what stands for the value, as in ``"-k --k N"``.
     default
         `REQUIRED`: there is none. A flag without a value is off.
@@ -107,14 +107,14 @@ def option(
     more
         What else `typer.Option` takes.
     """
-    flags = [word for word in said.split() if word.startswith("-")]
-    value = next((word for word in said.split() if not word.startswith("-")), None)
-    given = typer.Option(*flags, help=help, metavar=value, **more)
+    flags = [word for word in usage.split() if word.startswith("-")]
+    value = next((word for word in usage.split() if not word.startswith("-")), None)
+    declaration = typer.Option(*flags, help=help, metavar=value, **more)
     return Option(
         name or max(flags, key=len).lstrip("-").replace("-", "_"),
         Option.KEYWORD_ONLY,
         default=False if type is bool else default,
-        annotation=Annotated[type, given],
+        annotation=Annotated[type, declaration],
     )
 
 
@@ -154,8 +154,8 @@ def _read_as(kind: Any) -> Any:
 
 def argument(name: str, type: Any, metavar: str, help: str, default: Any = REQUIRED, **more: Any) -> Option:
     """Declare an argument of a command."""
-    given = typer.Argument(metavar=metavar, help=help, **more)
-    return Option(name, Option.KEYWORD_ONLY, default=default, annotation=Annotated[type, given])
+    declaration = typer.Argument(metavar=metavar, help=help, **more)
+    return Option(name, Option.KEYWORD_ONLY, default=default, annotation=Annotated[type, declaration])
 
 
 def names(*options: Option) -> tuple[str, ...]:

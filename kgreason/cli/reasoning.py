@@ -135,8 +135,8 @@ def _refused(found: Examined) -> tuple[Sequence[Diagnostic], bool]:
         return (), False
     refused = refusals(for_anonymization(program))
     heads = {rule.head.span: rule.head.predicate for rule in program.rules}
-    told = {heads.get(d.span) for d in refused if d.code == "E127" and d.span}
-    missing = [d for d in not_given(program) if d.span and heads[d.span] not in told]
+    reported = {heads.get(d.span) for d in refused if d.code == "E127" and d.span}
+    missing = [d for d in not_given(program) if d.span and heads[d.span] not in reported]
     return (*refused, *missing), not refused
 
 

@@ -74,7 +74,7 @@ def risk(
             raise ReleaseError(f"{out}: there is no folder {out.parent}", hint="make it first")
         check_free(out, force)
     read = sources(data)
-    program = load_rules(rules, given=read)
+    program = load_rules(rules, bound=read)
     among = None if not population else tables(program, population)
     with progress() as shown:
         found = assessment.risk(program, read, population=among, progress=shown, **asked)

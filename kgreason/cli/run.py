@@ -9,7 +9,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -154,11 +154,11 @@ class Run:
         log, self.log = self.log, None  # an error about the log cannot be logged
         log.refuse(parameters)
         log.write("start", f"kgreason {VERSION}: {shlex.join(['kgreason', *self.words])}")
-        said = {
+        given = {
             name: value for name, value in parameters.items() if name not in _UNSAID and value not in _NOTHING
         }
-        if said:
-            log.write("parameters", json.dumps(said, default=_text, ensure_ascii=False))
+        if given:
+            log.write("parameters", json.dumps(given, default=_text, ensure_ascii=False))
         self.log, self.begun = log, True
 
     def record(self, kind: str, text: str) -> None:
@@ -210,10 +210,10 @@ class _Hushed(io.TextIOBase):
 @contextmanager
 def hushed(quiet: bool) -> Iterator[None]:
     """Swallow what is printed while the block runs, but for results and complaints."""
-    with ExitStack() as stack:
-        if quiet:
-            stack.enter_context(redirect_stdout(_Hushed(sys.stdout)))
-            stack.enter_context(redirect_stderr(_Hushed(sys.stderr)))
+    if not quiet:
+        yield
+        return
+    with redirect_stdout(_Hushed(sys.stdout)), redirect_stderr(_Hushed(sys.stderr)):
         yield
 
 
@@ -241,8 +241,8 @@ def tell_options(config: Config, context: typer.Context, *, quiet: bool) -> None
     """Say which options of a command come from a file."""
     flags = config.flags(context)
     if flags:
-        unsaid = quiet and "--quiet" not in flags  # a file that a stranger wrote does not hide itself
-        with hushed(unsaid):
+        silent = quiet and "--quiet" not in flags  # a file that a stranger wrote does not hide itself
+        with hushed(silent):
             tell(f"{config.file} says {', '.join(flags)}")
 
 

@@ -354,8 +354,8 @@ def rows(items: Iterable[Block]) -> Iterator[Row]:
             yield f"{name}{best}", item.value if item.before is None else f"{item.before} -> {item.value}"
         elif isinstance(item, Table):
             for first, *cells in item.rows:
-                told = (f"{cell} {name}" for name, cell in zip(item.columns[1:], cells, strict=True))
-                yield f"{item.title.lower()} of {first}", ", ".join(told)
+                named = (f"{cell} {name}" for name, cell in zip(item.columns[1:], cells, strict=True))
+                yield f"{item.title.lower()} of {first}", ", ".join(named)
 
 
 def table(rows: list[Row]) -> None:
