@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgreason.base.atomic_files import replacing
 from kgreason.base.errors import ReleaseError
-from kgreason.cli import options
+from kgreason.base.memory import limited
+from kgreason.cli import options, terminal
 from kgreason.cli.commands import check_free, counted, group, guarded, print_json
 from kgreason.cli.options import WRITTEN, Format, argument, option, taking
 from kgreason.cli.reasoning import tell_alike
@@ -36,7 +38,6 @@ def init(tables: list[str], out: Path | None, force: bool, as_json: bool) -> int
 
     Of one table with a line per person and no edges, a schema (.toml) is written instead.
     """
-    from kgreason.base.atomic_files import replacing
     from kgreason.data.init.first_files import start
 
     made = start(tables, out)
@@ -87,8 +88,6 @@ def convert(
     """Write a table or graph in another format."""
     from dataclasses import replace
 
-    from kgreason.base.memory import limited
-    from kgreason.cli.terminal import progress
     from kgreason.data.fact_writing import convert
     from kgreason.data.sources import parse_file
     from kgreason.data.targets import Target
@@ -96,7 +95,7 @@ def convert(
     read, written = parse_file(source), parse_file(target)
     read = replace(read, format=given or read.format)
     written = replace(written, format=wanted or written.format)
-    with limited(memory_limit), progress() as bar:
+    with limited(memory_limit), terminal.progress() as bar:
         done = convert(read, Target.at(written), allow_files=running().allow_files, progress=bar, **asked)
     if as_json:
         counts = {"read": done.read, "written": done.written, "vertices": done.vertices}
@@ -121,7 +120,6 @@ def convert(
 )
 def report(folder: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """Make the page of a report again, from report.json: for instance after an update of kgreason."""
-    from kgreason.base.atomic_files import replacing
     from kgreason.release.digests import renewed_digests
     from kgreason.release.report.html_page import HTML, write_page
     from kgreason.release.report.report_data import read_report

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from kgreason.base.errors import AnonymizationError, CallError
-from kgreason.cli import options
+from kgreason.cli import options, terminal
 from kgreason.cli.commands import given, guarded, load_rules, print_json, refuse, sources, tables
 from kgreason.cli.options import REQUIRED, names, option, rule_files, setting_option, taking
 from kgreason.cli.releases import FOLDERS, check_releases, one_mapping, print_verdict, publish
@@ -47,7 +47,6 @@ def anonymize(context: typer.Context, rules: Path, data: list[str] | None, **ask
 
     Graphs of people and links have commands of their own: kgreason people, kgreason links.
     """
-    from kgreason.cli import terminal
     from kgreason.isomorphism import api
 
     if asked["split"] is None:
@@ -121,7 +120,6 @@ def verify(
     part of it is protected; with --model k-iso, it is k isomorphic blocks. 1: it is not, or that was not decided. 2:
     bad usage or input.
     """
-    from kgreason.cli.terminal import progress, verdict_rows
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.certificates import Files, read_certificate
     from kgreason.isomorphism.reading import read_released
@@ -132,7 +130,7 @@ def verify(
     _tell_promise(context, release, model)
     program = load_rules(rules, bound=original)
     chosen = {name: asked[name] for name in ("k", "x", "sample", "seed", "max_subgraphs")} | {"model": model}
-    with progress() as shown:
+    with terminal.progress() as shown:
         chosen["progress"] = shown
         if not original and known is None:
             if certificate is not None:
@@ -150,7 +148,7 @@ def verify(
             graphs = before, released, pair.mapping
             verdict = assessment.verify(*graphs, program, parts=pair.parts, certificate=proof, **chosen)
         found = _with_files(verdict, program, release, released, before, shown)
-    return print_verdict(found, verdict_rows, as_json=as_json)
+    return print_verdict(found, terminal.verdict_rows, as_json=as_json)
 
 
 @guarded
@@ -163,19 +161,18 @@ def verify(
 )
 def score(release: str, mapping: Path, rules: Path, data: Sequence[str] | None, as_json: bool) -> int:
     """Measure what a release is still worth: utility U and U△, fidelity, and whether synthetic vertices can be told."""
-    from kgreason.cli.terminal import progress, rows, table
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.report import score_items
 
     original = sources(data)
     program = load_rules(rules, bound=original)
-    with progress() as shown:
+    with terminal.progress() as shown:
         pair = _pair(program, original, release, mapping, shown)
         result = assessment.score(pair.original, pair.released, pair.mapping, program, progress=shown)
     if as_json:
         print_json({"format": 1, **result.as_dict()})
     else:
-        table(list(rows(score_items(result))))
+        terminal.table(list(terminal.rows(score_items(result))))
     return 0
 
 
@@ -303,7 +300,6 @@ def attack(
     release: str, rules: Path, data: Sequence[str] | None, mapping: Path, as_json: bool, **asked: Any
 ) -> int:
     """Simulate attackers on a release: what each knows, whom he finds, and whether the guarantee stands up to him."""
-    from kgreason.cli.terminal import progress
     from kgreason.isomorphism import assessment
     from kgreason.isomorphism.reading import read_pair
 
@@ -313,7 +309,7 @@ def attack(
     chosen["knowledge"] = chosen["knowledge"] or "all"
     if (others := asked["other_rules"]) is not None:
         chosen["other_rules"] = load_rules(others)
-    with progress() as shown:
+    with terminal.progress() as shown:
         shown.step("Reading")
         pair = read_pair(program, original, tables(program, [release]), mapping)
         if chosen["seeds"] is not None:

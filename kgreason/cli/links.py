@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kgreason.base.errors import CallError
-from kgreason.cli import options
+from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
     check_free,
     counted,
@@ -72,7 +72,6 @@ ADVERSARY = (
 @taking(options.SOURCES, RULES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
 def anonymize(context: typer.Context, data: Sequence[str] | None, rules: Path | None, **asked: Any) -> int:
     """Leave a sensitive relation out, and as much of what tells of it as a strategy says; and prove it."""
-    from kgreason.cli import terminal
     from kgreason.links import api
 
     if rules is not None:
@@ -122,7 +121,6 @@ def verify(
 
     Exit code 0: it is; 1: it is not, or that was not decided. 2: bad usage or input.
     """
-    from kgreason.cli import terminal
     from kgreason.links import api
 
     place = one_mapping(mapping)
@@ -173,7 +171,6 @@ def verify(
 )
 def attack(context: typer.Context, release: str, mapping: Path | None, as_json: bool, **asked: Any) -> int:
     """Infer sensitive links from a release of links, and compare them with the truth."""
-    from kgreason.cli.terminal import progress
     from kgreason.links import api
     from kgreason.links.arguments import meaningless
     from kgreason.links.folder import read_released
@@ -200,7 +197,7 @@ def attack(context: typer.Context, release: str, mapping: Path | None, as_json: 
         chosen["thresholds"] = [
             _number(part, "each of --thresholds") for part in asked["thresholds"].split(",")
         ]
-    with progress() as shown:
+    with terminal.progress() as shown:
         found = read_released(Path(release))
         if not by_rules and not noise and found.strategy != "removed":
             hint = "say --noise NAME=P for each observed relation, or --rules FILE"

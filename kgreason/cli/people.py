@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from kgreason.base.errors import CallError
-from kgreason.cli import options
+from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
     check_free,
     counted,
@@ -44,7 +44,6 @@ ORIGINAL = option(
 @taking(options.SOURCES, *SETTINGS, *FOLDERS, PLAIN_FORMAT, options.AS_JSON, *FILES)
 def anonymize(context: typer.Context, data: Sequence[str] | None, **asked: Any) -> int:
     """Make an anonymous version of a graph of people, and prove that it is."""
-    from kgreason.cli import terminal
     from kgreason.people import api
 
     where = f"with --method {asked['method']}"
@@ -106,7 +105,6 @@ def verify(
     Exit code 0: it does; of a release alone, every part of the model that it tells of. 1: it does not, or that was not
     decided. 2: bad usage or input.
     """
-    from kgreason.cli import terminal
     from kgreason.people.api import verify as verify_people
     from kgreason.people.folder import read_published
 
@@ -173,20 +171,19 @@ def _levels(file: str, release: Published, schemas: Sequence[Path | Schema], k: 
 @taking(options.RELEASE, options.mapping_file(Path, default=REQUIRED), ORIGINAL, options.AS_JSON, *FILES)
 def score(release: str, mapping: Path, original: Sequence[str] | None, as_json: bool, **asked: Any) -> int:
     """Measure what information a release of a graph of people keeps."""
-    from kgreason.cli.terminal import progress, rows, table
     from kgreason.people import api
     from kgreason.people.folder import read_published
     from kgreason.people.report import utility_items
 
     schema = the_schema(original, asked, "--original")
-    with progress() as shown:
+    with terminal.progress() as shown:
         found = read_published(Path(release), schema, mapping, shown)
     assert found.source is not None
     result = api.score(found.source.graph, found.graph, found.source.mapping)
     if as_json:
         print_json({"format": 1, **result.as_dict()})
     else:
-        table(list(rows(utility_items(result))))
+        terminal.table(list(terminal.rows(utility_items(result))))
     return 0
 
 
@@ -212,14 +209,13 @@ def attack(release: str, mapping: Path, original: Sequence[str] | None, as_json:
     Exit code 0: each user has as many candidates as asked for, against what the release shows of the user. 1: some have
     fewer. 2: bad usage or input.
     """
-    from kgreason.cli.terminal import progress
     from kgreason.people import api
     from kgreason.people.claim import Claim
     from kgreason.people.folder import read_published
     from kgreason.release.folder_contents import readme_text
 
     schema = the_schema(original, asked, "--original")
-    with progress() as shown:
+    with terminal.progress() as shown:
         found = read_published(Path(release), schema, mapping, shown)
     assert found.source is not None
     k, k_values = asked["k"], asked["k_values"]
@@ -290,11 +286,10 @@ def _write_levels(
 ) -> int:
     import numpy as np
 
-    from kgreason.cli.terminal import progress
     from kgreason.people.anonymity_levels import write_levels
     from kgreason.people.reading import read as read_people
 
-    with progress() as shown:
+    with terminal.progress() as shown:
         graph = read_people(the_schema(data, files), shown)
     levels = make(graph)
     check_free(out, force)

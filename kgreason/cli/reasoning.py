@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, get_args
 import typer
 
 from kgreason.base.errors import DataError, Diagnostic, KgreasonError, ProgramError, render_all
+from kgreason.base.memory import limited
 from kgreason.base.printable import hidden
-from kgreason.cli import options
+from kgreason.cli import options, terminal
 from kgreason.cli.commands import (
     check_no_table,
     counted,
@@ -239,8 +240,6 @@ def reason(
     **bounds: int,
 ) -> int:
     """Derive facts from rules and data."""
-    from kgreason.base.memory import limited
-    from kgreason.cli.terminal import print_facts, print_profile, print_stats, progress
     from kgreason.data.fact_writing import write_facts, write_targets
     from kgreason.data.target_checks import check_outputs
     from kgreason.engine.statistics import Recorder
@@ -255,7 +254,7 @@ def reason(
     recorder, facts = Recorder(profile=profile), None
     with limited(limits.memory):
         try:
-            with progress() as bar:
+            with terminal.progress() as bar:
                 result = api.reason(
                     program, read, outputs=output or None, limits=limits, progress=bar, recorder=recorder
                 )
@@ -268,15 +267,15 @@ def reason(
             warn(result.warnings, program)
         finally:  # of a run that fails, or of which the user has enough, it is of interest all the more
             if profile and recorder.stats is not None:
-                print_profile(recorder.stats)
+                terminal.print_profile(recorder.stats)
             if stats and recorder.stats is not None:
-                print_stats(recorder.stats, facts)
+                terminal.print_stats(recorder.stats, facts)
         unwritten = [p for p in result.predicates if p not in dict(written)]
         if as_json:
             print_json(result.as_dict(unwritten, profile=profile))
             return 0
         with aloud():
-            print_facts(result.facts, unwritten)
+            terminal.print_facts(result.facts, unwritten)
         for predicate in unwritten:
             if not result.facts.count(predicate):
                 tell(f"{predicate}: 0 facts")
@@ -308,7 +307,6 @@ def explain(
     **bounds: int,
 ) -> int:
     """Tell why a fact holds, by a proof of least height, or why it does not; exits with 1 if it does not."""
-    from kgreason.cli.terminal import progress
     from kgreason.reasoning import api
 
     if as_json and dot:
@@ -316,7 +314,7 @@ def explain(
     limits = Limits(depth=bounds["depth"], rounds=bounds["rounds"], memory=bounds["memory_limit"])
     read = sources(data)
     program = load_rules(rules, functions, read)
-    with progress() as bar:
+    with terminal.progress() as bar:
         found = api.explain(program, goal, read, most=most, limits=limits, progress=bar)
     if as_json:
         print_json(found.as_dict())

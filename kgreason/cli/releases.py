@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kgreason.base.atomic_files import check_settled
 from kgreason.base.errors import CallError
+from kgreason.cli import terminal
 from kgreason.cli.commands import print_json
 from kgreason.cli.options import Format, option
 from kgreason.cli.run import complain, tell
@@ -40,7 +42,6 @@ def publish(
     failed
         What the private report tells if the guarantee does not hold.
     """
-    from kgreason.cli import terminal
     from kgreason.release.publication import Folders, interrupted
 
     release, private, seeded = asked["release"], asked["private"], asked["seed"] is not None
@@ -73,8 +74,6 @@ def publish(
 
 def check_releases(releases: Sequence[str], mappings: Sequence[Path] = ()) -> None:
     """Warn of unconfirmed releases; `ReleaseError` if a folder is being replaced."""
-    from kgreason.base.atomic_files import check_settled
-
     for folder in releases:
         if (Path(folder) / "UNVERIFIED").exists():
             tell(f"{folder} is marked UNVERIFIED: it was not confirmed when it was made", "warning")
@@ -91,8 +90,6 @@ def one_mapping(mappings: Sequence[Path] | None) -> Path | None:
 
 def print_verdict(found: Any, rows: Callable[[Any], Sequence[tuple[str, str]]], *, as_json: bool) -> int:
     """Print a verdict; returns the exit code."""
-    from kgreason.cli import terminal
-
     if as_json:
         print_json({"format": 1, **found.as_dict()})
     else:

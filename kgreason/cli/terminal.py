@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgreason.base import memory
 from kgreason.base.printable import printable, raw
+from kgreason.cli.run import logged
 from kgreason.engine.statistics import condensed, visible
 
 if TYPE_CHECKING:
@@ -62,10 +63,8 @@ class Plain:
         """End the current step."""
         seconds = monotonic() - self._since
         if self._title and seconds > LINE_AFTER:
-            rate = (
-                f", {self._done:,} {self._unit}, {self._done / seconds:,.0f} a second" if self._unit else ""
-            )
-            print(f"{self._title}: {seconds:.1f} s{rate}", file=sys.stderr)
+            rate = f", {self._done:,} {self._unit}, {self._done / seconds:,.0f} a second"
+            print(f"{self._title}: {seconds:.1f} s{rate if self._unit else ''}", file=sys.stderr)
         self._title = None
 
 
@@ -95,11 +94,9 @@ def _compiling(progress: Progress) -> Callable[[bool], None]:
 
     @cache
     def tell(kept: bool) -> None:
-        unkept = (
-            "some seconds in each run: no folder can be written to keep them, NUMBA_CACHE_DIR may name one"
-        )
         once = "compiling kernels for this machine: each once, some seconds"
-        progress.note(once if kept else f"compiling kernels, {unkept}")
+        again = "compiling kernels, some seconds in each run: no folder can be written to keep them"
+        progress.note(once if kept else f"{again}, NUMBA_CACHE_DIR may name one")
 
     return tell
 
@@ -108,7 +105,6 @@ def _compiling(progress: Progress) -> Callable[[bool], None]:
 def progress() -> Iterator[Progress]:
     """Show progress on standard error, and log it, while the block runs."""
     from kgreason.base import jit
-    from kgreason.cli.run import logged
 
     with _shown() as shown, logged(shown) as both:
         jit.compiling = _compiling(both)

@@ -45,14 +45,9 @@ def found_format(folder: Path, table: str) -> str:
 def write_table(
     path: Path, names: Sequence[str], columns: Sequence[npt.NDArray[Any]], numbers: Sequence[str] = ()
 ) -> None:
-    """Write columns of equal length in the format of the file extension.
+    """Write columns (strings or integers) of equal length in the format of the file extension.
 
-    Parameters
-    ----------
-    columns
-        Arrays of strings or integers.
-    numbers
-        Text columns whose values are numbers or empty; in Parquet they are doubles and nulls.
+    Text columns in `numbers` hold numbers or are empty; in Parquet they are doubles and nulls.
 
     Raises
     ------
