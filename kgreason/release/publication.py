@@ -28,10 +28,18 @@ _FULL = 1 << 16  # bytes of free space below which a device counts as full
 
 @dataclass(frozen=True)
 class Folders:
-    """Target folders of a release, given as paths or their texts.
+    """Target folders of a release.
 
-    The folder `release` is to be published; `private` must remain private (mode 0700). `force` replaces existing releases;
-    `format` is that of the published tables, ``"csv"``, ``"parquet"`` or another one of the family; `None`: as the input.
+    Attributes
+    ----------
+    release
+        The folder to publish, a path or its text.
+    private
+        The folder that must remain private; created with mode 0700.
+    force
+        Replace existing releases at these paths.
+    format
+        Format of the published tables: ``"csv"``, ``"parquet"`` or another one of the family; `None`: as the input.
     """
 
     release: Path
