@@ -118,10 +118,6 @@ class Run:
     ----------
     words
         The command line, without the name of the program.
-    quiet
-        Print nothing but errors and results.
-    allow_files
-        Rule files may name any file and any server.
     config
         The file that options were read from, if there is one.
     context

@@ -64,14 +64,14 @@ class Contents:
     tables
         Names of the table files.
     write
-        Writes the tables into a folder.
+        Writes the tables, and the rule files, into a folder.
     readme
         Text of ``README.txt`` for a release that holds or does not hold; `None`: the existing one makes no claims of
         kgreason.
     report
         Public report, from the keywords ``confirmed``, ``seeded`` and ``files``.
     rules
-        Names of the rule files, which `write` also writes.
+        Names of the rule files.
     rows
         Number of rows of all tables, for databases.
     asked

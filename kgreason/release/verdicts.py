@@ -21,14 +21,10 @@ State = Literal["holds", "given up", "undecided", "fails"]
 
 @dataclass(frozen=True)
 class Item:
-    """One condition of Definition 4.1.
+    """One condition of a verdict, such as those of Definition 4.1.
 
     Attributes
     ----------
-    name
-        Name of the condition.
-    holds
-        Whether it holds.
     detail
         Finding, in one sentence.
     witnesses
